@@ -1,0 +1,55 @@
+"""The ``slowwave`` command: parse, call the library, print; one line and an exit code for every expected error.
+
+``--help``, ``status``, ``sessions`` and ``memory`` never import Prefect, and a command module is only imported when
+it is asked for, so that they answer at once.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from slowwave import __version__
+from slowwave.errors import SlowwaveError
+
+# command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
+COMMANDS = {
+    "run": ("slowwave.cli.run", "run a job now: nightly, extract or consolidate"),
+    "status": ("slowwave.cli.status", "what is waiting, what ran last, what is due and why not yet"),
+    "doctor": ("slowwave.cli.doctor", "check this installation and say how to mend it"),
+    "serve": ("slowwave.cli.serve", "schedule everything from this process"),
+    "deploy": ("slowwave.cli.deploy", "register the deployments of prefect.yaml with a Prefect server"),
+    "sessions": ("slowwave.cli.sessions", "list, show, resume, write, fork, remove and restore sessions"),
+    "memory": ("slowwave.cli.memory", "list, explain, verify, diff, review and undo memories"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code (see :mod:`slowwave.errors`)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(arguments)
+    args = parser.parse_args(arguments)
+    try:
+        return int(args.run(args))
+    except SlowwaveError as error:
+        print(f"slowwave: {error}", file=sys.stderr)  # noqa: T201 - the command's own output
+        return error.exit_code
+    except BrokenPipeError:
+        # the reader of a pipe (head, less) went away: not an error, but nothing more can be printed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="slowwave", description="Nightly memory for coding agents.")
+    parser.add_argument("--version", action="version", version=f"slowwave {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    asked = next((a for a in arguments if not a.startswith("-")), "")
+    for name, (module_name, summary) in COMMANDS.items():
+        sub = commands.add_parser(name, help=summary, description=summary)
+        if name == asked:
+            module = importlib.import_module(module_name)
+            module.configure(sub)
+            sub.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,41 @@
+"""Options that several commands share, and the settings they add up to."""
+
+import argparse
+import os
+from pathlib import Path
+
+from slowwave.settings import Settings, load_settings
+
+
+def add_settings_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--store``, ``--config`` and ``--set``."""
+    parser.add_argument(
+        "--store", type=Path, action="append", metavar="DIR", help="store to work on (repeatable)"
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (TOML)")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override one setting",
+    )
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """Return the settings that the options, the environment and the settings file add up to.
+
+    Raises:
+        SettingsError: any of them is wrong.
+    """
+    settings = load_settings(os.environ, config=args.config, overrides=args.overrides)
+    if args.store:
+        roots = tuple(path.expanduser().absolute() for path in args.store)
+        settings = settings.model_copy(update={"store": settings.store.model_copy(update={"roots": roots})})
+    return settings

@@ -1,0 +1,90 @@
+"""Every error that slowwave raises on purpose, each with the exit code that the command returns for it.
+
+The library raises; ``slowwave.cli`` prints the one-line message to standard error and returns ``exit_code``.
+Anything that is not a :class:`SlowwaveError` is a bug and ends with exit code 1 and a traceback.
+"""
+
+from pathlib import Path
+
+DONE = 0
+BUG = 1
+USAGE = 2
+UNREADABLE = 3
+REFUSED = 4
+PARKED = 5
+PARTLY_FAILED = 6
+
+
+class SlowwaveError(Exception):
+    """Base of all expected failures; ``str(error)`` is one line that names the thing and the remedy."""
+
+    exit_code = BUG
+
+
+class UsageError(SlowwaveError):
+    """A flag or argument is wrong."""
+
+    exit_code = USAGE
+
+
+class SettingsError(SlowwaveError):
+    """A settings key is unknown or its value is malformed; the message names key, value and remedy."""
+
+    exit_code = USAGE
+
+    def __init__(self, key: str, value: object, remedy: str, source: str = "") -> None:
+        where = f" (in {source})" if source else ""
+        super().__init__(f"setting {key} = {value!r}{where}: {remedy}")
+        self.key = key
+        self.value = value
+        self.remedy = remedy
+        self.source = source
+
+
+class UnreadableError(SlowwaveError):
+    """A path that a job was given cannot be read as what it should be."""
+
+    exit_code = UNREADABLE
+
+    def __init__(self, path: Path | str, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{path}: {reason}" + (f"; {remedy}" if remedy else ""))
+        self.path = Path(path)
+        self.reason = reason
+
+
+class UnknownDialectError(UnreadableError):
+    """No dialect recognises the content of a file or folder."""
+
+
+class CorruptStateError(UnreadableError):
+    """A state file of slowwave does not parse: it never counts as "never ran"."""
+
+
+class NotFoundError(SlowwaveError):
+    """A session, memory or dream with that id does not exist."""
+
+    exit_code = UNREADABLE
+
+
+class RefusedError(SlowwaveError):
+    """A gate or a lock said no, and the caller required that the job runs."""
+
+    exit_code = REFUSED
+
+
+class LockHeldError(RefusedError):
+    """Another process holds the lock; the message names its owner."""
+
+
+class LockLostError(RefusedError):
+    """The lock was taken over while the job ran: nothing was committed (fencing)."""
+
+
+class MovedError(RefusedError):
+    """Something changed between plan and apply, so the step was not carried out."""
+
+
+class ParkedError(SlowwaveError):
+    """A dream waits for a person's review instead of being applied."""
+
+    exit_code = PARKED

@@ -1,0 +1,106 @@
+"""The few ways in which slowwave changes files, each of which survives a kill at any moment.
+
+``atomic_write`` leaves the old or the new content; ``append`` is one ``write`` of whole bytes; both announce every
+system call that matters to ``fault_hook`` first, so that tests can stop the process exactly there.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+TEMP_PREFIX = ".slowwave-tmp-"
+
+
+def _no_fault(_event: str, _path: str) -> None:
+    """Do nothing; fault drills put their own function in ``fault_hook``."""
+
+
+fault_hook: Callable[[str, str], None] = _no_fault
+
+
+def at_fault_point(event: str, path: Path | str) -> None:
+    """Tell the fault hook that ``event`` (write, fsync, rename, link, unlink, mkdir, swap) is about to happen."""
+    fault_hook(event, os.fspath(path))
+
+
+def write_all(fd: int, data: bytes | memoryview) -> None:
+    """Write every byte, going on after a short write.
+
+    Raises:
+        OSError: the disk is full or the descriptor is not writable.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make the renames and new names in ``folder`` durable."""
+    at_fault_point("fsync", folder)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def atomic_write(
+    path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mode: int | None = None
+) -> None:
+    """Replace ``path`` by the given bytes: temporary file in the same folder, fsync, rename, fsync of the folder.
+
+    A reader sees the old or the new content and nothing in between, also after a kill. The mode of an existing file
+    is kept unless ``mode`` says otherwise; a new file gets 0o600, since transcripts and memories are private.
+
+    Raises:
+        OSError: the folder is missing or not writable, or the disk is full; the old content is untouched.
+    """
+    if mode is None:
+        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o600
+    temp = path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{path.name}"[:250])
+    at_fault_point("write", temp)
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    try:
+        try:
+            os.fchmod(fd, mode)
+            for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
+                write_all(fd, chunk)
+            at_fault_point("fsync", temp)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        at_fault_point("rename", path)
+        temp.replace(path)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise
+    fsync_folder(path.parent)
+
+
+def exclusive_create(path: Path, data: bytes) -> bool:
+    """Create ``path`` whole, or return False when it exists already (temporary file + ``link``).
+
+    Unlike ``open(..., O_EXCL)`` followed by a write, nobody ever sees the file empty or half written.
+    """
+    temp = path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{path.name}"[:250])
+    at_fault_point("write", temp)
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        try:
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        at_fault_point("link", path)
+        try:
+            os.link(temp, path)
+        except FileExistsError:
+            return False
+        return True
+    finally:
+        temp.unlink(missing_ok=True)
+
+
+def is_leftover(name: str) -> bool:
+    """Say whether a file name is a temporary one that a killed process left behind."""
+    return name.startswith(TEMP_PREFIX)

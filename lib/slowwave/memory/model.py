@@ -1,0 +1,98 @@
+"""Candidates, evidence and memories: what is kept about a fact, and the JSON form that other programs rely on."""
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+Category = Literal["preference", "project", "pattern", "decision", "constraint"]
+CATEGORIES: tuple[Category, ...] = ("preference", "project", "pattern", "decision", "constraint")
+
+CandidateOrigin = Literal[
+    "user_explicit",  # a person asked to remember it, or stated a rule
+    "user_correction",  # a person rejected what the assistant did
+    "command_outcome",  # seen in what commands returned
+    "assistant",  # the assistant said it (never alone a preference, decision or constraint)
+]
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Bytes on disk that show a fact.
+
+    Attributes:
+        path: absolute path of the transcript file at the time of extraction.
+        record: the client's id of the record, or "" when it has none.
+        offset: byte offset of the record in the file.
+        length: length of the record in bytes.
+        sha256: hex digest of exactly these bytes.
+        quote: the words that matter, redacted and short.
+    """
+
+    path: str
+    record: str
+    offset: int
+    length: int
+    sha256: str
+    quote: str = ""
+
+
+class SessionRef(msgspec.Struct, frozen=True):
+    """The session a candidate was read from."""
+
+    dialect: str
+    id: str
+    path: str
+
+
+class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A fact extracted from one session; a line of ``.slowwave/candidates.jsonl``.
+
+    Attributes:
+        id: 16 hex digits, a function of session, category, text and evidence bytes only.
+        category: one of Cersei's five.
+        text: one line, redacted, dates absolute.
+        confidence: 0.0 to 1.0.
+        origin: who stands behind it.
+        extractor: name and version of what found it, for example ``offline/1:preference``.
+        session: where it was found.
+        evidence: at least one item.
+        observed_at: ISO time of the message, or "" when the record has none.
+        key: typed key; two candidates with the same key and different values contradict each other
+            (``pref:package-manager``, ``cmd:test``); "" when there is none.
+        value: the value for ``key``.
+    """
+
+    id: str
+    category: Category
+    text: str
+    confidence: float
+    origin: CandidateOrigin
+    extractor: str
+    session: SessionRef
+    evidence: tuple[Evidence, ...]
+    observed_at: str = ""
+    key: str = ""
+    value: str = ""
+
+
+class ExtractedRange(msgspec.Struct, frozen=True, rename={"start": "from", "stop": "to"}):
+    """A range of one file that was read, also where it gave nothing; ``to`` is exclusive."""
+
+    session: SessionRef
+    start: int
+    stop: int
+    sha256: str
+    extractor: str
+    at: str = ""
+
+
+def candidate_id(session: SessionRef, category: Category, text: str, evidence: tuple[Evidence, ...]) -> str:
+    """Return the id of a candidate: equal input gives an equal id on every machine."""
+    parts = [session.dialect, session.id, category, text, *(e.sha256 for e in evidence)]
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+def iso(at: datetime) -> str:
+    """Return an aware time as ISO 8601 in UTC with seconds, ``2026-11-03T09:30:00Z``."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

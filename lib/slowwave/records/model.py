@@ -1,0 +1,52 @@
+"""What the record layer hands up: spans of bytes with their place in a file, and problems met on the way."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+ProblemKind = Literal[
+    "torn",  # the last line is not complete JSON and has no newline
+    "garbage",  # a line in the middle that no JSON can be read from
+    "glued",  # two or more objects on one line: all are read
+    "nul",  # a run of NUL bytes around a line
+    "bom",  # a UTF-8 byte order mark at the start of the file
+    "not-utf8",  # bytes that are not UTF-8 inside a line that is otherwise read
+    "not-object",  # valid JSON, but not an object
+    "gap",  # a numbered part is missing
+    "too-large",  # the session exceeds the total that its client would load
+    "unreadable",  # the operating system refuses the file
+]
+
+
+class Span(NamedTuple):
+    """One JSON object in a file, kept as the bytes that it was written with.
+
+    Attributes:
+        part: index of the file in the session's list of parts.
+        number: 1-based line number within that file.
+        offset: byte offset of ``raw`` within that file.
+        raw: the bytes of the object, without line terminator, BOM or NUL padding.
+    """
+
+    part: int
+    number: int
+    offset: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a file that is not a clean record; it is reported and never stops a run."""
+
+    kind: ProblemKind
+    path: Path
+    line: int
+    offset: int
+    length: int
+    detail: str
+
+    def __str__(self) -> str:
+        """Say it in one line, with file, line and offset."""
+        return (
+            f"{self.path}:{self.line} (offset {self.offset}, {self.length} bytes): {self.kind}: {self.detail}"
+        )

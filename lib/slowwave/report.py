@@ -1,0 +1,76 @@
+"""What a job says it did, as data: the form behind ``slowwave run JOB --json`` and every artifact."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """A gate's decision, with its reason, whichever way it went."""
+
+    gate: str
+    project: str
+    passed: bool
+    reason: str
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One thing that a job did, would do, or refused to do, and why."""
+
+    target: str
+    action: str
+    reason: str
+
+
+class Report(msgspec.Struct):
+    """The outcome of one job; reports of projects add up to the report of a night.
+
+    Attributes:
+        job: name of the job.
+        run_id: id of this run.
+        dream_ids: dreams that were committed.
+        gates: every gate asked, in order.
+        counts: numbers by name, for example ``sessions``, ``candidates``, ``kept``.
+        items: what was done or refused, with reasons.
+        warnings: problems that stopped nothing.
+        failures: contained failures; the run ends with exit code 6 when there are any.
+        parked: dreams waiting for review; exit code 5 when nothing failed.
+    """
+
+    job: str
+    run_id: str = ""
+    dream_ids: list[str] = []
+    gates: list[Gate] = []
+    counts: dict[str, int] = {}
+    items: list[Item] = []
+    warnings: list[str] = []
+    failures: list[str] = []
+    parked: list[str] = []
+
+    def count(self, name: str, number: int = 1) -> None:
+        """Add to a counter."""
+        self.counts[name] = self.counts.get(name, 0) + number
+
+    def absorb(self, other: "Report") -> None:
+        """Add another report to this one."""
+        self.dream_ids += other.dream_ids
+        self.gates += other.gates
+        self.items += other.items
+        self.warnings += other.warnings
+        self.failures += other.failures
+        self.parked += other.parked
+        for name, number in other.counts.items():
+            self.count(name, number)
+
+    def to_builtins(self) -> dict[str, Any]:
+        """Return plain JSON-ready data."""
+        return msgspec.to_builtins(self)
+
+    @classmethod
+    def total(cls, job: str, run_id: str, parts: Iterable["Report"]) -> "Report":
+        """Return the sum of reports."""
+        whole = cls(job, run_id)
+        for part in parts:
+            whole.absorb(part)
+        return whole
