@@ -1,7 +1,6 @@
 """Settings: TOML file, then ``SLOWWAVE_*`` environment, then ``--set``; checked at once, never half applied.
 
-An unknown key or a malformed value is an error that names key, value and remedy. A malformed value never turns
-into a default.
+An unknown key or a malformed value is an error that names key, value and remedy; it never turns into a default.
 """
 
 import tomllib

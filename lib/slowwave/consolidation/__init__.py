@@ -1,0 +1,1 @@
+"""The dream: gates, lock, orient, gather, consolidate, prune, commit."""

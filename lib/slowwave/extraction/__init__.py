@@ -1,0 +1,1 @@
+"""Transcripts to candidates: gates, typed events, offline miners, redaction."""

@@ -1,0 +1,1 @@
+"""Memory folders: candidates, evidence, the ledger, the files that agents load, undo."""

@@ -1,0 +1,35 @@
+"""The short kernel lock under which anything inside a memory folder is written or swapped.
+
+It is held for milliseconds, is freed by the kernel when its holder dies, and is not the consolidation lock: that one
+lasts as long as a dream and is honoured by other programs (:mod:`slowwave.consolidation.lock`).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from slowwave.errors import LockHeldError
+
+OWN_FOLDER = ".slowwave"
+WAIT_S = 60.0
+
+
+@contextmanager
+def guarded(memory: Path) -> Iterator[None]:
+    """Hold the write lock of a memory folder; the folder is made when it is missing.
+
+    Raises:
+        LockHeldError: another process held it for a minute.
+    """
+    own = memory / OWN_FOLDER
+    own.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(own / "guard.lock", timeout=WAIT_S, fallback_to_soft=False)
+    try:
+        with lock:
+            yield
+    except Timeout as error:
+        raise LockHeldError(
+            f"{memory}: another process has been writing here for {WAIT_S:.0f} s; try again"
+        ) from error
