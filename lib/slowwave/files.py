@@ -44,9 +44,7 @@ def fsync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def atomic_write(
-    path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mode: int | None = None
-) -> None:
+def atomic_write(path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mode: int | None = None) -> None:
     """Replace ``path`` by the given bytes: temporary file in the same folder, fsync, rename, fsync of the folder.
 
     A reader sees the old or the new content and nothing in between, also after a kill. The mode of an existing file

@@ -26,9 +26,7 @@ class _Section(BaseModel):
 class StoreSettings(_Section):
     """Where transcripts are and how part files are written."""
 
-    roots: tuple[Path, ...] = Field(
-        default=(), description="Store folders; empty means the clients' own places"
-    )
+    roots: tuple[Path, ...] = Field(default=(), description="Store folders; empty means the clients' own places")
     part_bytes: int = Field(50_000_000, gt=0, description="Cersei: a part file never grows past this")
     warn_bytes: int = Field(200_000_000, gt=0, description="Cersei: warn when all parts together exceed this")
     write_spelling: Literal["claude", "cersei", "cersei-cli"] = Field(
@@ -46,9 +44,7 @@ class ExtractionSettings(_Section):
     )
     idle: Duration = Field(timedelta(minutes=30), description="A session must have rested this long")
     batch_sessions: int = Field(500, ge=1, le=5000, description="Sessions in one task run")
-    min_confidence: float = Field(
-        0.5, ge=0, le=1, description="Candidates below this are dropped and counted"
-    )
+    min_confidence: float = Field(0.5, ge=0, le=1, description="Candidates below this are dropped and counted")
 
 
 class ConsolidationSettings(_Section):
@@ -63,17 +59,13 @@ class ConsolidationSettings(_Section):
     )
     index_lines: int = Field(200, ge=10, description="Most lines of MEMORY.md")
     index_bytes: int = Field(25_000, ge=1000, description="Most bytes of MEMORY.md")
-    accept_confidence: float = Field(
-        0.6, ge=0, le=1, description="Candidates below this wait for more evidence"
-    )
+    accept_confidence: float = Field(0.6, ge=0, le=1, description="Candidates below this wait for more evidence")
 
 
 class MemorySettings(_Section):
     """Where memory folders are."""
 
-    folder: str = Field(
-        "{project}/memory", description="Template; {project} is the project's folder in its store"
-    )
+    folder: str = Field("{project}/memory", description="Template; {project} is the project's folder in its store")
 
 
 class Settings(_Section):
@@ -152,9 +144,7 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
 def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
     section, dot, leaf = key.partition(".")
     if not dot or not leaf:
-        raise SettingsError(
-            key, text, f"unknown key; keys look like extraction.idle ({_known_keys()})", source
-        )
+        raise SettingsError(key, text, f"unknown key; keys look like extraction.idle ({_known_keys()})", source)
     at = tree.setdefault(section, {})
     if not isinstance(at, dict):
         raise SettingsError(section, at, "is a section, not a value", source)
@@ -169,11 +159,7 @@ def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         unknown = first["type"] == "extra_forbidden"
-        remedy = (
-            f"unknown key; known keys: {_known_keys()}"
-            if unknown
-            else first["msg"].removeprefix("Value error, ")
-        )
+        remedy = f"unknown key; known keys: {_known_keys()}" if unknown else first["msg"].removeprefix("Value error, ")
         raise SettingsError(key, first["input"], remedy, origin.get(key, "")) from error
 
 

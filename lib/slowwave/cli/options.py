@@ -9,9 +9,7 @@ from slowwave.settings import Settings, load_settings
 
 def add_settings_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--store``, ``--config`` and ``--set``."""
-    parser.add_argument(
-        "--store", type=Path, action="append", metavar="DIR", help="store to work on (repeatable)"
-    )
+    parser.add_argument("--store", type=Path, action="append", metavar="DIR", help="store to work on (repeatable)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (TOML)")
     parser.add_argument(
         "--set",

@@ -30,6 +30,4 @@ def guarded(memory: Path) -> Iterator[None]:
         with lock:
             yield
     except Timeout as error:
-        raise LockHeldError(
-            f"{memory}: another process has been writing here for {WAIT_S:.0f} s; try again"
-        ) from error
+        raise LockHeldError(f"{memory}: another process has been writing here for {WAIT_S:.0f} s; try again") from error

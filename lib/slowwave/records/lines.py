@@ -67,9 +67,7 @@ def read_records(
                 try:
                     value = decode(raw)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                    yield from salvage(
-                        raw, path, part, number, begin, decoder, problems, torn=not line.endswith(b"\n")
-                    )
+                    yield from salvage(raw, path, part, number, begin, decoder, problems, torn=not line.endswith(b"\n"))
                 else:
                     yield Span(part, number, begin, raw), value
         except OSError as error:

@@ -47,6 +47,4 @@ class Problem:
 
     def __str__(self) -> str:
         """Say it in one line, with file, line and offset."""
-        return (
-            f"{self.path}:{self.line} (offset {self.offset}, {self.length} bytes): {self.kind}: {self.detail}"
-        )
+        return f"{self.path}:{self.line} (offset {self.offset}, {self.length} bytes): {self.kind}: {self.detail}"

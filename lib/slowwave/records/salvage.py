@@ -57,9 +57,7 @@ def salvage(
     # surrogateescape maps every odd byte to one character and back, so offsets stay exact
     text = raw.decode("utf-8", "surrogateescape")
     if _has_escaped_byte(text):
-        report(
-            "not-utf8", offset, len(raw), "bytes that are not UTF-8 are shown as U+FFFD; the file keeps them"
-        )
+        report("not-utf8", offset, len(raw), "bytes that are not UTF-8 are shown as U+FFFD; the file keeps them")
     found = 0
     at = 0
     while at < len(text):
