@@ -16,11 +16,25 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing that a job did, would do, or refused to do, and why."""
+    """One thing that a job did, would do, or refused to do, and why.
+
+    Attributes:
+        target: a session, a memory or a file, named so that a person finds it.
+        action: what was done, one word: candidate, add, merge, supersede, keep, drop, wait, skip, failed.
+        reason: why.
+        project: key of the project.
+        text: the words of the candidate or memory, "" for other targets.
+        category: its category, or "".
+        confidence: its confidence, 0.0 to 1.0, or None.
+    """
 
     target: str
     action: str
     reason: str
+    project: str = ""
+    text: str = ""
+    category: str = ""
+    confidence: float | None = None
 
 
 class Report(msgspec.Struct):
@@ -36,6 +50,7 @@ class Report(msgspec.Struct):
         warnings: problems that stopped nothing.
         failures: contained failures; the run ends with exit code 6 when there are any.
         parked: dreams waiting for review; exit code 5 when nothing failed.
+        memories: memory folder of each project that was worked on, by project key.
     """
 
     job: str
@@ -47,6 +62,7 @@ class Report(msgspec.Struct):
     warnings: list[str] = []
     failures: list[str] = []
     parked: list[str] = []
+    memories: dict[str, str] = {}
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
@@ -60,6 +76,7 @@ class Report(msgspec.Struct):
         self.warnings += other.warnings
         self.failures += other.failures
         self.parked += other.parked
+        self.memories |= other.memories
         for name, number in other.counts.items():
             self.count(name, number)
 

@@ -1,0 +1,100 @@
+"""``slowwave run JOB``: through Prefect, or with ``--direct`` in this process; both leave the same bytes."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from slowwave.cli.options import add_json_option, add_settings_options, settings_of
+from slowwave.cli.screen import show
+from slowwave.clock import SystemClock
+from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED
+
+JOBS = ("nightly", "extract", "consolidate")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave run``."""
+    parser.add_argument("job", choices=JOBS, metavar="JOB", help=", ".join(JOBS))
+    add_settings_options(parser)
+    parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
+    parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
+    parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
+    parser.add_argument("--direct", action="store_true", help="run in this process, without Prefect")
+    parser.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
+    parser.add_argument("--verbose", action="store_true", help="show the log of Prefect")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the job, print its report, return the exit code that the report means."""
+    if args.sample:
+        _enter_sample(args)
+    settings_of(args)  # refuse bad settings before anything starts
+    report = _direct(args) if args.direct else _through_prefect(args)
+    if args.json:
+        print(orjson.dumps(report).decode())  # noqa: T201 - the command's own output
+    else:
+        show(report, dry_run=args.dry_run)
+    return _exit_code(report, require=args.require)
+
+
+def _direct(args: argparse.Namespace) -> dict[str, Any]:
+    from slowwave.nightly import Run, new_run_id, run_job  # noqa: PLC0415 - --help stays fast
+
+    clock = SystemClock()
+    given = Run(
+        id=new_run_id(clock),
+        settings=settings_of(args),
+        clock=clock,
+        environ=os.environ,
+        project=args.project,
+        force=args.force,
+        dry_run=args.dry_run,
+    )
+    return run_job(args.job, given).to_builtins()
+
+
+def _through_prefect(args: argparse.Namespace) -> dict[str, Any]:
+    from slowwave.launch import run_through_prefect  # noqa: PLC0415 - imports Prefect
+
+    parameters = {
+        "store": [str(p.expanduser().absolute()) for p in args.store or ()],
+        "config": str(args.config.absolute()) if args.config else None,
+        "overrides": list(args.overrides),
+        "project": args.project,
+        "force": args.force,
+        "dry_run": args.dry_run,
+    }
+    return run_through_prefect(args.job, parameters, verbose=args.verbose)
+
+
+def _enter_sample(args: argparse.Namespace) -> None:
+    """Build the sample once and keep everything that the run writes inside its folder."""
+    from slowwave.samples import build  # noqa: PLC0415 - only needed here
+
+    home = args.sample.absolute()
+    build(home, SystemClock().now())
+    os.environ.update(
+        HOME=str(home),
+        XDG_STATE_HOME=str(home / "state"),
+        XDG_DATA_HOME=str(home / "data"),
+        XDG_CONFIG_HOME=str(home / "config"),
+        PREFECT_HOME=str(home / "state" / "prefect"),
+    )
+    for name in ("PREFECT_API_URL", "SLOWWAVE_CONFIG"):
+        os.environ.pop(name, None)
+    args.store = [home / ".claude"]
+
+
+def _exit_code(report: dict[str, Any], *, require: bool) -> int:
+    if report["failures"]:
+        return PARTLY_FAILED
+    if report["parked"]:
+        return PARKED
+    if require and any(not gate["passed"] for gate in report["gates"]):
+        return REFUSED
+    return DONE

@@ -1,0 +1,131 @@
+"""The report of a run for a person: what was asked, found, kept and refused, and where everything lies."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+# What a dream or an extraction can do to a fact, in the order that a reader cares about.
+ACTIONS = ("add", "merge", "supersede", "keep", "wait", "drop")
+MOST_ROWS = 12
+WIDTH = 108
+
+
+def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
+    """Yield the lines of the report."""
+    changed = bool(report["dream_ids"] or report["counts"].get("candidates"))
+    yield f"{report['job']} {report['run_id']}" + ("  (dry run: nothing was changed)" if dry_run else "")
+    yield from _gates(report["gates"])
+    yield from _candidates(report["items"])
+    yield from _operations(report["items"])
+    yield from _problems(report)
+    yield from _numbers(report["counts"])
+    if changed and not dry_run:
+        yield from _index(report)
+    elif not changed:
+        yield ""
+        yield "Nothing to do." if not report["failures"] else "Nothing was done."
+
+
+def show(report: dict[str, Any], *, dry_run: bool) -> None:
+    """Print the report."""
+    for line in lines(report, dry_run=dry_run):
+        print(line)  # noqa: T201 - the command's own output
+
+
+def _gates(gates: list[dict[str, Any]]) -> Iterator[str]:
+    """Gates that refused, with the reason; equal ones are counted together."""
+    yield ""
+    passed = sum(g["passed"] for g in gates)
+    yield f"Gates: {passed} passed, {len(gates) - passed} refused"
+    grouped = Counter((g["project"], g["gate"], g["passed"], g["reason"]) for g in gates)
+    shown = [row for row in grouped.items() if not row[0][2] or row[1] == 1][:MOST_ROWS]
+    for (project, gate, ok, reason), number in shown:
+        times = f" ({number} times)" if number > 1 else ""
+        yield _cut(f"  {'pass' if ok else 'stop'}  {project}  {gate}: {reason}{times}")
+    if len(grouped) > len(shown):
+        yield f"  and {len(grouped) - len(shown)} more (--json shows all)"
+
+
+def _candidates(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    rows = [i for i in items if i["action"] == "candidate"]
+    if not rows:
+        return
+    yield ""
+    yield f"Candidates found: {len(rows)}"
+    rows.sort(key=lambda i: -(i["confidence"] or 0))
+    for item in rows[:MOST_ROWS]:
+        yield _cut(f"  {_percent(item['confidence'])}  {item['category']:<10}  {item['text']}")
+    yield from _more(rows)
+
+
+def _operations(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """What the dream did with each fact, grouped by what was done."""
+    every = list(items)
+    for action in ACTIONS:
+        rows = [i for i in every if i["action"] == action]
+        if not rows or action == "keep":
+            continue
+        yield ""
+        yield f"{_TITLES[action]}: {len(rows)}"
+        for item in rows[:MOST_ROWS]:
+            yield _cut(f"  {item['text'] or item['target']}")
+            yield _cut(f"      {item['reason']}")
+        yield from _more(rows)
+
+
+_TITLES = {
+    "add": "Kept as new memories",
+    "merge": "Merged into a memory",
+    "supersede": "Superseded by something newer",
+    "keep": "Kept as they were",
+    "wait": "Waiting for more evidence",
+    "drop": "Refused or dropped",
+}
+
+
+def _problems(report: dict[str, Any]) -> Iterator[str]:
+    for title, rows in (
+        ("Failed", report["failures"]),
+        ("Parked for review (slowwave memory review)", report["parked"]),
+        ("Warnings", report["warnings"]),
+    ):
+        if rows:
+            yield ""
+            yield f"{title}: {len(rows)}"
+            yield from (_cut(f"  {row}") for row in rows[:MOST_ROWS])
+            yield from _more(rows)
+
+
+def _numbers(counts: dict[str, int]) -> Iterator[str]:
+    yield ""
+    yield "Counts: " + ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
+
+
+def _index(report: dict[str, Any]) -> Iterator[str]:
+    """The resulting index of each project, where it lies, and how to go back."""
+    for key, folder in sorted(report["memories"].items()):
+        index = Path(folder) / "MEMORY.md"
+        if not index.is_file():
+            continue
+        yield ""
+        yield f"{index}"
+        yield from (f"  | {line}" for line in index.read_text(encoding="utf-8", errors="replace").splitlines()[:30])
+        yield f"  Evidence: slowwave memory list --memory {folder}"
+        del key
+    for dream in report["dream_ids"]:
+        yield f"  Undo: slowwave memory undo {dream}"
+
+
+def _more(rows: list[Any]) -> Iterator[str]:
+    if len(rows) > MOST_ROWS:
+        yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
+
+
+def _percent(confidence: float | None) -> str:
+    return "    " if confidence is None else f"{confidence:>4.0%}"
+
+
+def _cut(line: str) -> str:
+    flat = " ".join(line.split("\n"))
+    return flat if len(flat) <= WIDTH else flat[: WIDTH - 3] + "..."

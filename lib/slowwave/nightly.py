@@ -1,0 +1,134 @@
+"""The story of each job, told without a scheduler: find projects, then gate and run every step, project by project.
+
+The flows tell the same story with Prefect's means and leave the same bytes. A failure is contained to its project
+and named in the report; a closed gate is an outcome with a reason, not a failure.
+"""
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slowwave.clock import Clock
+from slowwave.consolidation.job import consolidate_project
+from slowwave.errors import NotFoundError, SlowwaveError
+from slowwave.extraction.job import extract_sessions
+from slowwave.report import Item, Report
+from slowwave.settings import Settings
+from slowwave.stores.discovery import find_projects
+from slowwave.stores.model import Project
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[Project, "Run"], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything that one run of a job was given.
+
+    Attributes:
+        id: names the run in reports and ledgers.
+        settings: the settings in force.
+        clock: what time it is.
+        environ: the environment; HOME and the XDG folders are taken from here.
+        project: only projects whose key or root contains this; "" takes all.
+        force: pass the time and session gates; never the lock, never a live session.
+        dry_run: plan and report, change nothing.
+    """
+
+    id: str
+    settings: Settings
+    clock: Clock
+    environ: Mapping[str, str]
+    project: str = ""
+    force: bool = False
+    dry_run: bool = False
+
+    @property
+    def home(self) -> Path:
+        """The home folder of the person whose sessions are read."""
+        return Path(self.environ.get("HOME", "~")).expanduser()
+
+
+def new_run_id(clock: Clock) -> str:
+    """Return an id that sorts by time and is unique among runs of one second."""
+    return f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def extract(project: Project, run: Run) -> Report:
+    """Extract candidates from one project's sessions."""
+    return extract_sessions(
+        project,
+        project.sessions,
+        run.settings,
+        run.clock,
+        run_id=run.id,
+        force=run.force,
+        dry_run=run.dry_run,
+        home=run.home,
+    )
+
+
+def consolidate(project: Project, run: Run) -> Report:
+    """Dream over one project."""
+    return consolidate_project(
+        project, run.settings, run.clock, run_id=run.id, force=run.force, dry_run=run.dry_run, home=run.home
+    )
+
+
+JOBS: dict[str, tuple[Step, ...]] = {
+    "nightly": (extract, consolidate),
+    "extract": (extract,),
+    "consolidate": (consolidate,),
+}
+
+
+def run_job(job: str, run: Run) -> Report:
+    """Run a job over every chosen project, in this process.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``run.project``.
+    """
+    projects, report = chosen_projects(job, run)
+    for project in projects:
+        for step in JOBS[job]:
+            report.absorb(contained(step, project, run))
+    return report
+
+
+def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
+    """Return the projects of a run and a report that already holds what discovery met."""
+    found = find_projects(run.settings, run.environ)
+    report = Report(job, run.id)
+    report.warnings += [str(problem) for problem in found.problems]
+    projects = [p for p in found.projects if run.project in p.key or (p.root and run.project in p.root)]
+    if run.project and not projects:
+        known = ", ".join(p.key for p in found.projects[:8]) or "none"
+        raise NotFoundError(f"no project matches {run.project!r}; found: {known}")
+    report.count("projects", len(projects))
+    report.memories = {p.key: str(p.memory) for p in projects}
+    return projects, report
+
+
+def contained(step: Step, project: Project, run: Run) -> Report:
+    """Run one step; whatever goes wrong stays within the project and is named in the report."""
+    try:
+        return step(project, run)
+    except SlowwaveError as error:
+        return _failed(step, project, run, str(error))
+    except OSError as error:
+        return _failed(step, project, run, f"{error.filename or ''}: {error.strerror}")
+    except Exception as error:
+        # a bug must not cost the other projects their night; the traceback goes to the log
+        log.exception("%s of %s broke", step.__name__, project.key)
+        return _failed(step, project, run, f"{type(error).__name__}: {error}")
+
+
+def _failed(step: Step, project: Project, run: Run, message: str) -> Report:
+    report = Report(step.__name__, run.id)
+    report.failures.append(f"{project.key}: {step.__name__}: {message}")
+    report.items.append(Item(project.key, "failed", message))
+    return report
