@@ -1,0 +1,59 @@
+# Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench drills conformance lock serve clean
+
+# The first interpreter that is new enough; PYTHON=... chooses another one.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+# Exists only when every step of the set-up has succeeded.
+READY := $(VENV)/.slowwave-ready
+SAMPLE := .sample
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(READY) ## one night over the bundled sample week, offline, kept in .sample/
+	$(BIN)/slowwave run nightly --sample $(SAMPLE)
+
+test: $(READY) ## the whole suite
+	$(BIN)/python -m pytest
+
+check: $(READY) ## lint, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+bench: $(READY) ## speed ratios of the design
+	$(BIN)/python -m pytest tests/benchmarks -q -s -m bench
+
+drills: $(READY) ## every fault drill in full length (minutes)
+	SLOWWAVE_DRILLS=full $(BIN)/python -m pytest -m drill --timeout 3600
+
+conformance: $(READY) ## against real transcripts and the clients' own tests
+	$(BIN)/python -m pytest tests/conformance
+
+lock: $(READY) ## resolve requirements.lock anew (hashes, no host names)
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev \
+		--upgrade --quiet --output-file requirements.lock pyproject.toml
+
+serve: $(READY) ## run the schedules in this process until it is stopped
+	$(BIN)/slowwave serve
+
+clean: ## remove the environment, the sample and everything that was built
+	rm -rf $(VENV) $(SAMPLE) build dist .pytest_cache .ruff_cache .hypothesis
+
+# uv is taken from the lock, by its hashes, and used where it works; pip checks the same hashes.
+$(READY): requirements.lock pyproject.toml
+	@rm -f $@
+	@test -n "$(PYTHON)" || { echo "slowwave needs python3.11 or newer: install it, or set PYTHON=..."; exit 1; }
+	@$(PIP) --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@awk '/^uv==/{found=1} found{print} found && !/\\$$/{exit}' requirements.lock > $(VENV)/uv.txt
+	@echo "setting up $(VENV) (once; about a minute)"
+	@{ $(PIP) install --require-hashes -r $(VENV)/uv.txt \
+		&& $(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --require-hashes -r requirements.lock; } \
+		|| { echo "uv could not do it, so pip does"; $(PIP) install --require-hashes -r requirements.lock; }
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
