@@ -1,9 +1,36 @@
 """What a store holds: sessions and the projects they worked in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from slowwave.dialects.model import SessionFiles, SessionKind
+
+StoreProblemKind = Literal[
+    "unreadable",  # the operating system refuses a folder or file, or it is no regular file
+    "unknown-dialect",  # content that no dialect recognises
+    "empty",  # a transcript without a byte
+    "damaged",  # not one readable record at its beginning
+    "loop",  # a symbolic link leads back to a folder that was read already
+    "duplicate",  # the same file under a second name
+    "ignored",  # transcripts where no client keeps sessions
+    "gap",  # a numbered part is missing
+    "too-large",  # more than the session's own client would load
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreProblem:
+    """Something in a store that is not a session; it is counted and shown and never stops a run."""
+
+    kind: StoreProblemKind
+    path: str
+    detail: str
+
+    def __str__(self) -> str:
+        """Say it in one line, also when the name holds a newline."""
+        shown = self.path.replace("\n", "\\n").encode("utf-8", "backslashreplace").decode()
+        return f"{shown}: {self.kind}: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +76,16 @@ class Project:
     folders: tuple[Path, ...]
     memory: Path
     sessions: tuple[StoredSession, ...]
+
+
+@dataclass(slots=True)
+class Discovery:
+    """Everything found under the roots.
+
+    Attributes:
+        projects: by key, each with its sessions.
+        problems: everything that was left out, and why.
+    """
+
+    projects: list[Project] = field(default_factory=list[Project])
+    problems: list[StoreProblem] = field(default_factory=list[StoreProblem])

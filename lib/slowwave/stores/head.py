@@ -1,0 +1,74 @@
+"""What the first records of a session show, without reading the rest: dialect, sub-agent or not, working folder."""
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from slowwave.dialects.registry import sniff
+from slowwave.errors import UnreadableError
+from slowwave.records.lines import read_records
+from slowwave.records.model import Problem
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.walk import FoundSession
+
+# The first message of real sessions stands within the first 30 records (copies of requests come before it).
+_MOST_RECORDS = 60
+
+
+class Head(NamedTuple):
+    """What is known of a session before its content is read."""
+
+    dialect: str
+    side: bool
+    cwd: str
+
+
+class _Record(msgspec.Struct, gc=False):
+    """The few fields that tell; anything may stand in them."""
+
+    type: object = None
+    cwd: object = None
+    isSidechain: object = None  # noqa: N815 - the client's spelling
+    is_sidechain: object = None
+
+
+_decoder = msgspec.json.Decoder(_Record)
+
+
+def read_head(found: FoundSession) -> Head | StoreProblem:
+    """Return what the beginning of a session shows, or why it is none.
+
+    The dialect is told by content; the first part that shows one decides, since a first part may be damaged.
+    """
+    if not found.size:
+        return StoreProblem("empty", found.path, "holds not a single byte")
+    for file in found.files:
+        path = Path(found.folder, file.name)
+        if not file.size:
+            continue
+        try:
+            dialect = sniff(path)
+        except UnreadableError as error:
+            return StoreProblem("unreadable", os.fspath(path), error.reason)
+        if dialect is not None:
+            side, cwd = _first_message(path)
+            return Head(dialect.name, found.side or side, cwd)
+    return StoreProblem("unknown-dialect", found.path, "no record that Claude Code or Cersei would write")
+
+
+def _first_message(path: Path) -> tuple[bool, str]:
+    """Return whether the first message is a sub-agent's, and the first working folder that is named."""
+    problems: list[Problem] = []
+    side: bool | None = None
+    cwd = ""
+    for _, record in islice(read_records(path, _decoder, problems), _MOST_RECORDS):
+        if not cwd and isinstance(record.cwd, str):
+            cwd = record.cwd
+        if record.type in ("user", "assistant") and side is None:
+            side = record.isSidechain is True or record.is_sidechain is True
+        if cwd and side is not None:
+            break
+    return bool(side), cwd
