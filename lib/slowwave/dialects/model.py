@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from slowwave.records.model import Problem, Span
 
@@ -58,36 +58,85 @@ class Other:
     type: str
 
 
-Block = Text | Thinking | ToolCall | ToolResult | Other
-
-
 @dataclass(frozen=True, slots=True)
+class Injected:
+    """Text that the harness put into a user record beside what a person typed (a reminder, a command's output)."""
+
+    text: str
+
+
+Block = Text | Thinking | ToolCall | ToolResult | Other | Injected
+
+
+class Content(NamedTuple):
+    """What a message says once it is decoded: blocks, the span of each, and who is behind them."""
+
+    blocks: tuple[Block, ...]
+    sources: tuple[Span, ...]
+    origin: Origin
+
+
 class Message:
-    """One message as the model saw it.
+    """One message as the model saw it; never changed after it was made.
+
+    Dialects hand out a subclass that decodes ``blocks``, ``sources`` and ``origin`` when they are first looked at,
+    since most messages of a long session never are.
 
     Attributes:
         role: who speaks.
-        blocks: the content in order.
-        sources: for each block the span of the record that it was read from (same length as ``blocks``).
-        origin: who really produced the text; only ``typed`` may create a preference, constraint or decision alone.
         id: the client's id of the message or record, if it has one.
-        timestamp: when the client wrote it, aware; None when the record has no readable time.
         cwd: the working folder that the record names, or "".
         active: False for abandoned branches (rewinds, forks) that the client would not send again.
         sidechain: True for a sub-agent's messages inside a main file.
         branch: git branch that the record names, or "".
     """
 
-    role: Role
-    blocks: tuple[Block, ...]
-    sources: tuple[Span, ...]
-    origin: Origin
-    id: str | None = None
-    timestamp: datetime | None = None
-    cwd: str = ""
-    active: bool = True
-    sidechain: bool = False
-    branch: str = ""
+    __slots__ = ("_content", "_timestamp", "active", "branch", "cwd", "id", "role", "sidechain")
+
+    def __init__(
+        self,
+        role: Role,
+        blocks: tuple[Block, ...],
+        sources: tuple[Span, ...],
+        origin: Origin,
+        id: str | None = None,  # noqa: A002  # the word that every client uses
+        timestamp: datetime | None = None,
+        cwd: str = "",
+        active: bool = True,  # noqa: FBT001, FBT002  # plain data, given by keyword
+        sidechain: bool = False,  # noqa: FBT001, FBT002  # as above
+        branch: str = "",
+    ) -> None:
+        self.role: Role = role
+        self._content = Content(blocks, sources, origin)
+        self.id = id
+        self._timestamp = timestamp
+        self.cwd = cwd
+        self.active = active
+        self.sidechain = sidechain
+        self.branch = branch
+
+    def _opened(self) -> Content:
+        return self._content
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content in order."""
+        return self._opened().blocks
+
+    @property
+    def sources(self) -> tuple[Span, ...]:
+        """For each block the span of the record that it was read from (same length as ``blocks``)."""
+        return self._opened().sources
+
+    @property
+    def origin(self) -> Origin:
+        """Who really produced the text; only ``typed`` may create a preference, constraint or decision alone."""
+        return self._opened().origin
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When the client wrote it, aware; None when the record has no readable time."""
+        return self._timestamp
 
     @property
     def text(self) -> str:
@@ -107,6 +156,21 @@ class Message:
     def placed(self) -> Iterator[tuple[Block, Span]]:
         """Yield each block with the span it came from."""
         return zip(self.blocks, self.sources, strict=True)
+
+    def _key(self) -> tuple[object, ...]:
+        place = (self.id, self.timestamp, self.cwd, self.active, self.sidechain, self.branch)
+        return (self.role, *self._opened(), *place)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Message) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.role, self.id, self.timestamp))
+
+    def __repr__(self) -> str:
+        return (
+            f"Message({self.role!r}, {self.blocks!r}, origin={self.origin!r}, id={self.id!r}, active={self.active!r})"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,95 @@
+"""Entries of Cersei's transcripts as they are decoded at load, and the messages made of them."""
+
+from datetime import datetime
+from typing import cast, get_args
+
+import msgspec
+
+from slowwave.dialects.blocks import blocks_of
+from slowwave.dialects.claude_records import decoded
+from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text, ToolResult
+from slowwave.dialects.times import parse_time
+from slowwave.records.model import Span
+
+MESSAGE_TYPES = frozenset({"user", "assistant", "system"})
+KNOWN_TYPES = MESSAGE_TYPES | {"summary", "tombstone"}
+
+
+class Body(msgspec.Struct, gc=False):
+    """A Cersei ``Message``; also a whole line of its bare-message file."""
+
+    role: str = ""
+    content: msgspec.Raw = msgspec.Raw()
+    id: str | None = None
+
+
+class Entry(msgspec.Struct, gc=False):
+    """Any line of a transcript (code: ``TranscriptEntry``, tagged by ``type``)."""
+
+    type: str = ""
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    timestamp: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    is_sidechain: bool | None = None
+    message: Body | None = None
+    summary: str | None = None
+    messages_compacted: int | None = None
+    deleted_uuid: str | None = None
+
+
+class CerseiMessage(Message):
+    """A message whose content is decoded when it is first looked at."""
+
+    __slots__ = ("_body", "_opened_as", "_span", "_stamp")
+
+    def __init__(self, role: str, body: Body, span: Span, entry: Entry | None = None) -> None:
+        self.role: Role = cast("Role", role) if role in get_args(Role) else "user"
+        self.id = (entry.uuid if entry else None) or body.id
+        self.cwd = (entry.cwd if entry else None) or ""
+        self.active = True
+        self.sidechain = bool(entry and entry.is_sidechain)
+        self.branch = ""
+        self._body = body
+        self._span = span
+        self._stamp = entry.timestamp if entry else None
+        self._opened_as: Content | None = None
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When the entry was written; bare messages have no time."""
+        return parse_time(self._stamp)
+
+    def _opened(self) -> Content:
+        if self._opened_as is None:
+            blocks = tuple(blocks_of(decoded(self._body.content)))
+            origin = "injected" if self.sidechain and self.role == "user" else _origin(self.role, blocks)
+            self._opened_as = Content(blocks, (self._span,) * len(blocks), origin)
+        return self._opened_as
+
+
+def _origin(role: Role, blocks: tuple[Block, ...]) -> Origin:
+    if role == "assistant":
+        return "model"
+    if role == "system":
+        return "injected"
+    if any(isinstance(b, ToolResult) for b in blocks):
+        return "tool"
+    # Compaction inside the agent replaces old messages by this element, in a user message (code: compact.rs).
+    if any(isinstance(b, Text) and b.text.lstrip().startswith("<context_summary>") for b in blocks):
+        return "summary"
+    return "typed"
+
+
+def summary_message(entry: Entry, span: Span) -> Message:
+    """Return a summary entry as the user message that stands for the messages it compacted (seed)."""
+    return Message(
+        "user",
+        (Text(entry.summary or ""),),
+        (span,),
+        "summary",
+        entry.uuid,
+        parse_time(entry.timestamp),
+        entry.cwd or "",
+    )

@@ -1,0 +1,87 @@
+"""The dialect of Claude Code 1.0, 2.0 and 2.1: camelCase envelopes in ``~/.claude/projects/<key>/*.jsonl``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from slowwave.dialects.claude_context import context_of
+from slowwave.dialects.claude_messages import messages_of
+from slowwave.dialects.claude_records import DECODER, Node
+from slowwave.dialects.claude_titles import title_of
+from slowwave.dialects.claude_tree import Tree
+from slowwave.dialects.model import Message, SessionFiles, SessionKind, Transcript
+from slowwave.records.lines import read_records
+
+# A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
+MARKS = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})
+MESSAGE_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
+# The client's own table of line types, and those seen in real files beside it (clients.md, corpus.md).
+KNOWN_TYPES = MESSAGE_TYPES | frozenset(
+    """queue-operation api-request api-request-resumed api-request-shape api-request-blob frame-link observer-ref
+    continued-in resume-head-vouch file-history-snapshot file-history-delta attribution-snapshot custom-title ai-title
+    tag relocated agent-name agent-color agent-setting mode permission-mode session-owner isolation-latch dev-mods
+    atis-latch worktree-state bridge-session tools-used derived-from summary repl-mode history-suppression
+    ended-by-model content-replacement memory-mode artifact-comment-monitor fork-context-ref data-flow-incomplete
+    last-prompt cost-state pr-link session_start started result""".split()
+)
+
+
+@dataclass(slots=True)
+class ClaudeTranscript(Transcript):
+    """A session with its records, which the context is rebuilt from."""
+
+    nodes: list[Node] = field(default_factory=list[Node])
+    tree: Tree = field(default_factory=lambda: Tree([]))
+
+
+class Claude:
+    """Rules of Claude Code's transcripts."""
+
+    name = "claude"
+
+    def recognises(self, record: dict[str, object]) -> bool:
+        """Say whether a record is Claude Code's: a type beside at least one camelCase envelope field."""
+        return isinstance(record.get("type"), str) and not MARKS.isdisjoint(record)
+
+    def read(self, files: SessionFiles) -> ClaudeTranscript:
+        """Read a session, all messages in file order.
+
+        Raises:
+            UnreadableError: a file cannot be opened.
+        """
+        result = ClaudeTranscript(self.name, files, problems=list(files.problems))
+        kept, counts = _load(files, result)
+        result.records = sum(counts.values())
+        result.unknown_types = {kind: n for kind, n in counts.items() if kind not in KNOWN_TYPES}
+        result.kind = _kind(kept)
+        result.tree = Tree(kept, own=result.kind == "subagent")
+        result.nodes = kept
+        result.messages = messages_of(kept, result.tree)
+        result.title = title_of(kept, result.tree)
+        return result
+
+    def context(self, transcript: Transcript) -> Sequence[Message]:
+        """Return what Claude Code would send if this session were resumed now."""
+        whole = transcript if isinstance(transcript, ClaudeTranscript) else self.read(transcript.files)
+        return context_of(whole.tree)
+
+
+def _load(files: SessionFiles, result: Transcript) -> tuple[list[Node], dict[str, int]]:
+    """Return every record with its place, and how many there are of each type."""
+    nodes: list[Node] = []
+    counts: dict[str, int] = {}
+    add = nodes.append
+    for part, path in enumerate(files.paths):
+        for index, (span, env) in enumerate(read_records(path, DECODER, result.problems, part=part), len(nodes)):
+            kind = env.type or ""
+            counts[kind] = counts.get(kind, 0) + 1
+            add(Node(env, span, index))
+    return nodes, counts
+
+
+def _kind(nodes: list[Node]) -> SessionKind:
+    """Return ``subagent`` for a file whose every message is a sidechain's (beside or under the session's file)."""
+    sides = {bool(n.env.sidechain) for n in nodes if n.env.type in ("user", "assistant")}
+    return "subagent" if sides == {True} else "main"
+
+
+CLAUDE = Claude()

@@ -1,0 +1,112 @@
+"""Records of Claude Code to messages: pieces of one API message joined, every block with the span it came from."""
+
+from datetime import datetime
+
+from slowwave.dialects.blocks import blocks_of
+from slowwave.dialects.claude_origin import split_typed
+from slowwave.dialects.claude_records import Node, content_of
+from slowwave.dialects.claude_tree import Tree
+from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Role, Text, ToolResult
+from slowwave.dialects.times import parse_time
+from slowwave.records.model import Span
+
+
+class ClaudeMessage(Message):
+    """A message that is decoded when it is first looked at; assistant messages may have several records."""
+
+    __slots__ = ("_opened_as", "_pieces")
+
+    def __init__(self, role: Role, node: Node, *, active: bool, sidechain: bool) -> None:
+        env = node.env
+        self.role: Role = role
+        self.id = (env.message.id if env.message else None) or env.uuid
+        self.cwd = env.cwd or ""
+        self.active = active
+        self.sidechain = sidechain
+        self.branch = env.branch or ""
+        self._pieces = [node]
+        self._opened_as: Content | None = None
+
+    def add(self, node: Node) -> None:
+        """Take in another piece of the same API message (only while the session is being read)."""
+        self._pieces.append(node)
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When the client wrote the first piece."""
+        return parse_time(self._pieces[0].env.timestamp)
+
+    @property
+    def pieces(self) -> tuple[Node, ...]:
+        """The records of this message, in file order."""
+        return tuple(self._pieces)
+
+    def _opened(self) -> Content:
+        if self._opened_as is None:
+            self._opened_as = _assistant(self._pieces) if self.role == "assistant" else _user(self._pieces[0])
+        return self._opened_as
+
+
+def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
+    """Return the messages of all user and assistant records, in the order in which they began."""
+    dead = tree.dead()
+    found: list[Message] = []
+    pieces: dict[tuple[str, bool], ClaudeMessage] = {}
+    for node in nodes:
+        env = node.env
+        kind = env.type
+        if kind not in ("assistant", "user"):
+            continue
+        sidechain = bool(env.sidechain) and not tree.own
+        active = node.index not in dead
+        if kind == "assistant" and env.message and env.message.id:
+            key = (env.message.id, active)
+            known = pieces.get(key)
+            if known is not None:
+                known.add(node)
+                continue
+            pieces[key] = message = ClaudeMessage("assistant", node, active=active, sidechain=sidechain)
+        else:
+            message = ClaudeMessage(kind, node, active=active, sidechain=sidechain)
+        found.append(message)
+    return found
+
+
+def _assistant(pieces: list[Node]) -> Content:
+    blocks: list[Block] = []
+    sources: list[Span] = []
+    for node in pieces:
+        for block in blocks_of(content_of(node.env.message)):
+            blocks.append(block)
+            sources.append(node.span)
+    return Content(tuple(blocks), tuple(sources), "model")
+
+
+def _user(node: Node) -> Content:
+    blocks = blocks_of(content_of(node.env.message))
+    origin = _origin(node, blocks)
+    if origin == "typed":
+        split: list[Block] = []
+        for block in blocks:
+            split += split_typed(block.text) if isinstance(block, Text) else [block]
+        blocks = split
+        if not any(isinstance(b, Text) for b in blocks):
+            origin = "tool" if any(isinstance(b, ToolResult) for b in blocks) else "injected"
+            # Nothing was typed, so the plain text view shows what the record says.
+            blocks = [Text(b.text) if isinstance(b, Injected) else b for b in blocks]
+    return Content(tuple(blocks), (node.span,) * len(blocks), origin)
+
+
+def _origin(node: Node, blocks: list[Block]) -> Origin:
+    """Return who is behind a user record, as far as its fields tell; ``typed`` still has to be looked at."""
+    env = node.env
+    if env.is_summary:
+        return "summary"
+    if any(isinstance(b, ToolResult) for b in blocks):
+        return "tool"
+    if env.is_meta or env.sidechain:
+        return "injected"
+    kind = node.fields().get("origin")
+    if isinstance(kind, dict) and kind.get("kind") not in (None, "human", "cli", "user"):
+        return "injected"
+    return "typed"

@@ -1,0 +1,88 @@
+"""Records of Claude Code as they are decoded at load: a small envelope, everything else left as bytes.
+
+Rare record types are decoded a second time, from the bytes that their span keeps.
+"""
+
+from typing import Any, cast
+
+import msgspec
+import orjson
+
+from slowwave.records.model import Span
+
+
+class Head(msgspec.Struct, gc=False):
+    """The part of ``message`` that loading needs; ``content`` stays undecoded."""
+
+    id: str | None = None
+    content: msgspec.Raw = msgspec.Raw()
+
+
+class Envelope(msgspec.Struct, gc=False):
+    """What loading needs of every record (client: every version from 1.0 to 2.1 uses these names)."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parent: str | None = msgspec.field(default=None, name="parentUuid")
+    sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
+    timestamp: str | None = None
+    cwd: str | None = None
+    branch: str | None = msgspec.field(default=None, name="gitBranch")
+    version: str | None = None
+    is_meta: bool | None = msgspec.field(default=None, name="isMeta")
+    is_summary: bool | None = msgspec.field(default=None, name="isCompactSummary")
+    is_error: bool | None = msgspec.field(default=None, name="isApiErrorMessage")
+    message: Head | None = None
+
+
+DECODER = msgspec.json.Decoder(Envelope)
+
+
+class Node:
+    """A record with its place in the file; ``index`` is its rank among all records of the session."""
+
+    __slots__ = ("env", "index", "span")
+
+    def __init__(self, env: Envelope, span: Span, index: int) -> None:
+        self.env = env
+        self.span = span
+        self.index = index
+
+    def fields(self) -> dict[str, Any]:
+        """Return the whole record, decoded anew from its bytes."""
+        return whole(self.span.raw)
+
+
+def whole(raw: bytes) -> dict[str, Any]:
+    """Return a record as a dictionary; bytes that are not UTF-8 and lone surrogates become U+FFFD."""
+    try:
+        value: object = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        value = lenient(raw)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def lenient(raw: bytes) -> object:
+    """Decode JSON that a strict decoder refuses, or return None when nothing can be read."""
+    import json  # noqa: PLC0415  # only damaged records need the slow decoder
+
+    try:
+        return json.loads(raw.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def content_of(head: Head | None) -> object:
+    """Return the decoded ``message.content`` (a string, a list, or None)."""
+    return None if head is None else decoded(head.content)
+
+
+def decoded(content: msgspec.Raw) -> object:
+    """Return the value of an undecoded field, None when it is absent."""
+    raw = bytes(content)
+    if not raw:
+        return None
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return lenient(raw)

@@ -1,0 +1,159 @@
+"""Which dialects there are, and which one a file is written in, told by its content and never by its path."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import orjson
+
+from slowwave.dialects.base import Dialect
+from slowwave.dialects.cersei import CERSEI
+from slowwave.dialects.cersei_bare import CERSEI_BARE
+from slowwave.dialects.claude import CLAUDE
+from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+
+DIALECTS: tuple[Dialect, ...] = (CERSEI, CLAUDE, CERSEI_BARE)
+
+# A dialect shows in its first record; past this many records or bytes a file is none that we know.
+_MOST_RECORDS = 200
+_MOST_BYTES = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_PADDING = b" \t\r\n\0"
+
+
+def by_name(name: str) -> Dialect:
+    """Return the dialect called ``name``.
+
+    Raises:
+        UsageError: there is no such dialect; the message lists all.
+    """
+    for dialect in DIALECTS:
+        if dialect.name == name:
+            return dialect
+    raise UsageError(f"unknown dialect {name!r}: write one of {', '.join(d.name for d in DIALECTS)}")
+
+
+def detect(path: Path) -> Dialect:
+    """Return the dialect that the first records of a file are written in.
+
+    Raises:
+        UnknownDialectError: the file is empty or no dialect recognises a record near its start.
+        UnreadableError: the file cannot be read.
+    """
+    found = sniff(path)
+    if found is None:
+        raise UnknownDialectError(
+            path,
+            "empty, or not a transcript of any known client",
+            "expected JSON lines of Claude Code (sessionId) or Cersei (session_id, or role and content)",
+        )
+    return found
+
+
+def sniff(path: Path) -> Dialect | None:
+    """Return the dialect of a file, or None when it is empty or shows none (listings skip it with a note).
+
+    Raises:
+        UnreadableError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(1 << 16)
+            found = _of_records(_records(head))
+            if found is None and len(head) == 1 << 16:
+                found = _of_records(_records(head + file.read(_MOST_BYTES)))
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    return found
+
+
+def _of_records(records: Iterator[dict[str, object]]) -> Dialect | None:
+    for record in records:
+        for dialect in DIALECTS:
+            if dialect.recognises(record):
+                return dialect
+    return None
+
+
+def _records(head: bytes) -> Iterator[dict[str, object]]:
+    """Yield the objects of the first lines; of a line that is cut short or glued, the fields before the damage."""
+    for line in head.removeprefix(_BOM).split(b"\n", _MOST_RECORDS)[:_MOST_RECORDS]:
+        raw = line.strip(_PADDING)
+        if raw[:1] != b"{":
+            continue
+        try:
+            value: object = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            value = _top_fields(raw)
+        if isinstance(value, dict):
+            yield cast("dict[str, object]", value)
+
+
+def _top_fields(raw: bytes) -> dict[str, object]:
+    """Return the top-level fields that stand before the place where ``raw`` stops being one JSON object."""
+    fields: dict[str, object] = {}
+    at = 1
+    while True:
+        pair = _next_field(raw, at)
+        if pair is None:
+            return fields
+        key, value, at = pair
+        fields[key] = value
+
+
+def _next_field(raw: bytes, at: int) -> tuple[str, object, int] | None:
+    text = raw[at : at + 4096].lstrip(b" ,\t")
+    start = at + len(raw[at : at + 4096]) - len(text)
+    close = _string_end(raw, start)
+    if close is None:
+        return None
+    colon = raw.find(b":", close)
+    if colon < 0:
+        return None
+    value_at = colon + 1 + (len(raw[colon + 1 : colon + 64]) - len(raw[colon + 1 : colon + 64].lstrip()))
+    end = _value_end(raw, value_at)
+    try:
+        key = msgspec.json.decode(raw[start:close], type=str)
+        value = orjson.loads(raw[value_at:end]) if end is not None else {}
+    except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError):
+        return None
+    return (key, value, end) if end is not None else (key, value, len(raw))
+
+
+def _string_end(raw: bytes, start: int) -> int | None:
+    """Return the offset behind the string that begins at ``start``, or None when it is not whole."""
+    if raw[start : start + 1] != b'"':
+        return None
+    at = start + 1
+    while (close := raw.find(b'"', at)) >= 0:
+        slashes = len(raw[:close]) - len(raw[start + 1 : close].rstrip(b"\\")) - start - 1
+        if slashes % 2 == 0:
+            return close + 1
+        at = close + 1
+    return None
+
+
+def _value_end(raw: bytes, start: int) -> int | None:
+    """Return the offset behind the value that begins at ``start``, or None when it is cut short."""
+    first = raw[start : start + 1]
+    if first == b'"':
+        return _string_end(raw, start)
+    if first not in (b"{", b"["):
+        ends = [p for p in (raw.find(b",", start), raw.find(b"}", start)) if p >= 0]
+        return min(ends) if ends else None
+    depth = 0
+    at = start
+    while at < len(raw):
+        byte = raw[at : at + 1]
+        if byte == b'"':
+            close = _string_end(raw, at)
+            if close is None:
+                return None
+            at = close
+            continue
+        depth += (byte in (b"{", b"[")) - (byte in (b"}", b"]"))
+        at += 1
+        if depth == 0:
+            return at
+    return None

@@ -1,0 +1,21 @@
+"""Times as clients write them: ISO 8601 with ``Z`` or an offset, with up to nanoseconds."""
+
+import re
+from datetime import UTC, datetime
+
+# Cersei and crabtalk write nanoseconds, which datetime refuses.
+_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """Return the aware time that ``text`` means, or None when it is missing or unreadable.
+
+    A time without an offset is taken as UTC, as the clients mean it.
+    """
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", text))
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
