@@ -10,7 +10,8 @@ ProblemKind = Literal[
     "glued",  # two or more objects on one line: all are read
     "nul",  # a run of NUL bytes around a line
     "bom",  # a UTF-8 byte order mark at the start of the file
-    "not-utf8",  # bytes that are not UTF-8 inside a line that is otherwise read
+    "not-utf8",  # bytes that are not UTF-8 inside a record that is otherwise read
+    "nonstandard",  # a lone surrogate, NaN or Infinity inside a record that is otherwise read
     "not-object",  # valid JSON, but not an object
     "gap",  # a numbered part is missing
     "too-large",  # the session exceeds the total that its client would load
@@ -36,7 +37,18 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a file that is not a clean record; it is reported and never stops a run."""
+    """Something in a file that is not a clean record; it is reported and never stops a run.
+
+    Attributes:
+        kind: what is wrong.
+        path: the file.
+        line: 1-based number of the (first) line.
+        offset: byte offset of the first byte concerned.
+        length: number of bytes concerned.
+        detail: what was expected or done.
+        lines: number of lines; adjacent bad lines of one kind are one problem, so that a file of another format
+            does not fill the memory with reports.
+    """
 
     kind: ProblemKind
     path: Path
@@ -44,7 +56,10 @@ class Problem:
     offset: int
     length: int
     detail: str
+    lines: int = 1
 
     def __str__(self) -> str:
         """Say it in one line, with file, line and offset."""
-        return f"{self.path}:{self.line} (offset {self.offset}, {self.length} bytes): {self.kind}: {self.detail}"
+        lines = f"-{self.line + self.lines - 1}" if self.lines > 1 else ""
+        place = f"{self.path}:{self.line}{lines} (offset {self.offset}, {self.length} bytes)"
+        return f"{place}: {self.kind}: {self.detail}"

@@ -1,134 +1,179 @@
-"""The slow path of reading: take every object out of a line that does not decode as exactly one."""
+"""The slow path of reading: take every whole record out of a line that is not exactly one object.
 
-import json
+What counts as a record: an object at the start of a line, an object right behind a whole one (glued), and an object
+right behind a torn one, provided that the torn one breaks exactly where the other begins and that the rest of the
+line consists of such objects. Anything less strict would take a nested object of a damaged record for a record.
+"""
+
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from slowwave.records.model import Problem, ProblemKind, Span
+from slowwave.records.syntax import Scan, scan_value
+from slowwave.records.values import clean, is_utf8
 
 T = TypeVar("T")
 
-_BOM = b"\xef\xbb\xbf"
-_SPACE = " \t\r\n"
-_json = json.JSONDecoder()
+BOM = b"\xef\xbb\xbf"
+# everything that a decoder raises for a value that it does not accept
+REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_PADDING = re.compile(rb"[ \t\r\n\x00]*+")
+# the start of a record that ended a torn string: its first quote closed the string
+_SWALLOWED = re.compile(rb'\{[ \t\r\n]*"[ \t\r\n]*\Z')
+_SWALLOWED_MAX = 64
 
 
-def salvage(
-    raw: bytes,
-    path: Path,
-    part: int,
-    number: int,
-    offset: int,
-    decoder: msgspec.json.Decoder[T],
-    problems: list[Problem],
-    *,
-    torn: bool,
-) -> Iterator[tuple[Span, T]]:
-    """Yield each object that can be read from ``raw`` and report what made the slow path necessary.
+@dataclass(frozen=True, slots=True)
+class OddLine:
+    """A line that is not one clean object, with its place.
 
-    Args:
-        raw: the stripped bytes of the line.
-        path: its file, for the report.
+    Attributes:
+        path: its file.
         part: index of the file in its session.
         number: 1-based line number.
         offset: byte offset of ``raw`` in the file.
-        decoder: decodes one object.
-        problems: reports are appended here.
+        raw: the bytes of the line without white space at its ends.
         torn: the line is the last one and has no newline, so an incomplete object is a torn append.
     """
 
-    def report(kind: ProblemKind, at: int, length: int, detail: str) -> None:
-        problems.append(Problem(kind, path, number, at, length, detail))
+    path: Path
+    part: int
+    number: int
+    offset: int
+    raw: bytes
+    torn: bool
 
-    if offset == 0 and raw.startswith(_BOM):
-        report("bom", 0, len(_BOM), "byte order mark skipped")
-        raw, offset = raw[len(_BOM) :], len(_BOM)
-    if b"\0" in raw:
-        stripped = raw.lstrip(b"\0" + _SPACE.encode())
-        lead = len(raw) - len(stripped)
-        body = stripped.rstrip(b"\0" + _SPACE.encode())
-        report("nul", offset, len(raw) - len(body), "NUL bytes around the line skipped")
-        raw, offset = body, offset + lead
-        if not raw:
-            return
-    # surrogateescape maps every odd byte to one character and back, so offsets stay exact
-    text = raw.decode("utf-8", "surrogateescape")
-    if _has_escaped_byte(text):
-        report("not-utf8", offset, len(raw), "bytes that are not UTF-8 are shown as U+FFFD; the file keeps them")
+
+class Piece(NamedTuple):
+    """A stretch of a line: a record (kind ``""``) or something to report."""
+
+    kind: ProblemKind | None
+    start: int
+    stop: int
+    detail: str = ""
+
+
+def salvage(line: OddLine, decoder: msgspec.json.Decoder[T], problems: list[Problem]) -> Iterator[tuple[Span, T]]:
+    """Yield each record that can be read from ``line`` and report what made the slow path necessary."""
+    if (clean_value := _exactly_one(line, decoder)) is not None:
+        yield clean_value
+        return
     found = 0
-    at = 0
-    while at < len(text):
-        begin = at + len(text[at:]) - len(text[at:].lstrip(_SPACE))
-        if begin == len(text):
-            break
-        try:
-            value, end = cast("tuple[object, int]", _json.raw_decode(text, begin))
-        except (ValueError, RecursionError) as error:
-            place = offset + _bytes_before(text, begin)
-            kind: ProblemKind = "torn" if torn else "garbage"
-            report(kind, place, offset + len(raw) - place, f"not JSON: {error}"[:160])
-            break
-        span = Span(part, number, offset + _bytes_before(text, begin), _encoded(text[begin:end]))
-        if isinstance(value, dict):
+    for piece in split(line.raw, torn=line.torn):
+        if piece.kind is None:
             found += 1
-            decoded = _decode(span.raw, cast("dict[str, object]", value), decoder)
-            if decoded is None:
-                report("garbage", span.offset, len(span.raw), "a field has an unexpected type")
-            else:
-                yield span, decoded
+            raw = line.raw if piece.stop - piece.start == len(line.raw) else line.raw[piece.start : piece.stop]
+            span = Span(line.part, line.number, line.offset + piece.start, raw)
+            yield from _decoded(line, span, decoder, problems)
         else:
-            report(
-                "not-object",
-                span.offset,
-                len(span.raw),
-                f"a JSON {type(value).__name__} instead of an object",
-            )
-        at = end
+            _report(line, piece, problems)
     if found > 1:
-        report("glued", offset, len(raw), f"{found} objects on one line, all read")
+        _report(line, Piece("glued", 0, len(line.raw), f"{found} objects on one line, all read"), problems)
 
 
-def _decode(raw: bytes, value: dict[str, object], decoder: msgspec.json.Decoder[T]) -> T | None:
-    """Decode one object; a second try goes over cleaned text (lone surrogates become U+FFFD)."""
+def split(raw: bytes, *, torn: bool = False) -> list[Piece]:
+    """Cut a line into records and damage; together the pieces cover all but the white space between them."""
+    pieces: list[Piece] = []
+    unsure: int | None = None  # index of the first piece that counts only if the whole rest of the line is sound
+    at = 0
+    while True:
+        at = _skip_padding(raw, at, pieces)
+        if at == len(raw):
+            return pieces
+        scan = scan_value(raw, at)
+        if scan.status == "whole" and raw.startswith(b"{", at):
+            pieces.append(Piece(None, at, scan.at))
+            at = scan.at
+            continue
+        record = _next_record(raw, at, scan)
+        if record is None:
+            return _finish(raw, at, scan, pieces, unsure, torn=torn)
+        if unsure is None:
+            unsure = len(pieces)
+        pieces.append(Piece("garbage", at, record, "an incomplete object; the next record begins right behind it"))
+        at = record
+
+
+def _skip_padding(raw: bytes, at: int, pieces: list[Piece]) -> int:
+    """Step over white space, NUL runs and a byte order mark, and add what is to be reported of them."""
+    if at == 0 and raw.startswith(BOM):
+        pieces.append(Piece("bom", 0, len(BOM), "byte order mark skipped"))
+        at = len(BOM)
+    match = _PADDING.match(raw, at)
+    end = match.end() if match else at
+    first = raw.find(b"\0", at, end)
+    if first >= 0:
+        pieces.append(Piece("nul", first, raw.rfind(b"\0", at, end) + 1, "NUL bytes skipped"))
+    return end
+
+
+def _next_record(raw: bytes, begin: int, scan: Scan) -> int | None:
+    """Return where the record begins that was appended to the torn object at ``begin``, if there is one."""
+    if scan.status != "broken" or not raw.startswith(b"{", begin):
+        return None
+    match = _PADDING.match(raw, scan.at)
+    at = match.end() if match else scan.at
+    if raw.startswith(b"{", at):
+        return at
+    window = max(begin + 1, scan.at - _SWALLOWED_MAX)
+    swallowed = _SWALLOWED.search(raw[window : scan.at])
+    return window + swallowed.start() if swallowed else None
+
+
+def _finish(raw: bytes, at: int, scan: Scan, pieces: list[Piece], unsure: int | None, *, torn: bool) -> list[Piece]:
+    """Add the last piece, which is no record; when it is broken too, what followed a torn object does not count."""
+    stop = len(raw)
+    if scan.status == "open":
+        kind: ProblemKind = "torn" if torn else "garbage"
+        return [*pieces, Piece(kind, at, stop, "an incomplete object, cut off at the end of the line")]
+    if scan.status == "whole" and not raw[scan.at :].strip(b" \t\r\n\0") and all(p.kind for p in pieces):
+        return [*pieces, Piece("not-object", at, stop, "a JSON value that is not an object")]
+    if unsure is not None:
+        at = pieces[unsure].start
+        pieces = pieces[:unsure]
+    return [*pieces, Piece("garbage", at, stop, f"not JSON from byte {scan.at} of the line on")]
+
+
+def _exactly_one(line: OddLine, decoder: msgspec.json.Decoder[T]) -> tuple[Span, T] | None:
+    """Decode a line that is odd only by its white space or its length."""
+    if not line.raw.startswith(b"{") or not is_utf8(line.raw):
+        return None
     try:
-        return decoder.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        return decoder.decode(json.dumps(_clean(value)).encode())
-    except (msgspec.MsgspecError, RecursionError):
+        return Span(line.part, line.number, line.offset, line.raw), decoder.decode(line.raw)
+    except REFUSALS:
         return None
 
 
-def _clean(value: Any) -> Any:
-    """Replace lone surrogates in all strings of a JSON value by U+FFFD, as a UTF-8 encoder would."""
-    match value:
-        case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        case list():
-            return [_clean(v) for v in cast("list[Any]", value)]
-        case dict():
-            return {_clean(k): _clean(v) for k, v in cast("dict[str, Any]", value).items()}
-        case float() if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
-            return None  # NaN and Infinity are not JSON
-        case _:
-            return value
-
-
-def _has_escaped_byte(text: str) -> bool:
+def _decoded(
+    line: OddLine, span: Span, decoder: msgspec.json.Decoder[T], problems: list[Problem]
+) -> Iterator[tuple[Span, T]]:
+    """Yield the record with its value; what strict decoders refuse is replaced in the value, never in the span."""
+    cleaned = clean(span.raw)
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+        value = decoder.decode(cleaned)
+    except REFUSALS as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        problems.append(Problem("garbage", line.path, span.number, span.offset, len(span.raw), reason[:200]))
+        return
+    if cleaned is not span.raw and cleaned != span.raw:
+        kind: ProblemKind = "nonstandard" if is_utf8(span.raw) else "not-utf8"
+        detail = "read with U+FFFD (or null for NaN) in its place; the file keeps the bytes"
+        problems.append(Problem(kind, line.path, span.number, span.offset, len(span.raw), detail))
+    yield span, value
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _bytes_before(text: str, index: int) -> int:
-    return len(_encoded(text[:index]))
+def _report(line: OddLine, piece: Piece, problems: list[Problem]) -> None:
+    """Add a problem; the next line of a run of bad lines extends the one before."""
+    kind = piece.kind or "garbage"
+    start, stop = line.offset + piece.start, line.offset + piece.stop
+    last = problems[-1] if problems else None
+    whole = piece.start == 0 and piece.stop == len(line.raw) and kind in {"garbage", "not-object"}
+    if whole and last and last.kind == kind and last.path == line.path and last.line + last.lines == line.number:
+        problems[-1] = replace(last, length=stop - last.offset, lines=last.lines + 1)
+    else:
+        problems.append(Problem(kind, line.path, line.number, start, stop - start, piece.detail))
