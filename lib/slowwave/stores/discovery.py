@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from slowwave.dialects.model import SessionFiles, SessionKind
@@ -18,7 +18,7 @@ from slowwave.stores.worktree import repository_of
 HeadReader = Callable[[FoundSession], Head | StoreProblem]
 
 _NOT_ALNUM = re.compile(r"[^0-9A-Za-z]")
-_REMEDY = "name a Claude home, its projects folder or a folder of .jsonl transcripts of Claude Code or Cersei"
+REMEDY = "name a Claude home, its projects folder or a folder of .jsonl transcripts of Claude Code or Cersei"
 
 
 def find_projects(settings: Settings, environ: Mapping[str, str], *, read_head: HeadReader = read_head) -> Discovery:
@@ -50,12 +50,12 @@ def find_projects(settings: Settings, environ: Mapping[str, str], *, read_head: 
                     discovery.problems.append(head)
                     strangers += 1
                 else:
-                    group.sessions.append((found, head))
+                    group.sessions.append((folder, found, head))
                     known += 1
         if strangers and not known and not root.has_memory:
             first = discovery.problems[-1]
             raise UnknownDialectError(
-                root.path, f"no transcript of a known dialect in it ({strangers} seen, {first.kind})", _REMEDY
+                root.path, f"no transcript of a known dialect in it ({strangers} seen, {first.kind})", REMEDY
             )
     for group in groups.values():
         if group.sessions or any(os.path.isdir(f"{folder}/memory") for folder in group.folders):  # noqa: PTH112
@@ -85,36 +85,40 @@ def spelling_key(name: str) -> str:
     return _NOT_ALNUM.sub("-", name).strip("-")
 
 
+def home_of(folders: Sequence[str]) -> str:
+    """Return which of a project's folders keeps its memory and gives its name.
+
+    The one that has an index already, else the one in Claude Code's spelling, else the first.
+    """
+    for folder in folders:
+        if os.path.isfile(f"{folder}/memory/MEMORY.md"):  # noqa: PTH113
+            return folder
+    for folder in folders:
+        if os.path.basename(folder).startswith("-"):  # noqa: PTH119
+            return folder
+    return folders[0]
+
+
 class _Group:
     """The folders of one project and what was found in them."""
 
     def __init__(self) -> None:
         self.folders: list[str] = []
-        self.sessions: list[tuple[FoundSession, Head]] = []
+        self.sessions: list[tuple[str, FoundSession, Head]] = []
 
     def project(self, settings: Settings, problems: list[StoreProblem]) -> Project:
-        home = self._home()
+        home = home_of(self.folders)
         key = os.path.basename(home)  # noqa: PTH119
-        stored = sorted(
-            (_stored(found, head, settings, problems) for found, head in self.sessions), key=lambda s: s.mtime_ns
-        )
-        newest = max(self.sessions, key=lambda item: (bool(item[1].cwd), item[0].mtime_ns), default=None)
-        root = repository_of(newest[1].cwd) if newest else ""
+        stored = sorted((_stored(*item, settings, problems) for item in self.sessions), key=lambda s: s.mtime_ns)
+        newest = max(self.sessions, key=lambda item: (bool(item[2].cwd), item[1].mtime_ns), default=None)
+        root = repository_of(newest[2].cwd) if newest else ""
         memory = _memory_folder(settings.memory.folder, home, key)
         return Project(key, root, tuple(map(Path, self.folders)), memory, tuple(stored))
 
-    def _home(self) -> str:
-        """Return the folder whose memory counts: the one that has an index, else Claude's spelling, else the first."""
-        for folder in self.folders:
-            if os.path.isfile(f"{folder}/memory/MEMORY.md"):  # noqa: PTH113
-                return folder
-        for folder in self.folders:
-            if os.path.basename(folder).startswith("-"):  # noqa: PTH119
-                return folder
-        return self.folders[0]
 
-
-def _stored(found: FoundSession, head: Head, settings: Settings, problems: list[StoreProblem]) -> StoredSession:
+def _stored(
+    folder: str, found: FoundSession, head: Head, settings: Settings, problems: list[StoreProblem]
+) -> StoredSession:
     paths = tuple(Path(found.folder, file.name) for file in found.files)
     notes: list[Problem] = []
     for number in found.missing_parts():
@@ -127,7 +131,7 @@ def _stored(found: FoundSession, head: Head, settings: Settings, problems: list[
     problems += [StoreProblem("gap" if n.kind == "gap" else "too-large", found.path, n.detail) for n in notes]
     kind: SessionKind = "subagent" if head.side else "main"
     files = SessionFiles(found.id, paths, tuple(notes))
-    return StoredSession(head.dialect, files, kind, Path(found.folder), size, found.mtime_ns)
+    return StoredSession(head.dialect, files, kind, Path(folder), size, found.mtime_ns)
 
 
 def _memory_folder(template: str, home: str, key: str) -> Path:

@@ -44,16 +44,14 @@ def store_folders(settings: Settings, environ: Mapping[str, str], problems: list
 def _root(path: Path, problems: list[StoreProblem]) -> Root:
     entries = _entries(path)
     if "projects" in entries and entries["projects"].is_dir():
-        return _projects(path, path / "projects", _entries(path / "projects"), problems, is_home=True)
+        return _projects(path, _entries(path / "projects"), problems, is_home=True)
     transcripts = [name for name in entries if name.endswith(SUFFIX) and name[0] != "."]
     if transcripts and path.name != "projects":
         return Root(path, (os.fspath(path),), MEMORY in entries)
-    return _projects(path, path, entries, problems, is_home=path.name == "projects")
+    return _projects(path, entries, problems, is_home=path.name == "projects")
 
 
-def _projects(
-    root: Path, folder: Path, entries: dict[str, os.DirEntry[str]], problems: list[StoreProblem], *, is_home: bool
-) -> Root:
+def _projects(root: Path, entries: dict[str, os.DirEntry[str]], problems: list[StoreProblem], *, is_home: bool) -> Root:
     """Take every folder that holds transcripts or memories; a Claude home may be empty, another folder may not."""
     folders: list[str] = []
     has_memory = False
@@ -65,7 +63,7 @@ def _projects(
                 problems.append(StoreProblem("ignored", entry.path, "lies beside the project folders, not in one"))
             continue
         try:
-            inside = os.listdir(entry.path)
+            inside = os.listdir(entry.path)  # noqa: PTH208 - names only, any bytes
         except OSError as error:
             problems.append(StoreProblem("unreadable", entry.path, error.strerror or "cannot be listed"))
             continue

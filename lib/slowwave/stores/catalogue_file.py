@@ -1,0 +1,69 @@
+"""Open the catalogue's database, and rebuild it when it is damaged or of another version: it is only a cache."""
+
+import sqlite3
+from pathlib import Path
+
+VERSION = 1
+_WAIT_S = 10.0
+# Only these say that the file itself is no good; a lock or a full disk passes.
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS sessions (
+    folder BLOB NOT NULL, name BLOB NOT NULL,
+    size INTEGER, mtime_ns INTEGER, dev INTEGER, ino INTEGER, parts BLOB,
+    dialect TEXT, problem TEXT, side INTEGER, title TEXT, first_prompt TEXT, records INTEGER, messages INTEGER,
+    bad_lines INTEGER, tool_calls INTEGER, created TEXT, last_activity TEXT, cwd TEXT, first_uuid TEXT,
+    last_uuid TEXT, is_fork INTEGER, leaves BLOB,
+    PRIMARY KEY (folder, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS marks (folder BLOB NOT NULL, name BLOB NOT NULL, mark BLOB, PRIMARY KEY (folder, name));
+PRAGMA user_version = {VERSION};
+"""
+
+
+def open_database(path: Path, warnings: list[str]) -> sqlite3.Connection:
+    """Return the open catalogue at ``path``; where none can be had, an empty one in memory, with a warning."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+        try:
+            return _opened(path)
+        except sqlite3.DatabaseError as error:
+            if (error.sqlite_errorcode & 0xFF) not in _DAMAGE:
+                raise
+            warnings.append(f"{path}: the catalogue is damaged or of another version ({error}) and is built anew")
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            path.touch(mode=0o600)
+            return _opened(path)
+    except (OSError, sqlite3.Error) as error:
+        warnings.append(f"{path}: no catalogue can be kept ({error}), so every listing reads everything")
+        return _prepared(sqlite3.connect(":memory:"))
+
+
+class _WrongVersionError(sqlite3.DatabaseError):
+    """The file is a catalogue, but not one of this version."""
+
+    sqlite_errorcode = sqlite3.SQLITE_SCHEMA
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_WAIT_S)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        _check_version(int(database.execute("PRAGMA user_version").fetchone()[0]))
+        return _prepared(database)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _check_version(version: int) -> None:
+    if version not in (0, VERSION):
+        raise _WrongVersionError(f"version {version}, this is {VERSION}")
+
+
+def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
+    database.executescript(_SCHEMA)
+    return database

@@ -1,0 +1,168 @@
+"""Read a session for the catalogue: all of it, or only the bytes that were appended since the last time."""
+
+import gc
+import hashlib
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from slowwave.records.lines import read_records
+from slowwave.records.model import Problem
+from slowwave.stores.summary import Summary, record_decoder
+from slowwave.stores.walk import FoundSession, Signature, signatures
+
+# The bytes before the cursor whose hash must still hold before anything behind the cursor is trusted.
+CHECK_BYTES = 4096
+_BLOCK = 1 << 16
+# Reported by the reader, but nothing is missing: the record was read all the same.
+_HARMLESS = ("bom", "glued", "not-utf8", "gap", "too-large")
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """How far a session was read, and what to compare before going on from there.
+
+    Attributes:
+        files: the parts as they were.
+        cursor: offset behind the last newline that was read in the last part.
+        check: hash of the bytes before the cursor.
+        state: the summary at the cursor.
+    """
+
+    files: list[Signature]
+    cursor: int
+    check: bytes
+    state: Summary
+
+
+class Scanned(msgspec.Struct, frozen=True):
+    """A session's mark, and its summary including a last line that has no newline yet."""
+
+    mark: Mark
+    summary: Summary
+
+
+@contextmanager
+def bulk_reading() -> Generator[None]:
+    """Raise the collector's thresholds for the time of a bulk load; it would double the time for nothing."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scanned:
+    """Return the summary of a session, read from the end of ``before`` when that still holds.
+
+    Raises:
+        UnreadableError: a part cannot be opened or read.
+    """
+    if before is not None and _continues(found, before):
+        known = len(before.state.tombstones)
+        scanned = _read(found, _copy(before.state), before)
+        if len(scanned.summary.tombstones) == known:
+            return scanned
+    tombstones: dict[str, bool] = {}
+    while True:
+        # a tombstone may stand behind what it deletes, so a session that shows new ones is read again knowing them
+        scanned = _read(found, Summary(dialect, tombstones=dict(tombstones)), None)
+        if len(scanned.summary.tombstones) == len(tombstones):
+            return scanned
+        tombstones = scanned.summary.tombstones
+
+
+def _read(found: FoundSession, state: Summary, before: Mark | None) -> Scanned:
+    first = len(before.files) - 1 if before else 0
+    start = before.cursor if before else 0
+    last = len(found.files) - 1
+    for index in range(first, last):
+        _fold(found, index, start, state, None)
+        start = 0
+    path = Path(found.folder, found.files[last].name)
+    cursor, check = _checked_end(path, found.files[last].size, start)
+    mark = _fold(found, last, start, state, cursor)
+    return Scanned(Mark(signatures(found.files), cursor, check, mark), state)
+
+
+def _fold(found: FoundSession, index: int, start: int, state: Summary, cursor: int | None) -> Summary:
+    """Fold one part into ``state``; return a copy of the state as it was at ``cursor``."""
+    path = Path(found.folder, found.files[index].name)
+    problems: list[Problem] = []
+    at_cursor: Summary | None = None
+    bad = _BadLines(state)
+    for span, record in read_records(path, record_decoder, problems, part=index, start=start):
+        if cursor is not None and at_cursor is None and span.offset >= cursor:
+            bad.settle([p for p in problems if p.offset < cursor])
+            at_cursor = _copy(state)
+        if problems:
+            bad.yielded.add(span.number)
+        state.add(record)
+    if cursor is not None and at_cursor is None:
+        bad.settle([p for p in problems if p.offset < cursor])
+        at_cursor = _copy(state)
+    bad.settle(problems)
+    return at_cursor or state
+
+
+class _BadLines:
+    """Counts lines of which something could not be read, each once."""
+
+    def __init__(self, state: Summary) -> None:
+        self.state = state
+        self.yielded: set[int] = set()
+        self.counted: set[int] = set()
+
+    def settle(self, problems: list[Problem]) -> None:
+        for problem in problems:
+            if problem.kind in _HARMLESS or (problem.kind == "nul" and problem.line in self.yielded):
+                continue
+            if problem.line not in self.counted:
+                self.counted.add(problem.line)
+                self.state.bad_lines += 1
+
+
+def _copy(state: Summary) -> Summary:
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=Summary)
+
+
+def _continues(found: FoundSession, before: Mark) -> bool:
+    """Say whether the parts are those of ``before`` with bytes added at the end, and nothing else."""
+    old = before.files
+    new = signatures(found.files)
+    if len(old) > len(new) or new[: len(old) - 1] != old[:-1]:
+        return False
+    now, then = new[len(old) - 1], old[-1]
+    if (now[0], now[3:]) != (then[0], then[3:]) or now[1] < then[1]:
+        return False
+    try:
+        return _check(Path(found.folder, found.files[len(old) - 1].name), before.cursor) == before.check
+    except OSError:
+        return False
+
+
+def _check(path: Path, cursor: int) -> bytes:
+    with path.open("rb", buffering=0) as file:
+        return _hash_before(file.fileno(), cursor)
+
+
+def _hash_before(fd: int, cursor: int) -> bytes:
+    begin = max(0, cursor - CHECK_BYTES)
+    return hashlib.blake2b(os.pread(fd, cursor - begin, begin), digest_size=16).digest()
+
+
+def _checked_end(path: Path, size: int, start: int) -> tuple[int, bytes]:
+    """Return the offset behind the last newline within ``size`` bytes, at least ``start``, and its hash."""
+    with path.open("rb", buffering=0) as file:
+        fd = file.fileno()
+        end = size
+        while end > start:
+            begin = max(start, end - _BLOCK)
+            newline = os.pread(fd, end - begin, begin).rfind(b"\n")
+            if newline >= 0:
+                return begin + newline + 1, _hash_before(fd, begin + newline + 1)
+            end = begin
+        return start, _hash_before(fd, start)
