@@ -1,0 +1,187 @@
+"""What happened in a session, as typed events out of messages of any dialect; miners see nothing else.
+
+Only what a person said in their own words becomes a :class:`Turn`; commands and answers keep the records of both the
+call and its result, so that every fact can cite them. All text is decoded, cleaned and free of secrets here.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from slowwave.dialects.model import Message, Text, ToolCall, ToolResult
+from slowwave.extraction.harness import answers_in, command_in, edited_path, rejection_reason
+from slowwave.extraction.shell import Step, error_line, exit_code, setup_error, steps_of
+from slowwave.extraction.taint import own_words, visible
+from slowwave.records.model import Span
+
+Redact = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What every event has.
+
+    Attributes:
+        sources: the records that show it, in order.
+        record: the client's id of the message, or "".
+        at: when it happened, if the client wrote it down.
+        cwd: the working folder, or "".
+        order: its rank among all events.
+    """
+
+    sources: tuple[Span, ...]
+    record: str
+    at: datetime | None
+    cwd: str
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Event):
+    """A person's own words.
+
+    Attributes:
+        text: without pasted blocks, injected text and secrets.
+        after: what the assistant said right before, shortened.
+        after_work: the assistant had changed or run something since the last turn.
+        is_rejection: the words are the reason for refusing a tool call.
+        is_long: the message is so long that it is a brief or a pasted document rather than talk.
+    """
+
+    text: str
+    after: str = ""
+    after_work: bool = False
+    is_rejection: bool = False
+    is_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Event):
+    """A shell line that ran to an end.
+
+    Attributes:
+        line: the line as the assistant gave it.
+        steps: the commands in it.
+        ok: it succeeded.
+        code: the exit code, where the client tells.
+        error: the line of output that says what went wrong, or "".
+        setup_error: the same, only where it tells of the set-up or a wrong call.
+    """
+
+    line: str
+    steps: tuple[Step, ...]
+    ok: bool
+    code: int | None = None
+    error: str = ""
+    setup_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Event):
+    """A person's choice in answer to a question that the assistant asked through the client."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit(Event):
+    """A file that the assistant changed."""
+
+    path: str
+
+
+@dataclass(slots=True)
+class Events:
+    """All events of a session, in order."""
+
+    turns: list[Turn] = field(default_factory=list[Turn])
+    commands: list[Command] = field(default_factory=list[Command])
+    answers: list[Answer] = field(default_factory=list[Answer])
+    edits: list[Edit] = field(default_factory=list[Edit])
+
+
+# longer typed messages are briefs or pasted documents; people who talk to an agent stay far below
+LONG_TURN = 2000
+_AFTER_CHARS = 400
+
+
+def events_of(messages: Sequence[Message], redact: Redact) -> Events:
+    """Return the events of the main conversation: no abandoned branches, no sub-agents, no summaries."""
+    reader = _Reader(redact)
+    for message in messages:
+        if message.active and not message.sidechain:
+            reader.read(message)
+    return reader.events
+
+
+class _Reader:
+    """Goes through the messages once and pairs calls with their results."""
+
+    def __init__(self, redact: Redact) -> None:
+        self.events = Events()
+        self._redact = redact
+        self._calls: dict[str, tuple[ToolCall, Span]] = {}
+        self._said = ""
+        self._worked = False
+        self._order = 0
+
+    def read(self, message: Message) -> None:
+        for block, span in message.placed():
+            match block:
+                case ToolCall():
+                    self._calls[block.id] = (block, span)
+                case ToolResult():
+                    self._result(block, span, message)
+                case Text() if message.role == "assistant":
+                    self._said = block.text[-_AFTER_CHARS:]
+                case Text() if message.role == "user" and message.origin == "typed":
+                    self._turn(block.text, (span,), message, rejection=False)
+                case _:
+                    pass
+
+    def _place(self, sources: tuple[Span, ...], message: Message) -> tuple[tuple[Span, ...], str, datetime | None, str, int]:
+        self._order += 1
+        return (sources, message.id or "", message.timestamp, message.cwd, self._order)
+
+    def _turn(self, text: str, sources: tuple[Span, ...], message: Message, *, rejection: bool) -> None:
+        words = own_words(self._redact(text))
+        if words:
+            long = len(text) > LONG_TURN
+            place = self._place(sources, message)
+            self.events.turns.append(Turn(*place, words, self._said, self._worked, rejection, long))
+        self._worked = False
+
+    def _result(self, result: ToolResult, span: Span, message: Message) -> None:
+        call, called_at = self._calls.pop(result.id, (None, span))
+        if call is None:
+            return
+        args = cast("Mapping[str, object]", call.args) if isinstance(call.args, Mapping) else {}
+        reason = rejection_reason(call.name, result)
+        if reason is not None:
+            self._turn(reason, (span,), message, rejection=True)
+            return
+        sources = (called_at, span)
+        line = command_in(call.name, args)
+        if line:
+            self._worked = True
+            self._command(line, result, self._place(sources, message))
+            return
+        path = edited_path(call.name, args)
+        if path and not result.is_error:
+            self._worked = True
+            self.events.edits.append(Edit(*self._place(sources, message), self._redact(path)))
+        for question, answer in answers_in(call.name, result):
+            place = self._place((span,), message)
+            self.events.answers.append(Answer(*place, visible(self._redact(question)), visible(self._redact(answer))))
+
+    def _command(self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]) -> None:
+        output = result.text[:20_000]
+        code = exit_code(output)
+        ok = not result.is_error and not code
+        clean = visible(self._redact(line[:4000])).strip()
+        output = visible(self._redact(output)) if not ok else ""
+        steps = tuple(steps_of(clean))
+        error = "" if ok else error_line(output)
+        self.events.commands.append(Command(*place, clean, steps, ok, code, error, "" if ok else setup_error(output)))

@@ -1,0 +1,83 @@
+"""The gates of extraction: whether a session has enough that is new, and has come to rest; each with its reason.
+
+The three numbers and their order are those of seed 000 (Cersei asks them in the same order); rest comes on top, so
+that a session somebody still works in waits for a later run.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from slowwave.dialects.model import Message, ToolCall, ToolResult
+from slowwave.report import Gate
+from slowwave.settings import ExtractionSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the gates need to know of a session.
+
+    Attributes:
+        messages: messages of the main conversation, of all roles.
+        new_tool_calls: tool calls since the last extraction.
+        is_first: nothing was extracted from this session before.
+        open_call: name of a tool call of the last assistant message that has no result yet, or "".
+    """
+
+    messages: int
+    new_tool_calls: int
+    is_first: bool
+    open_call: str = ""
+
+
+def progress_of(messages: Sequence[Message], new: Iterable[Message], *, is_first: bool) -> Progress:
+    """Return a session's progress from its messages and those of them that are new.
+
+    Abandoned branches and sub-agents' messages do not count.
+    """
+    main = [m for m in messages if m.active and not m.sidechain]
+    calls = sum(len(m.calls) for m in new if m.active and not m.sidechain)
+    return Progress(len(main), calls, is_first, _open_call(main))
+
+
+def session_gates(progress: Progress, settings: ExtractionSettings, *, project: str, session: str) -> list[Gate]:
+    """Ask the gates in order up to the first that refuses; all passed when the last one did."""
+    asked: list[Gate] = []
+    for name, passed, reason in (
+        ("messages", *enough_messages(progress, settings)),
+        ("tool_calls", *enough_tool_calls(progress, settings)),
+        ("open_call", *no_open_call(progress)),
+    ):
+        asked.append(Gate(name, project, passed, f"session {session}: {reason}"))
+        if not passed:
+            break
+    return asked
+
+
+def enough_messages(progress: Progress, settings: ExtractionSettings) -> tuple[bool, str]:
+    """Say whether the conversation is long enough."""
+    need = settings.min_messages
+    return progress.messages >= need, f"{progress.messages} messages, {need} needed"
+
+
+def enough_tool_calls(progress: Progress, settings: ExtractionSettings) -> tuple[bool, str]:
+    """Say whether enough was done since the last extraction; the first one needs nothing."""
+    if progress.is_first:
+        return True, "first extraction"
+    need = settings.min_tool_calls
+    return progress.new_tool_calls >= need, f"{progress.new_tool_calls} tool calls since the last extraction, {need} needed"
+
+
+def no_open_call(progress: Progress) -> tuple[bool, str]:
+    """Say whether the assistant waits for nothing; without an assistant message the gate is open."""
+    if progress.open_call:
+        return False, f"the last assistant message waits for the result of {progress.open_call}"
+    return True, "no tool call is open"
+
+
+def _open_call(messages: Sequence[Message]) -> str:
+    """Return the name of a call in the last assistant message that was never answered, or ""."""
+    last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), None)
+    if last is None:
+        return ""
+    answered = {b.id for m in messages[last:] for b in m.blocks if isinstance(b, ToolResult)}
+    return next((b.name for b in messages[last].blocks if isinstance(b, ToolCall) and b.id not in answered), "")

@@ -1,0 +1,63 @@
+"""What clients write around a person's decisions: refused tool calls, answered questions; and which tools do what."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from slowwave.dialects.model import ToolResult
+
+_SHELLS = frozenset({"bash", "shell", "local_shell", "exec", "exec_command", "shell_command", "run_command", "execute", "terminal"})
+_EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "patch"})
+_ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question"})
+# client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave
+_REJECTED = re.compile(
+    r"\AThe user doesn't want to proceed with this tool use\. The tool use was rejected[^\n]{0,200}?"
+    r"(?:To tell you how to proceed, )?the user said:\n(?P<reason>.+)\Z",
+    re.DOTALL,
+)
+_PAIR = re.compile(r'"(?P<q>[^"]*(?:"(?!=")[^"]*)*)"="(?P<a>.*?)"(?=, "|\. |\s*\Z| (?:selected|user|notes)\b)', re.DOTALL)
+_NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
+
+
+def rejection_reason(tool: str, result: ToolResult) -> str | None:
+    """Return the reason that a person typed when they refused a tool call, or None.
+
+    Tools of other programs could write the same words themselves, so only the client's own tools count.
+    """
+    if not result.is_error or "__" in tool or tool.lower().startswith("web"):
+        return None
+    found = _REJECTED.match(result.text)
+    return found["reason"] if found else None
+
+
+def answers_in(tool: str, result: ToolResult) -> Iterator[tuple[str, str]]:
+    """Yield question and answer of every question that a person answered in the client's dialog."""
+    if tool.lower() not in _ASKS or result.is_error:
+        return
+    start = result.text.find(': "')
+    for found in _PAIR.finditer(result.text[start + 2 :] if start >= 0 else ""):
+        yield found["q"].strip(), _NOTES.sub("", found["a"]).strip()
+
+
+def command_in(tool: str, args: Mapping[str, object]) -> str:
+    """Return the shell line of a call, or "" when the tool is no shell."""
+    if tool.lower() not in _SHELLS:
+        return ""
+    for name in ("command", "cmd", "script"):
+        value = args.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            words = [str(word) for word in value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            return words[-1] if len(words) > 2 and words[1] in ("-c", "-lc") else " ".join(words)  # noqa: PLR2004
+    return ""
+
+
+def edited_path(tool: str, args: Mapping[str, object]) -> str:
+    """Return the file that a call changes, or ""."""
+    if tool.lower() not in _EDITORS:
+        return ""
+    for name in ("file_path", "path", "notebook_path", "filePath"):
+        value = args.get(name)
+        if isinstance(value, str):
+            return value
+    return ""

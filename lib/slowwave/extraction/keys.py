@@ -1,0 +1,57 @@
+"""Typed keys: what a fact is about, where its words leave no doubt, so that a newer one can supersede an older."""
+
+import re
+
+# one choice among several of which a project uses one at a time
+_FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("pref:package-manager", ("npm", "pnpm", "yarn", "bun")),
+    ("pref:python-packages", ("pip", "uv", "poetry", "pdm", "pipenv", "conda", "rye", "hatch")),
+    ("pref:test-runner", ("pytest", "unittest", "nose", "jest", "vitest", "mocha", "jasmine", "ava")),
+    ("pref:formatter", ("black", "prettier", "yapf", "autopep8", "biome", "dprint", "ruff format")),
+    ("pref:linter", ("eslint", "flake8", "pylint", "ruff", "oxlint")),
+    ("pref:indentation", ("tabs", "spaces")),
+    ("pref:quotes", ("single quotes", "double quotes")),
+    ("pref:merge", ("rebase", "squash", "merge commits")),
+    ("project:database", ("postgres", "postgresql", "mysql", "mariadb", "sqlite", "mongodb", "dynamodb", "duckdb", "oracle")),
+    ("project:ci", ("github actions", "gitlab ci", "jenkins", "circleci", "travis", "buildkite", "azure pipelines")),
+    ("pref:language", ("typescript", "javascript", "coffeescript")),
+)
+_CHOOSES = (
+    r"(?:use|using|prefer|go with|going with|stick with|stick to|switch(?:ed|ing)? to|switch(?:ed|ing)? from [\w .-]+ to|mov(?:e|ed|ing) to|migrat(?:e|ed|ing) to|chose|standardi[sz]ed? on|verwende|benutze|nutze|usa|utilise"
+    r"|nehmen|decided on|settled on|run(?:s)? on)"
+)
+_INSTEAD = r"(?:instead of|rather than|over|not|statt|anstatt|no longer|en lugar de|au lieu de|,? never)"
+_RUNTIME = re.compile(
+    r"\b(?P<what>python|node(?:\.?js)?|go(?:lang)?|java|rust|ruby|php|postgres(?:ql)?|typescript|dotnet|\.net)\s*(?:version\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)", re.IGNORECASE
+)
+_SAME = {"nodejs": "node", "node.js": "node", "golang": "go", "postgresql": "postgres", ".net": "dotnet"}
+_RULE = re.compile(r"\b(?:must|support|minimum|at least|require[sd]?|target|only|compatible|needs?|pin(?:ned)?|stay on|runs? on|use)\b", re.IGNORECASE)
+
+
+def key_of(text: str) -> tuple[str, str]:
+    """Return key and value of a fact, or two empty strings when there is any doubt."""
+    low = text.lower()
+    for key, names in _FAMILIES:
+        chosen = _chosen(low, names)
+        if chosen:
+            return key, chosen
+    runtime = _RUNTIME.search(text)
+    if runtime and _RULE.search(text):
+        what = runtime["what"].lower()
+        return f"runtime:{_SAME.get(what, what)}", runtime["version"]
+    return "", ""
+
+
+def _chosen(low: str, names: tuple[str, ...]) -> str:
+    """Return the one name of a family that the text chooses, or ""."""
+    mentioned = [n for n in names if re.search(rf"(?<![\w/.-]){re.escape(n)}(?![\w/-]|\.\w)", low)]
+    if not mentioned:
+        return ""
+    picked = [
+        n
+        for n in mentioned
+        if re.search(rf"\b{_CHOOSES} (?:\w+ ){{0,2}}?{re.escape(n)}\b", low) or re.search(rf"\b{re.escape(n)}\b,? (?:\w+ )?{_INSTEAD} ", low)
+    ]
+    refused = [n for n in mentioned if re.search(rf"\b{_INSTEAD} (?:\w+ )?{re.escape(n)}\b|\b(?:don'?t|do not|never|not|stop) (?:\w+ )?us(?:e|ing) {re.escape(n)}\b", low)]
+    left = [n for n in picked if n not in refused]
+    return left[0] if len(left) == 1 else ""

@@ -1,0 +1,39 @@
+"""Choices that a person made in the client's question dialog: the question is the assistant's, the answer theirs."""
+
+import re
+from collections.abc import Iterator
+
+from slowwave.extraction.events import Answer, Events
+from slowwave.extraction.found import Found
+from slowwave.extraction.taint import is_hostile, one_line
+
+NAME = "answer"
+_RECOMMENDED = re.compile(r"\s*\((?:recommended|empfohlen|default)\)", re.IGNORECASE)
+# what to do next is for the moment; how the thing shall be is for good
+_PROCEDURE = re.compile(
+    r"\b(?:proceed|look good|looks good|next step|continue|ready to|shall i|should i (?:start|go|commit|push|create|open|merge|run)|want me to|would you like me|execute the|commit (?:this|these|now)|push|open a pr"
+    r"|create (?:a |the )?(?:pr|pull request|branch|commit)|which (?:issue|task|file|branch|pr|session)|what (?:should|would|do) (?:i|you) (?:like|want)? ?(?:do|work|start|to do))\b",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"^(?:yes|no|ok|sure|proceed|continue|go ahead|skip|cancel|none|other|both|all|looks good|later|not now|i(?:'ll| will) .*|let me .*)\b[^\w]*(?:\w+\W*){0,2}$", re.IGNORECASE)
+_MAX_QUESTION = 200
+
+
+def mine_answers(events: Events) -> Iterator[Found]:
+    """Yield the choices that say how something shall be."""
+    for answer in events.answers:
+        if not _PROCEDURE.search(answer.question) and not _PLAIN.match(answer.answer) and not _steers(answer):
+            yield _choice(answer)
+
+
+def _steers(answer: Answer) -> bool:
+    return is_hostile(answer.question) or is_hostile(answer.answer)
+
+
+def _choice(answer: Answer) -> Found:
+    question = one_line(answer.question)
+    if len(question) > _MAX_QUESTION:
+        # the question itself stands last
+        question = question[question.rfind(". ", 0, len(question) - 2) + 2 :][-_MAX_QUESTION:]
+    chosen = _RECOMMENDED.sub("", one_line(answer.answer))
+    return Found(NAME, "decision", f"{question} → {chosen}", 0.65, "user_explicit", (answer,), chosen)

@@ -1,0 +1,36 @@
+"""Constraints: what must hold, whoever works on it ("must support Python 3.8", "only X is allowed")."""
+
+import re
+from collections.abc import Iterator
+
+from slowwave.extraction.events import Events
+from slowwave.extraction.found import Found
+from slowwave.extraction.keys import key_of
+from slowwave.extraction.statements import Statement, lasting
+
+NAME = "constraint"
+_MUST = re.compile(r"\b(?:must(?: not|n'?t)?|muss|müssen|darf (?:nicht|kein\w*)|debe|doit)\b(?! be (?:a|an|the|some|something|because)\b)(?! have\b)", re.IGNORECASE)
+_ALLOWED = re.compile(r"\b(?:is|are) (?:not |never |only )(?:allowed|permitted|supported|acceptable|an option)\b|\bmay not\b|\bnot negotiable\b|\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|mandatory|off[- ]limits)\b", re.IGNORECASE)
+_NEEDS = re.compile(r"\b(?:has|have|needs?) to (?:always |never |still |only )?(?:work|support|run|stay|remain|keep|pass|be (?:compatible|backwards?|readable|reproducible|strict))\b", re.IGNORECASE)
+_ENSURE = re.compile(r"^(?:please )?(?:ensure|make sure)\b.*\b(?:strict(?:ly)?|always|never|any|all|every|only|no)\b", re.IGNORECASE)
+_NO = re.compile(r"^no (?:new |external |third[- ]party |more |extra |additional |hard-?coded |inline )*(?P<what>[\w-]+s|\w+ing|\w+ware|emoji|magic)\b(?!\?)", re.IGNORECASE)
+_NOT_A_RULE = re.compile(r"\bno (?:worries|problems|thanks|changes|issues|errors|results|tests|files|findings|comments|longer|idea|this|questions|differences|updates)\b|\b(?:must have|you must be|there must|it must)\b", re.IGNORECASE)
+
+
+def mine_constraints(events: Events) -> Iterator[Found]:
+    """Yield constraints that a person states."""
+    for statement in lasting(events):
+        confidence = _prior(statement)
+        if confidence:
+            yield statement.found(NAME, "constraint", confidence, "user_explicit")
+
+
+def _prior(statement: Statement) -> float:
+    words = statement.sentence.text
+    if _NOT_A_RULE.search(words):
+        return 0.0
+    bonus = (0.05 if statement.has_reason else 0.0) + (0.05 if key_of(words)[0] else 0.0)
+    for pattern, prior in ((_ALLOWED, 0.7), (_MUST, 0.65), (_NEEDS, 0.6), (_NO, 0.6), (_ENSURE, 0.55)):
+        if pattern.search(words):
+            return prior + bonus
+    return 0.0

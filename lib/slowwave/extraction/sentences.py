@@ -1,0 +1,116 @@
+"""A person's words as sentences, each with what decides whether it may become a memory."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
+_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[A-Z0-9\"'`(¿¡À-ÖØ-ÞА-Я\u3040-\u9fff@/~-]|i\b)|(?<=[。！？])|\s+(?=\(?\d\)\s)")
+_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.B|d\.h|bzw|ca|no|fig|Mr|Mrs|Dr|St)\.)$", re.IGNORECASE)
+_FILLER = re.compile(
+    r"^(?:no(?=\s*[,.:;!–—-])[,.:;!\s–—-]*|(?:ok(?:ay)?|yes|yeah|yep|nope|nah|well|so|also|and|but|then|now|hmm?|great|good|perfect|nice|cool|right|sure|thanks|thank you"
+    r"|please|pls|oh|ah|alright|fine|actually|hey|hi|hello|sorry|wait|again|btw|by the way|fyi|one more thing|another thing|additionally"
+    r"|that said|in that case|agreed|exactly|absolutely|not really|not quite|really)\b[,.:;!\s–—-]*)+",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"^(?:why|what|how|who|where|when|which|whose|is|are|was|were|do|does|did|can|could|would|should|shall|will|has|have|had|may|might"
+    r"|isn'?t|aren'?t|don'?t (?:we|you|they)|doesn'?t|didn'?t|can'?t|couldn'?t|wouldn'?t|shouldn'?t|won'?t|any (?:idea|chance|reason)"
+    r"|am i|wondering|i wonder|not sure|i'?m not sure|what about|how about)\b",
+    re.IGNORECASE,
+)
+_MOMENT = re.compile(
+    r"\b(?:right now|for now|at the moment|this time|this once|just this|for the moment|today only|yet|first try|currently|meanwhile"
+    r"|in the meantime|until (?:then|i|we)|before (?:you|we) (?:continue|commit|push|merge)|again|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
+    r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error|comment)|the last (?:commit|change)"
+    r"|those (?:two|three|changes|files)|these (?:two|three|changes|files|comments))\b",
+    re.IGNORECASE,
+)
+_GUESS = re.compile(
+    r"\b(?:maybe|perhaps|probably|i (?:think|guess|believe|suppose|assume|wonder|suspect)|might|could be|not sure|seems?|looks like|apparently"
+    r"|what if|i'?m (?:wondering|thinking|confused)|hopefully)\b",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(
+    r"^(?:it|this|that|these|those|they|them|he|she)\b(?!\s+(?:repo|project|codebase|package|library|cli|app|application|service|team|site))", re.IGNORECASE
+)
+_LETTERS = re.compile(r"[^\W\d_]")
+MIN_WORDS = 3
+MAX_CHARS = 420
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence.
+
+    Attributes:
+        text: its words without leading fillers such as "ok, so".
+        index: its rank in the message.
+        is_question: it asks.
+        is_momentary: it names the moment ("for now", "this commit"), so it does not last.
+        is_guess: it says something tentatively.
+        points_back: its subject is a pronoun for something said before.
+    """
+
+    text: str
+    index: int
+    is_question: bool
+    is_momentary: bool
+    is_guess: bool
+    points_back: bool
+
+    @property
+    def words(self) -> int:
+        """The number of words."""
+        return len(self.text.split())
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text; lines of a list stand alone, wrapped lines are joined."""
+    index = 0
+    for block in _blocks(text):
+        for raw in _split(block):
+            words = _FILLER.sub("", raw).strip(" \t,;–—-")
+            if len(words.split()) >= MIN_WORDS and len(words) <= MAX_CHARS and _mostly_words(words):
+                yield _sentence(words, raw, index)
+                index += 1
+
+
+def _sentence(words: str, raw: str, index: int) -> Sentence:
+    return Sentence(
+        words,
+        index,
+        "?" in raw[-3:] or bool(_QUESTION.match(words)),
+        bool(_MOMENT.search(words)),
+        bool(_GUESS.search(words)),
+        bool(_POINTS_BACK.match(words)),
+    )
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Join wrapped lines; a blank line, a list mark or a line that ends a sentence starts a new block."""
+    held = ""
+    for line in [*text.split("\n"), ""]:
+        starts_new = not line.strip() or _LIST_MARK.match(line) or not held or line.strip()[:1].isupper()
+        if starts_new and held:
+            yield held
+            held = ""
+        held = f"{held} {_LIST_MARK.sub('', line).strip()}".strip()
+
+
+def _split(block: str) -> Iterator[str]:
+    """Split a block at the ends of sentences, never after an abbreviation."""
+    held = ""
+    for piece in _END.split(block):
+        held = f"{held} {piece}".strip() if held else piece.strip()
+        if not _ABBREVIATED.search(held):
+            if held:
+                yield held
+            held = ""
+    if held:
+        yield held
+
+
+def _mostly_words(text: str) -> bool:
+    """Refuse code, paths and logs that were pasted without a fence."""
+    return len(_LETTERS.findall(text)) >= len(text) * 0.6

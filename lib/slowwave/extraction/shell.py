@@ -1,0 +1,90 @@
+"""Shell lines taken apart as far as memories need it: the programs, what they are run for, and why they failed."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Purpose = Literal["test", "lint", "format", "typecheck", "build", "install", "run", ""]
+
+_SPLIT = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+_QUIET = re.compile(r"\s*(?:\d?>&\d|\d?>>?\s*\S+|&>\s*\S+|<\s*/dev/null|\|\s*(?:tail|head|tee|cat|grep|less|wc|sort|sed|awk)\b.*)\s*")
+_ENV = re.compile(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)+")
+_WRAPPER = re.compile(r"^(?:sudo|time|command|exec|nohup|nice|env|timeout\s+\S+)\s+")
+_SETUP = re.compile(r"^(?:cd|export|set|source|\.|echo|printf|true|sleep|pwd|mkdir|pushd|popd|umask|unset|wait)\b")
+_PURPOSES: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
+    ("typecheck", re.compile(r"\b(?:mypy|pyright|basedpyright|tsc|type-?check|cargo check|go vet)\b")),
+    ("format", re.compile(r"\b(?:gofmt|gofumpt|prettier|black|rustfmt|ruff format|cargo fmt|biome format|fmt|format)\b")),
+    ("lint", re.compile(r"\b(?:eslint|ruff|flake8|golangci-lint|clippy|shellcheck|markdownlint(?:-cli2?)?|vale|biome|pylint|rubocop|lint)\b")),
+    ("test", re.compile(r"\b(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|go test|cargo (?:nextest|test)|test)\b")),
+    ("build", re.compile(r"\b(?:go build|cargo build|make build|webpack|vite build|build)\b")),
+)
+_RUNNERS = re.compile(
+    r"^(?:npm|pnpm|yarn|bun|bunx|npx|uv|uvx|poetry|pdm|hatch|pipenv|make|just|task|mise|cargo|go|gradle|\./gradlew|mvn|\./mvnw|dotnet|bundle"
+    r"|rake|mix|swift|xcodebuild|docker|tox|nox|python3?|node|deno|pytest|ruff|mypy|pyright|eslint|prettier|black|tsc|jest|vitest|golangci-lint"
+    r"|gofmt|markdownlint(?:-cli2?)?|vale|shellcheck|flake8|pylint|biome|cmake|ctest|ninja|bazel|phpunit|composer|rspec|rubocop)\b"
+)
+# errors that tell how a machine or a tool is set up; a failing test or a compile error does not
+_SETUP_ERROR = re.compile(
+    r"command not found|not recognized as|not found in PATH|No such file or directory|no such file|cannot find module|No module named|ModuleNotFoundError"
+    r"|unrecognized (?:sub)?command|unknown (?:sub)?command|unrecognized (?:option|argument)|unknown (?:option|flag|argument|shorthand)"
+    r"|invalid (?:option|choice|flag|argument)|no such (?:option|command|subcommand)|illegal option|flag provided but not defined|Missing script"
+    r"|No rule to make target|Permission denied|EACCES|ENOENT|not a git repository|does not contain main module|cannot find main module|go\.mod file not found"
+    r"|externally-managed-environment|Connection refused|ECONNREFUSED|address already in use|requires (?:python|node|go)|Unsupported engine|version .{0,30} (?:is )?required"
+    r"|not installed|could not be found|Could not find|is not a valid|must be run (?:from|as|in)|not allowed|authentication required|please (?:run|install|set|use)|did you mean",
+    re.IGNORECASE,
+)
+_ERROR = re.compile(r"\b(?:error|failed|failure|fatal|exception|panic|cannot|can't|unable|denied)\b", re.IGNORECASE)
+_EXIT = re.compile(r"^\s*(?:Exit code|exit code|Process exited with code|exit status)[: ]+(-?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of a shell line.
+
+    Attributes:
+        text: the command without redirections, pagers and environment.
+        program: its first word without the folder.
+        purpose: what such commands are run for.
+    """
+
+    text: str
+    program: str
+    purpose: Purpose
+
+
+def steps_of(line: str) -> list[Step]:
+    """Return the commands of a shell line, without those that only prepare (``cd``, ``export``, ``echo``)."""
+    if "<<" in line:
+        line = line.split("<<", 1)[0]
+    steps: list[Step] = []
+    for part in _SPLIT.split(line.strip()):
+        text = _QUIET.sub(" ", _ENV.sub("", part)).strip()
+        text = _ENV.sub("", _WRAPPER.sub("", text)).strip()
+        if not text or text.startswith("#") or _SETUP.match(text):
+            continue
+        program = text.split()[0].strip("\"'").replace("\\", "/").rsplit("/", 1)[-1]
+        steps.append(Step(text, program, purpose_of(text)))
+    return steps
+
+
+def purpose_of(text: str) -> Purpose:
+    """Say what a command is run for, "" when that is not certain."""
+    if not _RUNNERS.match(text):
+        return ""
+    return next((name for name, pattern in _PURPOSES if pattern.search(text)), "")
+
+
+def exit_code(output: str) -> int | None:
+    """Return the exit code that a tool result names, or None."""
+    found = _EXIT.match(output)
+    return int(found[1]) if found else None
+
+
+def setup_error(output: str) -> str:
+    """Return the line that tells what is wrong with the set-up or the call, or ""."""
+    return next((line.strip()[:160] for line in output.split("\n")[:60] if _SETUP_ERROR.search(line)), "")
+
+
+def error_line(output: str) -> str:
+    """Return the first line that looks like an error, or ""."""
+    return setup_error(output) or next((ln.strip()[:160] for ln in output.split("\n")[:60] if _ERROR.search(ln)), "")

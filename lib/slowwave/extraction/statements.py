@@ -1,0 +1,93 @@
+"""Sentences that a person stated, with what the miners share in judging them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slowwave.extraction.events import Events, Turn
+from slowwave.extraction.found import Found
+from slowwave.extraction.sentences import Sentence, sentences
+from slowwave.extraction.taint import is_hostile
+from slowwave.memory.model import CandidateOrigin, Category
+
+_REASON = re.compile(r"\b(?:because|since|so that|otherwise|in order to|as (?:it|that|this|we|they|the|there)|due to|weil|damit|denn|porque|parce que|puisque)\b", re.I)
+_GOES_ON = re.compile(r"^(?:because|since|otherwise|that way|the reason|this way|it (?:breaks|ruins|causes|makes)|weil|sonst)\b", re.IGNORECASE)
+_CONSTRAINT = re.compile(
+    r"\b(?:must|never|only|cannot|can'?t|not allowed|forbidden|required?|at least|at most|no more than|minimum|maximum|breaking|nie(?:mals)?|nur|muss|darf nicht|jamais|nunca)\b",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"\b(?:prefer|rather|i like|i want|i hate|style|tone|wording|formatting|concise|brief|verbose|reply|answer (?:me|in)|respond|commit messages?|instead|naming"
+    r"|always use|never use|use|write|avoid|emojis?|bevorzuge|lieber|antworte|schreib)\b",
+    re.IGNORECASE,
+)
+_PATTERN = re.compile(r"`[^`]+`|\b(?:before (?:you|we|each|every|committing|pushing)|after (?:you|we|each|every)|whenever|every time|run|regenerate|rebuild)\b", re.I)
+_DECISION = re.compile(r"\b(?:decided|decision|going with|chose|chosen|settled on|agreed)\b", re.IGNORECASE)
+MIN_CONTENT = 2
+_EMPTY_WORDS = frozenset(
+    """a an the this that it its these those them one ones thing things stuff option options approach solution plan fix idea suggestion suggestions
+    recommendation recommendations your you my me our we us i is are be was were do does did done to of for in on at with by from as and or so too then now
+    please just also let lets go ahead with use all both first second third here there same way number choice change changes proposal yes ok
+    1 2 3 4 5 a b c d""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence with the turn that it stands in."""
+
+    turn: Turn
+    sentence: Sentence
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence, with the one that gives its reason when that follows it."""
+        return f"{self.sentence.text} {self.reason}" if self.reason else self.sentence.text
+
+    @property
+    def has_reason(self) -> bool:
+        """Say whether the person gave a reason: what is reasoned is meant to last."""
+        return bool(self.reason or _REASON.search(self.sentence.text))
+
+    def found(self, miner: str, category: Category, confidence: float, origin: CandidateOrigin, text: str = "") -> Found:
+        """Return the fact that this statement is; a guess counts less."""
+        if self.sentence.is_guess:
+            confidence -= 0.15
+        words = text or self.text
+        return Found(miner, category, words, round(confidence, 2), origin, (self.turn,), self.sentence.text)
+
+
+def statements(events: Events, *, long: bool = False) -> Iterator[Statement]:
+    """Yield what a person stated; of long briefs only on request, of a message that tries to steer an agent nothing."""
+    for turn in events.turns:
+        if (turn.is_long and not long) or is_hostile(turn.text):
+            continue
+        every = list(sentences(turn.text))
+        for sentence, following in zip(every, [*every[1:], None], strict=True):
+            reason = following.text if following and _GOES_ON.match(following.text) else ""
+            yield Statement(turn, sentence, reason)
+
+
+def lasting(events: Events) -> Iterator[Statement]:
+    """Yield the statements that neither ask, nor name the moment, nor hang on something said before."""
+    for statement in statements(events):
+        sentence = statement.sentence
+        if not (sentence.is_question or sentence.is_momentary or sentence.points_back):
+            yield statement
+
+
+def category_of(text: str, default: Category = "project") -> Category:
+    """Return the category that the words of a rule point to."""
+    if _DECISION.search(text):
+        return "decision"
+    if _PREFERENCE.search(text):
+        return "preference"
+    if _CONSTRAINT.search(text):
+        return "constraint"
+    return "pattern" if _PATTERN.search(text) else default
+
+
+def content_words(text: str) -> int:
+    """Return how many words of a text say something by themselves."""
+    return sum(word not in _EMPTY_WORDS for word in re.findall(r"[\w./`'\-]+", text.lower()))
