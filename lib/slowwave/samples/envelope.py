@@ -50,7 +50,8 @@ class Envelope:
             line["logicalParentUuid"] = logical
         line["isSidechain"] = self.sidechain
         if self.modern:
-            return line | self._agent() | middle | {"userType": "external", "entrypoint": "sdk-cli"} | self._place()
+            agent = {} if "promptId" in middle else self._agent()
+            return line | agent | middle | {"userType": "external", "entrypoint": "sdk-cli"} | self._place()
         return line | {"userType": "external"} | self._place() | middle
 
     def _agent(self) -> Json:
@@ -69,7 +70,7 @@ class Envelope:
 
     def user(self, content: object, extra: Json | None = None, flags: Json | None = None, uuid: str = "") -> Json:
         """Return the middle of a user line; ``flags`` stand before its uuid, ``extra`` behind its time."""
-        middle: Json = {"promptId": self.prompt} if self.modern else {}
+        middle: Json = {"promptId": self.prompt} | self._agent() if self.modern else {}
         middle |= {"type": "user", "message": {"role": "user", "content": content}} | (flags or {})
         return middle | {"uuid": uuid or self.ids.uuid(), "timestamp": self.watch.iso()} | (extra or {})
 

@@ -1,0 +1,275 @@
+"""The sample week: the same bytes every time, field-true lines, closed chains, everything planted in its place."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+import pytest
+
+from slowwave.dialects.model import SessionFiles, Transcript
+from slowwave.dialects.registry import sniff
+from slowwave.errors import UnreadableError
+from slowwave.samples import build, secrets
+from slowwave.samples.building import MARKER
+from slowwave.samples.script import Say, ScriptError, parse
+from slowwave.samples.week_plan import plan, scripts
+
+NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
+
+
+def tree(root: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(p.relative_to(root)): (p.read_bytes(), p.stat().st_mtime_ns) for p in root.rglob("*") if p.is_file()}
+
+
+def lines(data: bytes) -> list[dict[str, Any]]:
+    return [cast("dict[str, Any]", orjson.loads(line)) for line in data.splitlines()]
+
+
+def transcripts() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for file in plan(NOW):
+        if file.path.endswith(".jsonl"):
+            yield file.path, lines(file.data)
+
+
+def claude_files() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    return ((path, found) for path, found in transcripts() if "session_id" not in found[0])
+
+
+def read_all(root: Path) -> dict[str, Transcript]:
+    found: dict[str, Transcript] = {}
+    for path in sorted(root.rglob("*.jsonl")):
+        dialect = sniff(path)
+        assert dialect is not None
+        if "_part" not in path.name:
+            parts = (path, *sorted(path.parent.glob(f"{path.stem}_part*.jsonl")))
+            found[str(path.relative_to(root))] = dialect.read(SessionFiles(path.stem, parts))
+    return found
+
+
+def test_two_builds_leave_equal_bytes_and_times(tmp_path: Path):
+    build(tmp_path / "a", NOW)
+    build(tmp_path / "b", NOW)
+
+    first, second = tree(tmp_path / "a" / ".claude"), tree(tmp_path / "b" / ".claude")
+
+    assert len(first) == 16
+    assert first == second
+
+
+def test_a_finished_sample_is_left_as_it_is(tmp_path: Path):
+    made = build(tmp_path / "home", NOW)
+    path = made.store / made.files[0]
+    path.write_bytes(b"changed by a night\n")
+    before = tree(tmp_path)
+
+    again = build(tmp_path / "home", NOW + timedelta(days=3))
+
+    assert tree(tmp_path) == before
+    assert (made.is_new, again.is_new) == (True, False)
+    assert (again.built_at, again.files, again.store) == (NOW, made.files, made.store)
+
+
+def test_a_sample_that_was_not_finished_is_written_again(tmp_path: Path):
+    made = build(tmp_path / "home", NOW)
+    whole = tree(made.store)
+    marker = made.home / MARKER
+    marker.write_bytes(marker.read_bytes().replace(b'"finished": true', b'"finished": false'))
+    (made.store / made.files[3]).unlink()
+
+    again = build(tmp_path / "home", NOW)
+
+    assert again.is_new
+    assert tree(made.store) == whole
+
+
+def test_a_folder_with_something_else_in_it_is_refused_and_untouched(tmp_path: Path):
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+
+    with pytest.raises(UnreadableError, match="not a sample"):
+        build(tmp_path, NOW)
+
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_file_as_target_and_a_broken_marker_are_named(tmp_path: Path):
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / MARKER).write_text("{", encoding="utf-8")
+
+    with pytest.raises(UnreadableError, match="not a folder"):
+        build(file, NOW)
+    with pytest.raises(UnreadableError, match="delete the sample's folder"):
+        build(home, NOW)
+
+
+def test_the_week_ended_the_evening_before():
+    stamps = [file.modified for file in plan(NOW)]
+
+    assert min(stamps) > datetime(2026, 3, 2, tzinfo=UTC)
+    assert datetime(2026, 3, 8, 17, tzinfo=UTC) < max(stamps) < datetime(2026, 3, 8, 21, tzinfo=UTC)
+
+
+def test_a_file_was_changed_last_when_its_last_line_was_written(tmp_path: Path):
+    made = build(tmp_path, NOW)
+    moved = {file.path: file.modified for file in plan(NOW)}
+
+    for name in made.files:
+        assert (made.store / name).stat().st_mtime == moved[name.removeprefix("projects/")].timestamp()
+
+
+def test_time_never_runs_backwards_inside_a_session():
+    for path, found in transcripts():
+        stamps = [line["timestamp"] for line in found if "timestamp" in line]
+        assert stamps == sorted(stamps), path
+
+
+def test_every_chain_is_closed_and_every_id_is_used_once():
+    uuids: Counter[str] = Counter()
+    for path, found in claude_files():
+        seen: set[str] = set()
+        for line in found:
+            if "uuid" not in line:
+                continue
+            above = line["parentUuid"] or line.get("logicalParentUuid")
+            assert above is None or above in seen, path
+            seen.add(line["uuid"])
+            uuids[line["uuid"]] += 1
+    assert len(uuids) > 400
+    assert set(uuids.values()) == {1}
+
+
+def test_every_tool_call_has_its_one_result_under_its_own_line():
+    pairs = 0
+    for path, found in claude_files():
+        calls = {
+            block["id"]: line["uuid"]
+            for line in found
+            if line["type"] == "assistant"
+            for block in line["message"]["content"]
+            if block["type"] == "tool_use"
+        }
+        for line in found:
+            if "toolUseResult" in line:
+                (block,) = line["message"]["content"]
+                assert calls.pop(block["tool_use_id"]) == line["parentUuid"], path
+                pairs += 1
+        assert not calls, path
+    assert pairs > 100
+
+
+def test_all_sessions_read_back_without_problems(tmp_path: Path):
+    read = read_all(build(tmp_path, NOW).store / "projects")
+
+    assert [problem for transcript in read.values() for problem in transcript.problems] == []
+    assert Counter((t.dialect, t.kind) for t in read.values()) == {
+        ("claude", "main"): 9,
+        ("claude", "subagent"): 3,
+        ("cersei", "main"): 2,
+    }
+    assert {kind for t in read.values() for kind in t.unknown_types} == set()
+
+
+def test_all_main_sessions_but_one_are_long_enough_for_extraction(tmp_path: Path):
+    read = read_all(build(tmp_path, NOW).store / "projects")
+    counts = {
+        path: sum(message.active and not message.sidechain for message in transcript.messages)
+        for path, transcript in read.items()
+        if transcript.kind == "main"
+    }
+
+    assert len([path for path, count in counts.items() if "tern" in path and count >= 20]) == 6
+    assert len([path for path, count in counts.items() if "quill" in path and count >= 20]) == 4
+    assert [count for count in counts.values() if count < 20] == [6]
+
+
+def test_what_people_typed_and_only_that_reads_as_typed(tmp_path: Path):
+    read = read_all(build(tmp_path, NOW).store / "projects")
+    typed = {m.text for t in read.values() for m in t.messages if m.origin == "typed" and m.active and not m.sidechain}
+
+    said = {
+        step.text
+        for script in scripts()
+        for step in script.steps
+        if isinstance(step, Say) and step.kind in ("user", "queued")
+    }
+    assert typed == said
+
+
+def test_titles_are_the_sessions_own(tmp_path: Path):
+    read = read_all(build(tmp_path, NOW).store / "projects")
+
+    titles = {t.title for t in read.values() if t.dialect == "claude" and t.kind == "main"}
+    assert titles == {script.title for script in scripts() if script.client != "cersei"}
+
+
+def test_the_three_places_of_sub_agents_are_there():
+    paths = [path for path, _ in claude_files()]
+    inline = [
+        path for path, found in claude_files() if len({line.get("isSidechain") for line in found} & {True, False}) == 2
+    ]
+
+    assert len([p for p in paths if "/subagents/agent-" in p]) == 1
+    assert len([p for p in paths if p.count("/") == 1 and "/agent-" in p]) == 2
+    assert len(inline) == 1
+
+
+def test_parallel_calls_fork_the_chain_and_split_messages_share_an_id():
+    forks = splits = 0
+    for _, found in claude_files():
+        under = Counter(line["parentUuid"] for line in found if line["type"] in ("user", "assistant"))
+        forks += sum(count > 1 for parent, count in under.items() if parent)
+        ids = Counter(line["message"]["id"] for line in found if line["type"] == "assistant")
+        splits += sum(count > 1 for count in ids.values())
+    assert forks >= 4
+    assert splits >= 20
+
+
+def test_cersei_sessions_hold_parts_summaries_and_tombstones():
+    found = {path: {line["type"] for line in data} for path, data in transcripts() if "session_id" in data[0]}
+
+    assert len(found) == 3
+    assert len([path for path in found if path.endswith("_part2.jsonl")]) == 1
+    assert all({"user", "assistant"} <= kinds for kinds in found.values())
+    assert sum({"summary", "tombstone"} <= kinds for kinds in found.values()) == 2
+
+
+@pytest.mark.parametrize(("name", "kind"), [("db_url", "user"), ("aws_key", "tool"), ("aws_secret", "tool")])
+def test_the_fake_secrets_are_in_the_transcripts_and_not_in_the_source(tmp_path: Path, name: str, kind: str):
+    secret = secrets()[name]
+    read = read_all(build(tmp_path, NOW).store / "projects")
+    messages = [m for t in read.values() for m in t.messages]
+    holding = [m for m in messages if secret in m.text or any(secret in result.text for result in m.results)]
+
+    assert {"tool" if m.results else m.role for m in holding} == {kind}
+    source = Path(__file__).parents[2] / "lib" / "slowwave" / "samples"
+    assert [p.name for p in source.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()] == []
+
+
+def test_the_hostile_instruction_stands_in_tool_results_only(tmp_path: Path):
+    read = read_all(build(tmp_path, NOW).store / "projects")
+    hostile = "ignore your previous instructions"
+    messages = [m for t in read.values() for m in t.messages]
+
+    assert sum(hostile in result.text for m in messages for result in m.results) == 2
+    assert not any(hostile in m.text for m in messages)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("client: claude 3\nproject: x\nstart: 1 09:00\n\nuser: hi\n", "header needs client"),
+        ("client: cersei\nproject: x\nstart: 8 09:00\n\nuser: hi\n", "header needs client"),
+        ("client cersei\n\nuser: hi\n", "not 'key: value'"),
+        ("client: cersei\nproject: x\nstart: 1 09:00\n\nhello\n", "line 1"),
+        ("client: cersei\nproject: x\nstart: 1 09:00\n\nnobody: hello\n", "neither a speaker nor a tool"),
+        ("client: cersei\nproject: x\nstart: 1 09:00\n\nTask: a\n  b\nBash: ls\n", "no report"),
+    ],
+)
+def test_a_script_that_breaks_the_format_is_refused(text: str, reason: str):
+    with pytest.raises(ScriptError, match=reason):
+        parse("story", text)
