@@ -1,6 +1,6 @@
 """One chain of Claude Code lines: every line names its parent, parallel calls fork it, attachments belong to it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from slowwave.samples.attachments import after_results, before_answer
@@ -15,6 +15,7 @@ class Chain:
     """Appends lines to ``lines`` and remembers which one the next line has to name."""
 
     envelope: Envelope
+    run_task: "TaskRunner"
     lines: list[Json] = field(default_factory=list[Json])
     side_files: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
     side_notes: dict[str, Json] = field(default_factory=dict[str, Json])
@@ -132,9 +133,7 @@ class Chain:
         self.add(self.envelope.user([block], extra), parent=parent)
 
     def _delegated(self, parent: str, call_id: str, task: Delegation) -> None:
-        from slowwave.samples.delegation import run_task  # noqa: PLC0415 - a sub-agent is a chain again
-
-        text, extra = run_task(self, task, call_id)
+        text, extra = self.run_task(self, task, call_id)
         block: Json = {"tool_use_id": call_id, "type": "tool_result", "content": [{"type": "text", "text": text}]}
         self._answered(parent, block, extra)
 
@@ -142,6 +141,10 @@ class Chain:
     def model(self) -> str:
         """The model that answers."""
         return MODELS[self.envelope.layout]
+
+
+# Writes a sub-agent's lines; returns the text of the tool result and the extra fields of its line.
+TaskRunner = Callable[[Chain, Delegation, str], tuple[str, Json]]
 
 
 def _names(answer: Answer) -> list[str]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from slowwave.samples import attachments
 from slowwave.samples.chain import Chain
+from slowwave.samples.delegation import run_task
 from slowwave.samples.envelope import VERSIONS, Envelope, Json, Layout
 from slowwave.samples.identity import Identity, Watch
 from slowwave.samples.script import Say, Script
@@ -28,7 +29,7 @@ def write_claude(script: Script, began: datetime, cwd: str) -> Written:
     ids = Identity(script.name)
     session = ids.uuid()
     envelope = Envelope(layout, session, cwd, ids, Watch(began, ids))
-    chain = Chain(envelope)
+    chain = Chain(envelope, run_task)
     if script.foreign:
         # the client noted titles of other conversations here; their leaf is in no line of this file
         chain.lines.append({"type": "summary", "summary": script.foreign, "leafUuid": ids.uuid()})

@@ -16,7 +16,7 @@ def run_task(main: Chain, task: Delegation, call_id: str) -> tuple[str, Json]:
     """
     envelope = main.envelope
     agent = {"1.0": "", "2.0": envelope.ids.token("a", 6), "2.1": envelope.ids.token("a", 16)}[envelope.layout]
-    side = Chain(replace(envelope, agent=agent, sidechain=True, slug=""), lines=[] if agent else main.lines)
+    side = Chain(replace(envelope, agent=agent, sidechain=True, slug=""), run_task, lines=[] if agent else main.lines)
     began = envelope.watch.at
     side.prompt(task.prompt)
     side.take(turns(task.steps))
