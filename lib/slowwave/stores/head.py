@@ -62,14 +62,14 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
 def _first_message(path: Path) -> tuple[bool, str]:
     """Return whether all first messages are a sub-agent's, and the first working folder that is named."""
     problems: list[Problem] = []
-    side = False
+    side: bool | None = None
     cwd = ""
     for _, record in islice(read_records(path, _decoder, problems), _MOST_RECORDS):
         if not cwd and isinstance(record.cwd, str):
             cwd = record.cwd
-        if record.type in ("user", "assistant"):
-            side = record.isSidechain is True or record.is_sidechain is True
+        if record.type in ("user", "assistant") and side is not False:
             # client 1.0 keeps sub-agents in the main file: one message of the main conversation decides
-            if cwd and not side:
-                break
-    return side, cwd
+            side = record.isSidechain is True or record.is_sidechain is True
+        if cwd and side is False:
+            break
+    return side is True, cwd

@@ -1,0 +1,121 @@
+"""Whether somebody is still working in a session: such a session is left alone."""
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import psutil
+
+from slowwave.dialects.times import parse_time
+from slowwave.stores.model import StoredSession
+
+# Start times are rounded differently by clients and systems.
+_START_TOLERANCE_S = 2.0
+_SECONDS = range(10**9, 10**10)
+_MILLISECONDS = range(10**12, 10**13)
+
+
+def live_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
+    """Return why a session counts as live, or None when it rests.
+
+    Args:
+        session: the session; its files are looked at again, since a plan may be minutes old.
+        now: the current time.
+        idle: how long every file of it must have rested.
+        home: the user's home folder; Claude Code notes its running sessions under ``.claude/sessions``.
+    """
+    newest = max((_mtime(path) for path in session.files.paths), default=0.0)
+    age = now.timestamp() - newest
+    if age < 0:
+        return f"its file is dated {timedelta(seconds=round(-age))} in the future; check the clock of this machine"
+    if age < idle.total_seconds():
+        return f"changed {timedelta(seconds=int(age))} ago, and must rest for {idle}"
+    return claimed_by(session, home)
+
+
+def claimed_by(session: StoredSession, home: Path) -> str | None:
+    """Return which running client says that it has this session open, or None.
+
+    Claude Code writes ``sessions/<pid>.json`` into its home and leaves it behind after a kill -9, so the process must
+    be alive and, where the file tells its start time, be the same process.
+    """
+    ids = {session.id}
+    first = session.files.paths[0]
+    if session.kind == "subagent":
+        # a sub-agent is live as long as the session is that it works for
+        ids |= {folder.name for folder in first.parents if session.folder in folder.parents}
+    for claims in {home / ".claude" / "sessions", session.folder.parent.parent / "sessions"}:
+        for pid, claim in _claims(claims):
+            if claim.get("sessionId") in ids and is_running(pid, claim.get("procStart")):
+                return f"open in a running client (process {pid})"
+    return None
+
+
+def is_running(pid: int, started: object) -> bool:
+    """Say whether process ``pid`` is alive and may be the one that started at ``started``.
+
+    An unknown form of ``started`` proves nothing: the process then counts as the same one.
+    """
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        created = process.create_time()
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
+    return _may_be_start(started, created, pid)
+
+
+def _may_be_start(started: object, created: float, pid: int) -> bool:
+    if isinstance(started, str) and not started.isdigit():
+        at = parse_time(started)
+        return at is None or abs(at.timestamp() - created) <= _START_TOLERANCE_S
+    if isinstance(started, (str, int, float)) and not isinstance(started, bool):
+        number = float(started)
+        if int(number) in _SECONDS:
+            return abs(number - created) <= _START_TOLERANCE_S
+        if int(number) in _MILLISECONDS:
+            return abs(number / 1000 - created) <= _START_TOLERANCE_S
+        ticks = _start_ticks(pid)
+        return ticks is None or ticks == int(number)
+    return True
+
+
+def _start_ticks(pid: int) -> int | None:
+    """Return the start of a process in clock ticks since boot, as Linux tells it; None elsewhere."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # the name in brackets may hold anything, so fields are counted from the last bracket
+    fields = text[text.rfind(b")") + 2 :].split()
+    return int(fields[19])
+
+
+def _claims(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - names only
+    except OSError:
+        return
+    for name in names:
+        pid = name.removesuffix(".json")
+        if not name.endswith(".json") or not pid.isdigit():
+            continue
+        try:
+            claim: object = json.loads((folder / name).read_bytes())
+        except (OSError, ValueError):
+            continue  # being written, or gone again
+        if isinstance(claim, dict):
+            yield int(pid), cast("dict[str, Any]", claim)
+
+
+def _mtime(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

@@ -1,0 +1,72 @@
+"""Move one file so that it is never lost and never replaces another one, also from one file system to another."""
+
+import errno
+import os
+from pathlib import Path
+
+from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
+
+_BLOCK = 1 << 20
+# File systems without hard links answer with one of these.
+_NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
+
+
+def move_file(source: Path, target: Path) -> None:
+    """Move ``source`` to ``target``; mode and modification time stay.
+
+    A second name is made first and the old one removed afterwards, so that a kill in between leaves both; calling it
+    again then finishes the move.
+
+    Raises:
+        FileExistsError: another file is at ``target``.
+        OSError: the file cannot be read, written or removed.
+    """
+    if source.is_symlink():
+        _move_link(source, target)
+        return
+    at_fault_point("link", target)
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        if not os.path.samestat(source.lstat(), target.lstat()):
+            raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _copy(source, target)
+    fsync_folder(target.parent)
+    at_fault_point("unlink", source)
+    source.unlink()
+
+
+def _move_link(source: Path, target: Path) -> None:
+    at_fault_point("link", target)
+    target.symlink_to(os.readlink(source))  # noqa: PTH115 - the text as it is, also when it leads nowhere
+    fsync_folder(target.parent)
+    at_fault_point("unlink", source)
+    source.unlink()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy to a temporary name beside ``target`` that no client takes for a transcript, then give it its name."""
+    temp = target.with_name(f"{TEMP_PREFIX}{os.getpid()}-{abs(hash(target.name)):x}")
+    at_fault_point("write", temp)
+    try:
+        with source.open("rb", buffering=0) as reader:
+            at = os.fstat(reader.fileno())
+            fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            try:
+                while block := reader.read(_BLOCK):
+                    write_all(fd, block)
+                os.fchmod(fd, at.st_mode & 0o7777)
+                os.utime(fd, ns=(at.st_atime_ns, at.st_mtime_ns))
+                at_fault_point("fsync", temp)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, "exists already", os.fspath(target))
+        at_fault_point("rename", target)
+        temp.rename(target)
+    finally:
+        temp.unlink(missing_ok=True)

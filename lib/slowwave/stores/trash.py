@@ -1,0 +1,236 @@
+"""Removal that can be taken back: files move into the trash with a manifest, and return byte for byte.
+
+The trash lies outside of every client's folder, so no client can pick anything up from it. The manifest is written
+before the first file moves, and every file is at its old or its new place (or, for a moment, at both) whenever the
+process dies; what a killed removal left behind is restored, or removed, by the next call.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, cast
+
+import msgspec
+
+from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
+from slowwave.files import atomic_write, fsync_folder
+from slowwave.stores.moving import move_file
+
+MANIFEST = "manifest.json"
+_BLOCK = 1 << 20
+
+
+class TrashedFile(msgspec.Struct, frozen=True):
+    """One thing in the trash: where it was, where in the item it is now, and what it was like."""
+
+    path: str
+    stored: str
+    kind: Literal["file", "folder", "link"]
+    mode: int
+    mtime_ns: int
+    size: int
+    sha256: str
+
+
+class TrashItem(msgspec.Struct, frozen=True):
+    """One removal; a line of ``slowwave sessions restore``."""
+
+    id: str
+    session: str
+    dialect: str
+    reason: str
+    at: str
+    files: tuple[TrashedFile, ...]
+
+
+def trash_folder(environ: Mapping[str, str]) -> Path:
+    """Return where the trash of this user lies."""
+    home = environ.get("HOME") or "~"
+    base = environ.get("XDG_DATA_HOME") or f"{home}/.local/share"
+    return Path(base).expanduser() / "slowwave" / "trash"
+
+
+def throw_away(
+    paths: Sequence[Path], trash: Path, *, item_id: str, session: str, dialect: str, reason: str, at: datetime
+) -> TrashItem:
+    """Move files and folders into the trash, in the given order, and return what went there.
+
+    Args:
+        paths: what to remove; what the client needs most comes last, so that a killed removal leaves a session that
+            still loads and can be removed again.
+        trash: the trash folder.
+        item_id: name of the new item; it must not exist yet.
+        session: id of the session, for restoring it by name.
+        dialect: its dialect.
+        reason: why it was removed.
+        at: the current time.
+
+    Raises:
+        OSError: something cannot be read or moved; what moved before that can be restored.
+    """
+    files: list[TrashedFile] = []
+    for path in paths:
+        files += _described(path, len(files))
+    item = TrashItem(item_id, session, dialect, reason, at.isoformat(), tuple(files))
+    folder = trash / item_id
+    trash.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(mode=0o700)
+    _write_manifest(folder, item)
+    fsync_folder(trash)
+    for file in files:
+        if file.kind != "folder":
+            move_file(Path(file.path), folder / file.stored)
+    for file in reversed(files):
+        if file.kind == "folder":
+            _remove_empty(Path(file.path))
+    for parent in {path.parent for path in paths}:
+        fsync_folder(parent)
+    return item
+
+
+def trash_items(trash: Path) -> list[TrashItem]:
+    """Return everything in the trash, oldest first.
+
+    Raises:
+        CorruptStateError: a manifest does not parse.
+    """
+    if not trash.is_dir():
+        return []
+    items = [_read_manifest(folder) for folder in sorted(trash.iterdir()) if (folder / MANIFEST).is_file()]
+    return sorted(items, key=lambda item: (item.at, item.id))
+
+
+def matching_items(trash: Path, names: Iterable[str]) -> list[TrashItem]:
+    """Return the items of these session ids or item ids (also their unique beginnings).
+
+    Raises:
+        NotFoundError: nothing in the trash is called so.
+        RefusedError: a beginning fits more than one session.
+    """
+    items = trash_items(trash)
+    chosen: dict[str, TrashItem] = {}
+    for name in names:
+        exact = [item for item in items if name in (item.session, item.id)]
+        found = exact or [item for item in items if name and item.session.startswith(name)]
+        if not found:
+            raise NotFoundError(
+                f"nothing in the trash is called {name!r}; `slowwave sessions restore` lists what is there"
+            )
+        sessions = sorted({item.session for item in found})
+        if len(sessions) > 1:
+            raise RefusedError(f"{name!r} fits {len(sessions)} sessions in the trash: {', '.join(sessions[:5])}")
+        chosen.update((item.id, item) for item in found)
+    return list(chosen.values())
+
+
+def restore(item: TrashItem, trash: Path) -> list[str]:
+    """Put everything of an item back where it was, with its mode and time, and return warnings.
+
+    Raises:
+        RefusedError: something else lies at one of the old places; nothing was moved.
+        OSError: something cannot be moved; calling it again goes on.
+    """
+    folder = trash / item.id
+    for file in item.files:
+        _check_free(file, folder)
+    warnings: list[str] = []
+    for file in item.files:
+        target = Path(file.path)
+        if file.kind == "folder":
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        source = folder / file.stored
+        if os.path.lexists(source):
+            if file.kind == "file" and _sha256(source) != file.sha256:
+                warnings.append(f"{file.path}: was changed after it was thrown away; it is restored as it is now")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if _is_same_file(file, source, target):
+                source.unlink()
+            else:
+                move_file(source, target)
+        elif not os.path.lexists(target):
+            warnings.append(f"{file.path}: is neither in the trash nor at its place")
+    for file in reversed(item.files):
+        if file.kind == "folder":
+            Path(file.path).chmod(file.mode)
+            os.utime(file.path, ns=(file.mtime_ns, file.mtime_ns))
+    for parent in {Path(file.path).parent for file in item.files}:
+        fsync_folder(parent)
+    (folder / MANIFEST).unlink()
+    folder.rmdir()
+    return warnings
+
+
+def _check_free(file: TrashedFile, folder: Path) -> None:
+    target, source = Path(file.path), folder / file.stored
+    if not os.path.lexists(target) or file.kind == "folder":
+        if file.kind == "folder" and os.path.lexists(target) and not target.is_dir():
+            raise RefusedError(f"{target}: something else is there now; move it away, then restore again")
+        return
+    if os.path.lexists(source) and not _is_same_file(file, source, target):
+        raise RefusedError(f"{target}: exists again; move it away, then restore {folder.name} again")
+
+
+def _is_same_file(file: TrashedFile, source: Path, target: Path) -> bool:
+    """Say whether a killed move left the file at both places."""
+    if not os.path.lexists(target):
+        return False
+    if os.path.samestat(target.lstat(), source.lstat()):
+        return True
+    return file.kind == "file" and target.is_file() and _sha256(target) == _sha256(source)
+
+
+def _remove_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError as error:
+        # somebody put a new file there meanwhile; it is not ours to remove
+        if error.errno != errno.ENOTEMPTY:
+            raise
+
+
+def _described(path: Path, number: int) -> Iterator[TrashedFile]:
+    """Yield ``path`` and, when it is a folder, everything in it, folders before their content."""
+    at = path.lstat()
+    stored = f"{number:05d}"
+    if stat.S_ISLNK(at.st_mode):
+        yield TrashedFile(os.fspath(path), stored, "link", stat.S_IMODE(at.st_mode), at.st_mtime_ns, 0, "")
+    elif stat.S_ISDIR(at.st_mode):
+        yield TrashedFile(os.fspath(path), stored, "folder", stat.S_IMODE(at.st_mode), at.st_mtime_ns, 0, "")
+        number += 1
+        for child in sorted(path.iterdir()):
+            for file in _described(child, number):
+                yield file
+                number += 1
+    else:
+        mode = stat.S_IMODE(at.st_mode)
+        yield TrashedFile(os.fspath(path), stored, "file", mode, at.st_mtime_ns, at.st_size, _sha256(path))
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _write_manifest(folder: Path, item: TrashItem) -> None:
+    # the standard library writes names that are not UTF-8 as escapes and reads them back
+    text = json.dumps(msgspec.to_builtins(item), indent=1)
+    atomic_write(folder / MANIFEST, text.encode("ascii"), mode=0o600)
+
+
+def _read_manifest(folder: Path) -> TrashItem:
+    path = folder / MANIFEST
+    try:
+        return msgspec.convert(cast("object", json.loads(path.read_bytes())), TrashItem)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise CorruptStateError(
+            path, f"is no manifest: {error}", "its files lie beside it; move them by hand"
+        ) from error
