@@ -1,0 +1,23 @@
+"""The dream: turn waiting candidates into memories, project by project.
+
+Gated by time, changed sessions and the lock. It rewrites only memory lines that slowwave itself wrote, a dream is one
+transaction with an undo, and contradicted memories are superseded, not deleted. A second run finds its gates closed.
+"""
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from slowwave.parameters import ConsolidateParameters
+from tasks.consolidation import consolidate_all
+from tasks.planning import planned
+from tasks.publication import published
+
+
+@flow(name="consolidate")
+def consolidate(params: ConsolidateParameters = ConsolidateParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen
+    """Consolidate every project."""
+    with planned("consolidate", params) as tally:
+        consolidate_all(tally)
+        return published(tally)

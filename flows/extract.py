@@ -1,0 +1,23 @@
+"""Extraction: read what is new in every session and note candidates for memories, with their evidence.
+
+Gated per session by messages, tool calls, open calls and idle time. It appends to ``extracted.md`` and
+``candidates.jsonl`` of the memory folders and deletes nothing. A second run reads nothing again.
+"""
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from slowwave.parameters import ExtractParameters
+from tasks.extraction import extract_all
+from tasks.planning import planned
+from tasks.publication import published
+
+
+@flow(name="extract")
+def extract(params: ExtractParameters = ExtractParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
+    """Extract from every session."""
+    with planned("extract", params) as tally:
+        extract_all(tally)
+        return published(tally)

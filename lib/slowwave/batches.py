@@ -1,0 +1,172 @@
+"""Work for a scheduler in portions: a manifest on disk says who does what, and a task gets its path and one index.
+
+Prefect costs about 25 ms a task run and loses history beyond a few thousand, so a task run is a batch of sessions, not
+one. Long lists never travel as parameters: they stand in the manifest, next to the settings in force, so that every
+task of a run works with the same ones. Sessions of a project keep their order and a project's batches run one after
+another, so that a night in batches leaves the same bytes as a night without a scheduler.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slowwave.clock import FixedClock
+from slowwave.files import atomic_write
+from slowwave.nightly import Run
+from slowwave.parameters import clock_of
+from slowwave.places import state_folder
+from slowwave.settings import Settings
+from slowwave.stores.model import Project, StoredSession
+
+BATCH_BYTES = 64 << 20
+# Far below the 1,000 task runs of a flow run that a server surely records.
+MOST_TASKS = 400
+PROJECTS_A_GROUP = 25
+
+
+class Share(msgspec.Struct, frozen=True):
+    """A project's sessions from ``start`` to ``stop`` (exclusive), in the order of ``Project.sessions``."""
+
+    project: int
+    start: int
+    stop: int
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """Everything that the tasks of one run need to know.
+
+    Attributes:
+        run_id: id of the run.
+        settings: the settings in force, as plain data.
+        force: whether gates are passed.
+        dry_run: whether anything may change.
+        now: what time it is for this run, or None for the real time.
+        projects: all projects of the run.
+        batches: shares of sessions; one task run each.
+        groups: projects by index; one task run each.
+    """
+
+    run_id: str
+    settings: dict[str, Any]
+    force: bool
+    dry_run: bool
+    now: datetime | None
+    projects: list[Project]
+    batches: list[list[Share]]
+    groups: list[list[int]]
+
+    def run(self, environ: Mapping[str, str]) -> Run:
+        """Return the run as the library knows it."""
+        return Run(
+            id=self.run_id,
+            settings=Settings.model_validate(self.settings),
+            clock=clock_of(self.now),
+            environ=environ,
+            force=self.force,
+            dry_run=self.dry_run,
+        )
+
+
+def manifest_of(run: Run, projects: Sequence[Project]) -> Manifest:
+    """Return the manifest of a run over these projects."""
+    return Manifest(
+        run_id=run.id,
+        settings=_plain(run.settings.model_dump()),
+        force=run.force,
+        dry_run=run.dry_run,
+        now=run.clock.now() if isinstance(run.clock, FixedClock) else None,
+        projects=list(projects),
+        batches=plan_batches(projects, most_sessions=run.settings.extraction.batch_sessions),
+        groups=plan_groups(len(projects)),
+    )
+
+
+def plan_batches(
+    projects: Sequence[Project], *, most_sessions: int, enough_bytes: int = BATCH_BYTES, most_tasks: int = MOST_TASKS
+) -> list[list[Share]]:
+    """Cut the sessions of all projects into batches.
+
+    A batch is full at ``most_sessions`` sessions or ``enough_bytes`` bytes, whichever comes first; both grow when
+    there would otherwise be more than ``most_tasks`` batches.
+    """
+    sessions = sum(len(p.sessions) for p in projects)
+    size = sum(s.size for p in projects for s in p.sessions)
+    # half the limit each, since a batch closes at whichever comes first
+    most_sessions = max(most_sessions, -(-2 * sessions // most_tasks))
+    enough_bytes = max(enough_bytes, -(-2 * size // most_tasks))
+    batches: list[list[Share]] = []
+    room, bytes_left = 0, 0
+    for index, project in enumerate(projects):
+        start = 0
+        # a project without sessions has its say, too
+        while start < max(len(project.sessions), 1):
+            if room <= 0 or bytes_left <= 0:
+                batches.append([])
+                room, bytes_left = most_sessions, enough_bytes
+            stop, taken = _fill(project.sessions, start, room, bytes_left)
+            batches[-1].append(Share(index, start, stop))
+            room -= stop - start
+            bytes_left -= taken
+            start = max(stop, 1)
+    return batches
+
+
+def _fill(sessions: Sequence[StoredSession], start: int, room: int, bytes_left: int) -> tuple[int, int]:
+    """Return where a share that starts at ``start`` stops, and how many bytes it holds."""
+    stop, taken = start, 0
+    while stop < len(sessions) and stop - start < room and taken < bytes_left:
+        taken += sessions[stop].size
+        stop += 1
+    return stop, taken
+
+
+def plan_groups(projects: int, *, size: int = PROJECTS_A_GROUP, most_tasks: int = MOST_TASKS) -> list[list[int]]:
+    """Cut so many projects into groups of ``size``, or more where there would be too many groups."""
+    size = max(size, -(-projects // most_tasks))
+    return [list(range(start, min(start + size, projects))) for start in range(0, projects, size)]
+
+
+def write_manifest(manifest: Manifest, environ: Mapping[str, str]) -> Path:
+    """Write a manifest into the state folder and return its path.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    folder = state_folder(environ) / "runs"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{manifest.run_id}.manifest.json"
+    # the standard library's JSON: file names that are not UTF-8 pass through it unharmed
+    atomic_write(path, json.dumps(msgspec.to_builtins(manifest, enc_hook=os.fspath)).encode())
+    return path
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        OSError: it is gone or cannot be read.
+        ValueError: it is not a manifest.
+    """
+    return msgspec.convert(json.loads(path.read_bytes()), type=Manifest, dec_hook=_decode)
+
+
+def _decode(kind: type, value: Any) -> Any:
+    if kind is Path:
+        return Path(value)
+    raise TypeError(f"a manifest holds no {kind}")
+
+
+def _plain(value: Any) -> Any:
+    """Return settings as data that reads back to equal settings (durations as people write them)."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()}s"
+    if isinstance(value, (str, bool, int, float)) or value is None:
+        return value
+    return [_plain(v) for v in value] if isinstance(value, Iterable) else os.fspath(value)

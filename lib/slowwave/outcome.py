@@ -1,0 +1,57 @@
+"""What a report amounts to, in one word and one sentence: the state that a scheduler shows for the run."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from slowwave.report import Report
+
+# More failed projects than this share, and the whole run counts as failed; fewer, and it is named PartlyFailed.
+# One broken project of a fleet must not turn every night red, and a night that lost a tenth must not look green.
+FAILED_SHARE = 0.10
+MOST_REASONS = 5
+
+Name = Literal["Completed", "Skipped", "Planned", "Parked", "PartlyFailed", "Failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Name of the state, and why."""
+
+    name: Name
+    message: str
+
+
+def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
+    """Return what a report amounts to; a failure outweighs parking, and parking a closed gate."""
+    if report.failures:
+        broken = {failure.partition(": ")[0] for failure in report.failures}
+        share = len(broken) / max(report.counts.get("projects", 0), 1)
+        return Outcome("Failed" if share > FAILED_SHARE else "PartlyFailed", _joined(report.failures))
+    if report.parked:
+        return Outcome("Parked", f"waiting for review: {_joined(report.parked)}")
+    if dry_run:
+        return Outcome("Planned", f"dry run, nothing was changed; {_numbers(report)}")
+    if not did_something(report):
+        return Outcome("Skipped", _refusals(report))
+    return Outcome("Completed", _numbers(report))
+
+
+def did_something(report: Report) -> bool:
+    """Say whether the run left anything behind."""
+    return bool(report.dream_ids or report.counts.get("candidates"))
+
+
+def _refusals(report: Report) -> str:
+    closed = Counter(f"{g.gate}: {g.reason}" for g in report.gates if not g.passed)
+    rows = [f"{reason} ({number} times)" if number > 1 else reason for reason, number in closed.most_common()]
+    return _joined(rows) if rows else "there was nothing new"
+
+
+def _joined(rows: list[str]) -> str:
+    more = f"; and {len(rows) - MOST_REASONS} more" if len(rows) > MOST_REASONS else ""
+    return "; ".join(rows[:MOST_REASONS]) + more
+
+
+def _numbers(report: Report) -> str:
+    return ", ".join(f"{name} {number}" for name, number in sorted(report.counts.items())) or "nothing was counted"

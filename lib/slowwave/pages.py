@@ -1,0 +1,95 @@
+"""What people read about a run in the scheduler's pages: the funnel, the diff of the memories, the plan."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from slowwave.report import Item, Report
+from slowwave.tally import Tally
+
+# Tables are stored whole with the run; more rows than this nobody reads.
+MOST_ROWS = 200
+# What a dream does to a memory, in the signs of a diff.
+_SIGNS = {"add": "+", "merge": "~", "supersede": "-", "drop": "-"}
+
+
+def funnel(tally: Tally) -> list[dict[str, Any]]:
+    """Return one row for each project, from its sessions to its memories; the busiest first."""
+    rows = [_funnel_row(key, number, tally.projects.get(key)) for key, number in tally.plan.sessions.items()]
+    rows.sort(key=lambda row: (-row["memories"], -row["candidates"], -row["sessions"], row["project"]))
+    return _capped(rows)
+
+
+def _funnel_row(key: str, sessions: int, report: Report | None) -> dict[str, Any]:
+    given = report or Report("")
+    actions = [item.action for item in given.items]
+    refused = [gate for gate in given.gates if not gate.passed]
+    return {
+        "project": printable(key),
+        "sessions": sessions,
+        "candidates": actions.count("candidate"),
+        "memories": actions.count("add"),
+        "merged": actions.count("merge"),
+        "superseded": actions.count("supersede"),
+        "dropped": actions.count("drop"),
+        "refused": printable(f"{refused[0].gate}: {refused[0].reason}") if refused else "",
+        "failed": printable("; ".join(given.failures)),
+    }
+
+
+def memory_diff(report: Report) -> str:
+    """Return what happened to the memories as Markdown, project by project, with the reasons."""
+    changed = [item for item in report.items if item.action in _SIGNS]
+    projects = list(dict.fromkeys(item.project for item in changed))
+    lines = [f"# Memory diff of {report.job} {report.run_id}", ""]
+    for project in projects:
+        lines += [
+            f"## {_literal(project)}",
+            "",
+            *_diff_lines(i for i in changed[:MOST_ROWS] if i.project == project),
+            "",
+        ]
+    if len(changed) > MOST_ROWS:
+        lines += [f"and {len(changed) - MOST_ROWS} more", ""]
+    if not changed:
+        lines += ["No memory was changed.", ""]
+    lines += [f"Undo: `slowwave memory undo {dream}`" for dream in report.dream_ids]
+    return printable("\n".join(lines)).rstrip() + "\n"
+
+
+def _diff_lines(items: Iterable[Item]) -> Iterator[str]:
+    for item in items:
+        yield f"- `{_SIGNS[item.action]}` {item.action}: {_literal(item.text or item.target)} ({_literal(item.reason)})"
+
+
+def plan_rows(report: Report) -> list[dict[str, Any]]:
+    """Return what a run would do, as table rows."""
+    return _capped(
+        [
+            {
+                "project": printable(item.project),
+                "action": item.action,
+                "target": printable(item.text or item.target),
+                "reason": printable(item.reason),
+            }
+            for item in report.items
+        ]
+    )
+
+
+def printable(text: str) -> str:
+    """Return text that any JSON carries: file names may hold bytes that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _literal(text: str) -> str:
+    """Return text as Markdown shows it letter by letter: transcripts must not draw links or pictures for the reader."""
+    flat = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#!|~" else c for c in flat)
+
+
+def _capped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(rows) <= MOST_ROWS:
+        return rows
+    note: dict[str, Any] = dict.fromkeys(rows[0], "")
+    note["project"] = f"and {len(rows) - MOST_ROWS + 1} more"
+    return [*rows[: MOST_ROWS - 1], note]

@@ -1,0 +1,97 @@
+"""A Prefect server of our own, as a child process that ends with the one that started it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from slowwave.errors import SlowwaveError
+from slowwave.launch import prefect_environment
+
+START_S = 180.0
+STOP_S = 20.0
+POLL_S = 0.2
+HOST = "127.0.0.1"
+
+
+@contextmanager
+def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Iterator[str]:
+    """Run ``prefect server`` with its files in ``home`` and yield the address of its API.
+
+    Args:
+        home: folder of the server's database.
+        environ: the environment that the server starts from.
+        port: where it listens; 0 takes a free one.
+
+    Raises:
+        SlowwaveError: the port is taken, or the server ends or does not answer within three minutes.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    port = _free_port(port)
+    api = f"http://{HOST}:{port}/api"
+    # the pages in the browser would otherwise ask for their data at the usual port
+    env = {**environ, **prefect_environment(home), "PREFECT_SERVER_UI_API_URL": api}
+    for name in ("PREFECT_API_URL", "PREFECT_PROFILE"):
+        env.pop(name, None)
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+    with (home / "server.log").open("ab") as log:
+        # its own session: a Ctrl-C for us must reach it only after the running job has ended
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter
+            command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=home, start_new_session=True
+        )
+    try:
+        _wait_until_healthy(process, api, home / "server.log")
+        yield api
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a child process: ask twice, since Prefect turns the first request into an interrupt, then insist."""
+    for sign in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        process.send_signal(sign)
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def is_healthy(api: str) -> bool:
+    """Say whether a Prefect server answers at this address."""
+    try:
+        with urllib.request.urlopen(f"{api}/health", timeout=5) as answer:  # noqa: S310 - the operator's own address
+            return answer.status == 200  # noqa: PLR2004 - HTTP's OK
+    except (urllib.error.URLError, OSError, ValueError):
+        return False
+
+
+def _free_port(port: int) -> int:
+    with closing(socket.socket()) as probe:
+        # a port in TIME_WAIT after a restart is free all the same
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise SlowwaveError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port") from error
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_healthy(process: subprocess.Popen[bytes], api: str, log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise SlowwaveError(f"the Prefect server ended with code {process.returncode}; see {log}")
+        # only a process that still runs is asked: whoever else answers at this port is not ours
+        if is_healthy(api):
+            return
+        time.sleep(POLL_S)
+    raise SlowwaveError(f"the Prefect server did not answer within {START_S:.0f} s; see {log}")

@@ -1,0 +1,87 @@
+"""Adding up a run that went in portions: one report for each project, and the report of the whole in project order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slowwave.batches import manifest_of, write_manifest
+from slowwave.nightly import Run, chosen_projects
+from slowwave.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is going to do.
+
+    Attributes:
+        job: name of the job.
+        manifest: who does what; one file.
+        batches: number of portions of sessions.
+        groups: number of portions of projects.
+        dry_run: whether anything may change.
+        sessions: number of sessions of each project, by project key, in order.
+        report: what discovery already has to say.
+    """
+
+    job: str
+    manifest: Path
+    batches: int
+    groups: int
+    dry_run: bool
+    sessions: Mapping[str, int]
+    report: Report
+
+
+def plan_job(job: str, run: Run) -> Plan:
+    """Find the projects of a run, write its manifest and return the plan.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``run.project``.
+        OSError: the state folder cannot be written.
+    """
+    projects, report = chosen_projects(job, run)
+    manifest = manifest_of(run, projects)
+    return Plan(
+        job=job,
+        manifest=write_manifest(manifest, run.environ),
+        batches=len(manifest.batches),
+        groups=len(manifest.groups),
+        dry_run=run.dry_run,
+        sessions={p.key: len(p.sessions) for p in projects},
+        report=report,
+    )
+
+
+@dataclass(slots=True)
+class Tally:
+    """Reports by project, as portions come in.
+
+    Attributes:
+        plan: the plan that is carried out.
+        projects: the sum of a project's reports so far, by project key.
+        lost: failures that no project can be blamed for.
+    """
+
+    plan: Plan
+    projects: dict[str, Report] = field(default_factory=dict[str, Report])
+    lost: list[str] = field(default_factory=list[str])
+
+    def add(self, portion: Mapping[str, Report]) -> None:
+        """Add the reports of one portion."""
+        for key, report in portion.items():
+            self.projects.setdefault(key, Report(self.plan.job, report.run_id)).absorb(report)
+
+    def lose(self, portion: str, error: object) -> None:
+        """Note that a portion broke as a whole; the others go on."""
+        self.lost.append(f"{portion}: {type(error).__name__}: {error}")
+
+    def total(self) -> Report:
+        """Return the report of the whole run, projects in the order of the plan."""
+        start = self.plan.report
+        whole = Report.total(start.job, start.run_id, [start, *self._in_order()])
+        whole.failures += self.lost
+        return whole
+
+    def _in_order(self) -> Sequence[Report]:
+        return [self.projects[key] for key in self.plan.sessions if key in self.projects]

@@ -1,0 +1,114 @@
+"""Carrying out one portion of a manifest, over several processes where that pays.
+
+Projects are independent of each other, so they go to different processes; the shares of one project stay together and
+in order. What goes wrong stays within its project. A worker process that dies (out of memory, killed) costs the
+projects it had, named as failures, and the portion goes on.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+
+from slowwave.batches import Manifest, Share, read_manifest
+from slowwave.extraction.job import extract_sessions
+from slowwave.nightly import Run, consolidate, contained
+from slowwave.report import Item, Report
+from slowwave.stores.model import Project
+
+# Starting two processes costs about as much as reading this many bytes of transcripts.
+PAYS_FROM_BYTES = 32 << 20
+
+Reports = dict[str, Report]
+Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Reports]
+
+
+def extract_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
+    """Extract from the sessions of batch ``index``; return a report for each project.
+
+    Raises:
+        OSError: the manifest cannot be read.
+    """
+    whole = read_manifest(manifest)
+    shares = whole.batches[index]
+    projects = tuple(dict.fromkeys(share.project for share in shares))
+    size = sum(s.size for share in shares for s in whole.projects[share.project].sessions[share.start : share.stop])
+    return _spread(_extract, manifest, whole, projects, shares, environ, size)
+
+
+def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
+    """Dream over the projects of group ``index``, one after another.
+
+    Raises:
+        OSError: the manifest cannot be read.
+    """
+    whole = read_manifest(manifest)
+    run = whole.run(environ)
+    chosen = [whole.projects[i] for i in whole.groups[index]]
+    return {p.key: contained(consolidate, p, run) for p in chosen}
+
+
+def _spread(
+    task: Task,
+    manifest: Path,
+    whole: Manifest,
+    projects: tuple[int, ...],
+    shares: Sequence[Share],
+    environ: Mapping[str, str],
+    size: int,
+) -> Reports:
+    processes = min(os.cpu_count() or 1, len(projects))
+    if processes < 2 or size < PAYS_FROM_BYTES:  # noqa: PLR2004 - one process is no pool
+        return task(manifest, projects, shares, environ)
+    # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    try:
+        futures = {i: pool.submit(task, manifest, (i,), shares, dict(environ)) for i in projects}
+        done: Reports = {}
+        for i, future in futures.items():
+            done |= _outcome(future, whole.projects[i], whole.run_id)
+        return done
+    finally:
+        # also on cancellation: what has not begun never begins
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _outcome(future: Future[Reports], project: Project, run_id: str) -> Reports:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        report = Report("extract", run_id)
+        report.failures.append(f"{project.key}: extract: the worker process died ({error}); the next run tries again")
+        report.items.append(Item(project.key, "failed", "the worker process died", project=project.key))
+        return {project.key: report}
+
+
+def _extract(manifest: Path, projects: tuple[int, ...], shares: Sequence[Share], environ: Mapping[str, str]) -> Reports:
+    whole = read_manifest(manifest)
+    run = whole.run(environ)
+    done: Reports = {}
+    for share in shares:
+        if share.project in projects:
+            project = whole.projects[share.project]
+            report = contained(_share_step(share), project, run)
+            done.setdefault(project.key, Report("extract", run.id)).absorb(report)
+    return done
+
+
+def _share_step(share: Share) -> Callable[[Project, Run], Report]:
+    def extract(project: Project, run: Run) -> Report:
+        """Extract from a part of the project's sessions."""
+        return extract_sessions(
+            project,
+            project.sessions[share.start : share.stop],
+            run.settings,
+            run.clock,
+            run_id=run.id,
+            force=run.force,
+            dry_run=run.dry_run,
+            home=run.home,
+        )
+
+    return extract

@@ -1,0 +1,26 @@
+"""Dream over groups of projects, one task run a group."""
+
+import os
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from slowwave.tally import Tally
+from slowwave.workers import Reports, consolidate_portion
+from tasks.portions import each
+
+# Longer than any night; it only breaks a hung file system out.
+TIMEOUT_S = 4 * 3600
+
+
+# No retries: what can fail is contained to its project already, and a gate that passed once is closed afterwards.
+@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S, task_run_name="consolidate-{index}")
+def consolidate_group(manifest: Path, index: int) -> Reports:
+    """Dream over one group of projects."""
+    return consolidate_portion(manifest, index, os.environ)
+
+
+def consolidate_all(tally: Tally) -> None:
+    """Dream over every group of the plan."""
+    each(consolidate_group, tally, tally.plan.groups)

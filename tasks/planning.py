@@ -1,0 +1,41 @@
+"""Find the projects of a run and write down who does what."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.tasks import Task
+
+from slowwave.parameters import JobParameters, run_of
+from slowwave.tally import Plan, Tally, plan_job
+
+
+def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:
+    """Say whether a failure may pass by itself: a file system that is away, not a wrong setting."""
+    return isinstance(state.result(raise_on_failure=False), OSError)
+
+
+# Reads only, so repeating is safe.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[2, 10],
+    retry_jitter_factor=0.5,
+    retry_condition_fn=_is_passing,
+)
+def plan_run(job: str, given: JobParameters) -> Plan:
+    """Return the plan of a run."""
+    return plan_job(job, run_of(given, os.environ))
+
+
+@contextmanager
+def planned(job: str, given: JobParameters) -> Iterator[Tally]:
+    """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
+    plan = plan_run(job, given)
+    try:
+        yield Tally(plan)
+    finally:
+        plan.manifest.unlink(missing_ok=True)

@@ -1,0 +1,21 @@
+"""Run the portions of a plan one after another; one that breaks is counted and does not stop the others."""
+
+from pathlib import Path
+
+from prefect import Task
+
+from slowwave.tally import Tally
+from slowwave.workers import Reports
+
+
+# In this thread and one at a time: a cancellation then reaches the work itself, so that it lets go of its locks, and
+# the processors are kept busy by the processes inside a portion.
+def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
+    """Run ``step`` for every portion and add up what it reports."""
+    for index in range(number):
+        state = step(tally.plan.manifest, index, return_state=True)
+        result = state.result(raise_on_failure=False)
+        if isinstance(result, dict):
+            tally.add(result)
+        else:
+            tally.lose(f"{step.name} {index}", result)

@@ -1,0 +1,153 @@
+"""The directions of imports: flows, then tasks, then the library; inside it records, dialects, stores, jobs, commands.
+
+Every import counts, also those inside functions and under ``TYPE_CHECKING``.
+"""
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LIBRARY = ROOT / "lib" / "slowwave"
+MOST_LINES = 400
+
+# The only modules of the library that may name Prefect; each of them does so inside a function.
+PREFECT_ALLOWED = {"launch.py", "cli/run.py", "cli/serve.py", "cli/deploy.py", "cli/doctor.py", "server.py"}
+
+_ABOVE_RECORDS = {"dialects", "stores", "extraction", "consolidation", "memory", "samples", "nightly", "cli"}
+# a folder, or a module at the top of the library, and what it must not import
+FORBIDDEN = {
+    "errors": _ABOVE_RECORDS | {"records", "settings", "report", "files"},
+    "clock": _ABOVE_RECORDS | {"records", "settings", "report", "files"},
+    "files": _ABOVE_RECORDS | {"records", "settings", "report"},
+    "settings": _ABOVE_RECORDS | {"records", "report"},
+    "report": _ABOVE_RECORDS | {"records", "settings"},
+    "records": _ABOVE_RECORDS | {"report"},
+    "dialects": _ABOVE_RECORDS - {"dialects"} | {"report"},
+    "stores": {"extraction", "consolidation", "memory", "samples", "nightly", "cli"},
+    "memory": {"extraction", "consolidation", "samples", "nightly", "cli"},
+    "extraction": {"consolidation", "samples", "nightly", "cli"},
+    "consolidation": {"samples", "nightly", "cli"},
+    "samples": {"nightly", "cli"},
+    "nightly": {"cli", "samples"},
+}
+
+
+def imports_of(source: str) -> Iterator[str]:
+    """Yield the dotted name of everything that a module imports."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("importlib.import_module", "__import__"):
+            yield from (a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str))
+
+
+def violations(where: str, source: str) -> list[str]:
+    """Return what is wrong with the imports of a module at ``where``, a path from the root of the checkout."""
+    top, _, inside = where.partition("/")
+    found: list[str] = []
+    for name in imports_of(source):
+        first, _, rest = name.partition(".")
+        if not first:
+            found.append(f"{where}: relative import {name}")
+        elif top == "lib":
+            found += _library_violations(where, inside.removeprefix("slowwave/"), first, rest)
+        elif top == "tasks" and first == "flows":
+            found.append(f"{where}: tasks import {name}")
+        elif top == "flows" and name.startswith("slowwave.cli"):
+            found.append(f"{where}: flows import {name}")
+    return found
+
+
+def _library_violations(where: str, inside: str, first: str, rest: str) -> list[str]:
+    if first in ("flows", "tasks"):
+        return [f"{where}: the library imports {first}"]
+    if first == "prefect":
+        return [] if inside in PREFECT_ALLOWED else [f"{where}: imports prefect"]
+    part = inside.partition("/")[0].removesuffix(".py")
+    target = rest.partition(".")[0]
+    if first == "slowwave" and target != part and target in FORBIDDEN.get(part, set()):
+        return [f"{where}: {part} imports slowwave.{rest}"]
+    return []
+
+
+def modules(*tops: str) -> list[Path]:
+    """Return the Python files under some folders of the checkout."""
+    return sorted(path for top in tops for path in (ROOT / top).rglob("*.py"))
+
+
+def test_every_import_points_down() -> None:
+    files = modules("lib", "tasks", "flows")
+    assert len(files) > 30
+    found = [v for f in files for v in violations(f.relative_to(ROOT).as_posix(), f.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("where", "source"),
+    [
+        ("lib/slowwave/report.py", "def f():\n    import tasks.planning"),
+        ("lib/slowwave/report.py", "def f():\n    from prefect import flow"),
+        ("lib/slowwave/stores/walk.py", "from prefect.client import x"),
+        ("lib/slowwave/records/lines.py", "from slowwave.dialects.model import Message"),
+        ("lib/slowwave/records/lines.py", "from slowwave import stores"),
+        ("lib/slowwave/dialects/claude.py", "import slowwave.stores.model"),
+        ("lib/slowwave/stores/walk.py", "import importlib\nimportlib.import_module('slowwave.extraction.job')"),
+        ("lib/slowwave/nightly.py", "if TYPE_CHECKING:\n    from slowwave.cli import main"),
+        ("lib/slowwave/nightly.py", "from .cli import main"),
+        ("tasks/planning.py", "from flows.nightly import nightly"),
+    ],
+)
+def test_a_planted_import_is_found(where: str, source: str) -> None:
+    assert len(violations(where, source)) == 1
+
+
+def test_only_functions_of_the_library_import_prefect() -> None:
+    at_import = [
+        path.relative_to(LIBRARY).as_posix()
+        for path in modules("lib")
+        for node in _run_at_import(ast.parse(path.read_text(encoding="utf-8")).body)
+        if any(name.partition(".")[0] == "prefect" for name in imports_of(ast.unparse(node)))
+    ]
+    assert at_import == []
+
+
+def _run_at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+
+
+@pytest.mark.parametrize("path", modules("flows", "tasks"), ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_no_flow_or_task_is_named_like_another_module(path: Path) -> None:
+    # Prefect puts flows/ first on the module path and leaves it there: flows/statistics.py would be `statistics`
+    if path.stem != "__init__":
+        assert path.stem not in sys.stdlib_module_names
+        found = importlib.util.find_spec(path.stem) if path.stem not in sys.modules else sys.modules[path.stem].__spec__
+        assert found is None or found.origin == str(path)
+
+
+@pytest.mark.parametrize("path", modules("flows", "tasks", "lib"), ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_no_file_is_longer_than_a_person_reads(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_an_adapter_has_fifteen_lines_at_most() -> None:
+    functions = [
+        (path.name, node)
+        for path in modules("tasks")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    long = [f"{name}:{node.name}" for name, node in functions if (node.end_lineno or 0) - node.lineno + 1 > 15]
+    assert functions
+    assert long == []
