@@ -5,7 +5,10 @@ system call that matters to ``fault_hook`` first, so that tests can stop the pro
 """
 
 import os
-from collections.abc import Callable, Iterable
+import secrets
+import stat
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 
 TEMP_PREFIX = ".slowwave-tmp-"
@@ -44,6 +47,57 @@ def fsync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+def _temporary(folder: Path, mode: int) -> tuple[int, Path]:
+    """Create an empty file whose name no client takes for one of its own, and that no other thread can have."""
+    path = folder / f"{TEMP_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    at_fault_point("write", path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), path
+
+
+@contextmanager
+def replacement(path: Path, *, mode: int | None = None, check: Callable[[], None] | None = None) -> Generator[int]:
+    """Yield the descriptor of a temporary file that takes the place of ``path`` when the block ends well.
+
+    The steps are those of :func:`atomic_write`. Mode and owner of an existing file are kept.
+
+    Args:
+        path: the file to replace or to create.
+        mode: permissions of the new file; by default those of the existing one, or 0o600.
+        check: called right before the rename; what it raises leaves the old content in place.
+
+    Raises:
+        OSError: the folder is missing or not writable, or the disk is full; the old content is untouched.
+    """
+    old = path.stat() if path.exists() else None
+    if mode is None:
+        mode = stat.S_IMODE(old.st_mode) if old else 0o600
+    fd, temp = _temporary(path.parent, mode)
+    try:
+        try:
+            os.fchmod(fd, mode)
+            _keep_owner(fd, old)
+            yield fd
+            at_fault_point("fsync", temp)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        if check:
+            check()
+        at_fault_point("rename", path)
+        temp.replace(path)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise
+    fsync_folder(path.parent)
+
+
+def _keep_owner(fd: int, old: os.stat_result | None) -> None:
+    """Give the new file to the owner of the old one: a job run by root must not lock its users out."""
+    new = os.fstat(fd)
+    if os.geteuid() == 0 and old and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        os.fchown(fd, old.st_uid, old.st_gid)
+
+
 def atomic_write(path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mode: int | None = None) -> None:
     """Replace ``path`` by the given bytes: temporary file in the same folder, fsync, rename, fsync of the folder.
 
@@ -53,26 +107,9 @@ def atomic_write(path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mo
     Raises:
         OSError: the folder is missing or not writable, or the disk is full; the old content is untouched.
     """
-    if mode is None:
-        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o600
-    temp = path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{path.name}"[:250])
-    at_fault_point("write", temp)
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    try:
-        try:
-            os.fchmod(fd, mode)
-            for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
-                write_all(fd, chunk)
-            at_fault_point("fsync", temp)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        at_fault_point("rename", path)
-        temp.replace(path)
-    except BaseException:
-        temp.unlink(missing_ok=True)
-        raise
-    fsync_folder(path.parent)
+    with replacement(path, mode=mode) as fd:
+        for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
+            write_all(fd, chunk)
 
 
 def exclusive_create(path: Path, data: bytes) -> bool:
@@ -80,9 +117,7 @@ def exclusive_create(path: Path, data: bytes) -> bool:
 
     Unlike ``open(..., O_EXCL)`` followed by a write, nobody ever sees the file empty or half written.
     """
-    temp = path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{path.name}"[:250])
-    at_fault_point("write", temp)
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    fd, temp = _temporary(path.parent, 0o600)
     try:
         try:
             write_all(fd, data)

@@ -1,0 +1,111 @@
+"""Adding a record: one ``write`` of one whole line at the end of the file, under its lock.
+
+A file that does not end with a newline (a torn append, a crash) gets one first, in the same write: without it the
+new record would be glued to the old one, and most clients would lose both.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from slowwave.errors import UnreadableError
+from slowwave.files import at_fault_point, fsync_folder
+from slowwave.records.lock import TIMEOUT_S, locked_file
+from slowwave.records.parts import SUFFIX, part_name, part_paths, session_stem
+
+PART_BYTES = 50_000_000
+
+
+def append_record(path: Path, line: bytes, *, fsync: bool = False, timeout_s: float = TIMEOUT_S) -> int:
+    """Append one record to a file, which is created (mode 0o600) when it is missing.
+
+    Args:
+        path: the file.
+        line: one JSON value without a newline.
+        fsync: return only when the record is on the disk.
+        timeout_s: how long to wait for the lock.
+
+    Returns:
+        The byte offset at which the record begins.
+
+    Raises:
+        ValueError: ``line`` is empty or holds a newline.
+        LockHeldError: another process held the lock all the time.
+        UnreadableError: the file cannot be opened or is not a regular file.
+        OSError: the disk is full; nothing of the record stays in the file.
+    """
+    _check(line)
+    with locked_file(path, create=True, append=True, timeout_s=timeout_s) as fd:
+        return _append(fd, path, line, fsync=fsync)
+
+
+def append_forking(
+    base: Path,
+    line: bytes,
+    part_bytes: int = PART_BYTES,
+    *,
+    fsync: bool = False,
+    timeout_s: float = TIMEOUT_S,
+) -> tuple[Path, int]:
+    """Append one record to a session of Cersei, in a new part when the current one would grow beyond ``part_bytes``.
+
+    The base file's lock is held meanwhile, so that two writers never make the same decision twice; it is created
+    when it is missing. The current part is the one with the highest number, also behind a gap: the record comes last
+    in reading order.
+
+    Returns:
+        The file that took the record, and the byte offset at which the record begins.
+
+    Raises:
+        ValueError: ``line`` is empty or holds a newline.
+        LockHeldError: another process held the lock all the time.
+        UnreadableError: the folder or the file cannot be opened.
+        OSError: the disk is full; nothing of the record stays in the file.
+    """
+    _check(line)
+    with locked_file(base, create=True, append=True, timeout_s=timeout_s) as base_fd:
+        paths, _ = part_paths(base)
+        last = paths[-1]
+        if last.stat().st_size + len(line) + 1 > part_bytes:
+            stem = base.name.removesuffix(SUFFIX)
+            number = 1 if last == base else session_stem(last.name)[1]
+            last = base.with_name(part_name(stem, number + 1))
+        if last == base:
+            return base, _append(base_fd, base, line, fsync=fsync)
+        return last, append_record(last, line, fsync=fsync, timeout_s=timeout_s)
+
+
+def _check(line: bytes) -> None:
+    if not line or b"\n" in line:
+        raise ValueError("a record is one non-empty line without a newline")
+
+
+def _append(fd: int, path: Path, line: bytes, *, fsync: bool) -> int:
+    """Write the record behind the last byte, healing a missing newline, and prove that all of it arrived."""
+    before = os.fstat(fd)
+    if not stat.S_ISREG(before.st_mode):
+        raise UnreadableError(path, "not a regular file")
+    size = before.st_size
+    is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+    data = b"\n%b\n" % line if is_torn else b"%b\n" % line
+    at_fault_point("write", path)
+    _write_or_undo(fd, data, size)
+    if fsync:
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+        if size == 0:
+            fsync_folder(path.parent)
+    # where O_APPEND put it, also when a client wrote between the look and the write
+    return os.lseek(fd, 0, os.SEEK_CUR) - len(line) - 1
+
+
+def _write_or_undo(fd: int, data: bytes, size: int) -> None:
+    """Write all of ``data``; on a failure cut off what arrived of it, unless somebody else wrote behind it."""
+    written = os.write(fd, data)
+    try:
+        while written < len(data):
+            written += os.write(fd, data[written:])
+    except OSError:
+        if os.fstat(fd).st_size == size + written:
+            os.ftruncate(fd, size)
+        raise
