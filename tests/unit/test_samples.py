@@ -1,5 +1,6 @@
 """The sample week: the same bytes every time, field-true lines, closed chains, everything planted in its place."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -248,6 +249,14 @@ def test_the_fake_secrets_are_in_the_transcripts_and_not_in_the_source(tmp_path:
     assert {"tool" if m.results else m.role for m in holding} == {kind}
     source = Path(__file__).parents[2] / "lib" / "slowwave" / "samples"
     assert [p.name for p in source.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()] == []
+
+
+def test_the_fake_secrets_have_the_shape_of_real_ones():
+    known = secrets()
+
+    assert re.fullmatch(r"AKIA[A-Z2-7]{16}", known["aws_key"])
+    assert re.fullmatch(r"[A-Za-z0-9/+]{40}", known["aws_secret"])
+    assert re.fullmatch(r"postgres://\w+:[\w-]+@[\w.]+\.invalid/\w+", known["db_url"])
 
 
 def test_the_hostile_instruction_stands_in_tool_results_only(tmp_path: Path):

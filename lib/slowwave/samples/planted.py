@@ -7,9 +7,9 @@ for exactly these shapes, have nothing to find in the repository.
 import re
 
 _PIECES: dict[str, tuple[str, ...]] = {
-    # the access key id and secret shape of a cloud, spelling out that they are examples
+    # the access key id and secret of a cloud, which spell out that they are none
     "aws_key": ("AK", "IA", "SAMPLE", "FAKE", "KEY", "234"),
-    "aws_secret": ("sample", "FAKE", "secret/", "notARealKey", "+000", "EXAMPLE", "tern0"),
+    "aws_secret": ("fakeFAKE", "fake/", "notAReal", "Key+", "tern0", "Week7", "Story"),
     # a password inside a connection URL
     "db_url": ("postgres", "://", "tern_app", ":", "fake-", "Horse9", "-staple", "@", "db.staging.invalid", "/tern"),
 }
