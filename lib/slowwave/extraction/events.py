@@ -141,7 +141,9 @@ class _Reader:
                 case _:
                     pass
 
-    def _place(self, sources: tuple[Span, ...], message: Message) -> tuple[tuple[Span, ...], str, datetime | None, str, int]:
+    def _place(
+        self, sources: tuple[Span, ...], message: Message
+    ) -> tuple[tuple[Span, ...], str, datetime | None, str, int]:
         self._order += 1
         return (sources, message.id or "", message.timestamp, message.cwd, self._order)
 
@@ -176,7 +178,9 @@ class _Reader:
             place = self._place((span,), message)
             self.events.answers.append(Answer(*place, visible(self._redact(question)), visible(self._redact(answer))))
 
-    def _command(self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]) -> None:
+    def _command(
+        self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
+    ) -> None:
         output = result.text[:20_000]
         code = exit_code(output)
         ok = not result.is_error and not code

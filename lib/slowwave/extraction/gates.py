@@ -64,7 +64,10 @@ def enough_tool_calls(progress: Progress, settings: ExtractionSettings) -> tuple
     if progress.is_first:
         return True, "first extraction"
     need = settings.min_tool_calls
-    return progress.new_tool_calls >= need, f"{progress.new_tool_calls} tool calls since the last extraction, {need} needed"
+    return (
+        progress.new_tool_calls >= need,
+        f"{progress.new_tool_calls} tool calls since the last extraction, {need} needed",
+    )
 
 
 def no_open_call(progress: Progress) -> tuple[bool, str]:

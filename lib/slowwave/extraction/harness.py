@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from slowwave.dialects.model import ToolResult
 
-_SHELLS = frozenset({"bash", "shell", "local_shell", "exec", "exec_command", "shell_command", "run_command", "execute", "terminal"})
+_SHELLS = frozenset(
+    {"bash", "shell", "local_shell", "exec", "exec_command", "shell_command", "run_command", "execute", "terminal"}
+)
 _EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "patch"})
 _ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question"})
 # client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave
@@ -14,7 +16,9 @@ _REJECTED = re.compile(
     r"(?:To tell you how to proceed, )?the user said:\n(?P<reason>.+)\Z",
     re.DOTALL,
 )
-_PAIR = re.compile(r'"(?P<q>[^"]*(?:"(?!=")[^"]*)*)"="(?P<a>.*?)"(?=, "|\. |\s*\Z| (?:selected|user|notes)\b)', re.DOTALL)
+_PAIR = re.compile(
+    r'"(?P<q>[^"]*(?:"(?!=")[^"]*)*)"="(?P<a>.*?)"(?=, "|\. |\s*\Z| (?:selected|user|notes)\b)', re.DOTALL
+)
 _NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
 
 

@@ -12,7 +12,10 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pref:indentation", ("tabs", "spaces")),
     ("pref:quotes", ("single quotes", "double quotes")),
     ("pref:merge", ("rebase", "squash", "merge commits")),
-    ("project:database", ("postgres", "postgresql", "mysql", "mariadb", "sqlite", "mongodb", "dynamodb", "duckdb", "oracle")),
+    (
+        "project:database",
+        ("postgres", "postgresql", "mysql", "mariadb", "sqlite", "mongodb", "dynamodb", "duckdb", "oracle"),
+    ),
     ("project:ci", ("github actions", "gitlab ci", "jenkins", "circleci", "travis", "buildkite", "azure pipelines")),
     ("pref:language", ("typescript", "javascript", "coffeescript")),
 )
@@ -22,10 +25,14 @@ _CHOOSES = (
 )
 _INSTEAD = r"(?:instead of|rather than|over|not|statt|anstatt|no longer|en lugar de|au lieu de|,? never)"
 _RUNTIME = re.compile(
-    r"\b(?P<what>python|node(?:\.?js)?|go(?:lang)?|java|rust|ruby|php|postgres(?:ql)?|typescript|dotnet|\.net)\s*(?:version\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)", re.IGNORECASE
+    r"\b(?P<what>python|node(?:\.?js)?|go(?:lang)?|java|rust|ruby|php|postgres(?:ql)?|typescript|dotnet|\.net)\s*(?:version\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)",
+    re.IGNORECASE,
 )
 _SAME = {"nodejs": "node", "node.js": "node", "golang": "go", "postgresql": "postgres", ".net": "dotnet"}
-_RULE = re.compile(r"\b(?:must|support|minimum|at least|require[sd]?|target|only|compatible|needs?|pin(?:ned)?|stay on|runs? on|use)\b", re.IGNORECASE)
+_RULE = re.compile(
+    r"\b(?:must|support|minimum|at least|require[sd]?|target|only|compatible|needs?|pin(?:ned)?|stay on|runs? on|use)\b",
+    re.IGNORECASE,
+)
 
 
 def key_of(text: str) -> tuple[str, str]:
@@ -50,8 +57,16 @@ def _chosen(low: str, names: tuple[str, ...]) -> str:
     picked = [
         n
         for n in mentioned
-        if re.search(rf"\b{_CHOOSES} (?:\w+ ){{0,2}}?{re.escape(n)}\b", low) or re.search(rf"\b{re.escape(n)}\b,? (?:\w+ )?{_INSTEAD} ", low)
+        if re.search(rf"\b{_CHOOSES} (?:\w+ ){{0,2}}?{re.escape(n)}\b", low)
+        or re.search(rf"\b{re.escape(n)}\b,? (?:\w+ )?{_INSTEAD} ", low)
     ]
-    refused = [n for n in mentioned if re.search(rf"\b{_INSTEAD} (?:\w+ )?{re.escape(n)}\b|\b(?:don'?t|do not|never|not|stop) (?:\w+ )?us(?:e|ing) {re.escape(n)}\b", low)]
+    refused = [
+        n
+        for n in mentioned
+        if re.search(
+            rf"\b{_INSTEAD} (?:\w+ )?{re.escape(n)}\b|\b(?:don'?t|do not|never|not|stop) (?:\w+ )?us(?:e|ing) {re.escape(n)}\b",
+            low,
+        )
+    ]
     left = [n for n in picked if n not in refused]
     return left[0] if len(left) == 1 else ""

@@ -134,7 +134,9 @@ RULES: tuple[Rule, ...] = (
         folded=("secret", "aws"),
         is_valid=_is_aws_secret,
     ),
-    _plain("slack", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-", "xoxe.", body=r"[A-Za-z0-9.\-]{10,}"),
+    _plain(
+        "slack", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-", "xoxe.", body=r"[A-Za-z0-9.\-]{10,}"
+    ),
     _plain("stripe", "sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_", body=r"[A-Za-z0-9]{16,}"),
     _plain("anthropic", "sk-ant-", body=r"[A-Za-z0-9_\-]{20,}"),
     _plain("openrouter", "sk-or-", body=r"[A-Za-z0-9_\-]{20,}"),
@@ -174,7 +176,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "auth-header",
         (),
-        re.compile(r"(?i:authorization|proxy-authorization)[\"']?\s*[:=]\s*[\"']?(?i:bearer|basic|token)\s+(?P<secret>[\w\-.+/=~]{12,})"),
+        re.compile(
+            r"(?i:authorization|proxy-authorization)[\"']?\s*[:=]\s*[\"']?(?i:bearer|basic|token)\s+(?P<secret>[\w\-.+/=~]{12,})"
+        ),
         folded=("authorization",),
     ),
     Rule(

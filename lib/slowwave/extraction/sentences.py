@@ -5,8 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
-_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[A-Z0-9\"'`(¿¡À-ÖØ-ÞА-Я\u3040-\u9fff@/~-]|i\b)|(?<=[。！？])|\s+(?=\(?\d\)\s)")
-_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.B|d\.h|bzw|ca|no|fig|Mr|Mrs|Dr|St)\.)$", re.IGNORECASE)
+_END = re.compile(
+    r"(?<=[.!?…])[\"')\]]*\s+(?=[A-Z0-9\"'`(¿¡À-ÖØ-ÞА-Я\u3040-\u9fff@/~-]|i\b)|(?<=[。！？])|\s+(?=\(?\d\)\s)"
+)
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.B|d\.h|bzw|ca|no|fig|Mr|Mrs|Dr|St)\.)$", re.IGNORECASE
+)
 _FILLER = re.compile(
     r"^(?:no(?=\s*[,.:;!–—-])[,.:;!\s–—-]*|(?:ok(?:ay)?|yes|yeah|yep|nope|nah|well|so|also|and|but|then|now|hmm?|great|good|perfect|nice|cool|right|sure|thanks|thank you"
     r"|please|pls|oh|ah|alright|fine|actually|hey|hi|hello|sorry|wait|again|btw|by the way|fyi|one more thing|another thing|additionally"
@@ -32,7 +36,8 @@ _GUESS = re.compile(
     re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(
-    r"^(?:it|this|that|these|those|they|them|he|she)\b(?!\s+(?:repo|project|codebase|package|library|cli|app|application|service|team|site))", re.IGNORECASE
+    r"^(?:it|this|that|these|those|they|them|he|she)\b(?!\s+(?:repo|project|codebase|package|library|cli|app|application|service|team|site))",
+    re.IGNORECASE,
 )
 _LETTERS = re.compile(r"[^\W\d_]")
 MIN_WORDS = 3

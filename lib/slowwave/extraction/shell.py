@@ -7,15 +7,30 @@ from typing import Literal
 Purpose = Literal["test", "lint", "format", "typecheck", "build", "install", "run", ""]
 
 _SPLIT = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-_QUIET = re.compile(r"\s*(?:\d?>&\d|\d?>>?\s*\S+|&>\s*\S+|<\s*/dev/null|\|\s*(?:tail|head|tee|cat|grep|less|wc|sort|sed|awk)\b.*)\s*")
+_QUIET = re.compile(
+    r"\s*(?:\d?>&\d|\d?>>?\s*\S+|&>\s*\S+|<\s*/dev/null|\|\s*(?:tail|head|tee|cat|grep|less|wc|sort|sed|awk)\b.*)\s*"
+)
 _ENV = re.compile(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)+")
 _WRAPPER = re.compile(r"^(?:sudo|time|command|exec|nohup|nice|env|timeout\s+\S+)\s+")
 _SETUP = re.compile(r"^(?:cd|export|set|source|\.|echo|printf|true|sleep|pwd|mkdir|pushd|popd|umask|unset|wait)\b")
 _PURPOSES: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     ("typecheck", re.compile(r"\b(?:mypy|pyright|basedpyright|tsc|type-?check|cargo check|go vet)\b")),
-    ("format", re.compile(r"\b(?:gofmt|gofumpt|prettier|black|rustfmt|ruff format|cargo fmt|biome format|fmt|format)\b")),
-    ("lint", re.compile(r"\b(?:eslint|ruff|flake8|golangci-lint|clippy|shellcheck|markdownlint(?:-cli2?)?|vale|biome|pylint|rubocop|lint)\b")),
-    ("test", re.compile(r"\b(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|go test|cargo (?:nextest|test)|test)\b")),
+    (
+        "format",
+        re.compile(r"\b(?:gofmt|gofumpt|prettier|black|rustfmt|ruff format|cargo fmt|biome format|fmt|format)\b"),
+    ),
+    (
+        "lint",
+        re.compile(
+            r"\b(?:eslint|ruff|flake8|golangci-lint|clippy|shellcheck|markdownlint(?:-cli2?)?|vale|biome|pylint|rubocop|lint)\b"
+        ),
+    ),
+    (
+        "test",
+        re.compile(
+            r"\b(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|go test|cargo (?:nextest|test)|test)\b"
+        ),
+    ),
     ("build", re.compile(r"\b(?:go build|cargo build|make build|webpack|vite build|build)\b")),
 )
 _RUNNERS = re.compile(

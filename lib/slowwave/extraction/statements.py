@@ -10,8 +10,14 @@ from slowwave.extraction.sentences import Sentence, sentences
 from slowwave.extraction.taint import is_hostile
 from slowwave.memory.model import CandidateOrigin, Category
 
-_REASON = re.compile(r"\b(?:because|since|so that|otherwise|in order to|as (?:it|that|this|we|they|the|there)|due to|weil|damit|denn|porque|parce que|puisque)\b", re.I)
-_GOES_ON = re.compile(r"^(?:because|since|otherwise|that way|the reason|this way|it (?:breaks|ruins|causes|makes)|weil|sonst)\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|otherwise|in order to|as (?:it|that|this|we|they|the|there)|due to|weil|damit|denn|porque|parce que|puisque)\b",
+    re.I,
+)
+_GOES_ON = re.compile(
+    r"^(?:because|since|otherwise|that way|the reason|this way|it (?:breaks|ruins|causes|makes)|weil|sonst)\b",
+    re.IGNORECASE,
+)
 _CONSTRAINT = re.compile(
     r"\b(?:must|never|only|cannot|can'?t|not allowed|forbidden|required?|at least|at most|no more than|minimum|maximum|breaking|nie(?:mals)?|nur|muss|darf nicht|jamais|nunca)\b",
     re.IGNORECASE,
@@ -21,7 +27,10 @@ _PREFERENCE = re.compile(
     r"|always use|never use|use|write|avoid|emojis?|bevorzuge|lieber|antworte|schreib)\b",
     re.IGNORECASE,
 )
-_PATTERN = re.compile(r"`[^`]+`|\b(?:before (?:you|we|each|every|committing|pushing)|after (?:you|we|each|every)|whenever|every time|run|regenerate|rebuild)\b", re.I)
+_PATTERN = re.compile(
+    r"`[^`]+`|\b(?:before (?:you|we|each|every|committing|pushing)|after (?:you|we|each|every)|whenever|every time|run|regenerate|rebuild)\b",
+    re.I,
+)
 _DECISION = re.compile(r"\b(?:decided|decision|going with|chose|chosen|settled on|agreed)\b", re.IGNORECASE)
 MIN_CONTENT = 2
 _EMPTY_WORDS = frozenset(
@@ -50,7 +59,9 @@ class Statement:
         """Say whether the person gave a reason: what is reasoned is meant to last."""
         return bool(self.reason or _REASON.search(self.sentence.text))
 
-    def found(self, miner: str, category: Category, confidence: float, origin: CandidateOrigin, text: str = "") -> Found:
+    def found(
+        self, miner: str, category: Category, confidence: float, origin: CandidateOrigin, text: str = ""
+    ) -> Found:
         """Return the fact that this statement is; a guess counts less."""
         if self.sentence.is_guess:
             confidence -= 0.15
@@ -64,7 +75,7 @@ def statements(events: Events, *, long: bool = False) -> Iterator[Statement]:
         if (turn.is_long and not long) or is_hostile(turn.text):
             continue
         every = list(sentences(turn.text))
-        for sentence, following in zip(every, [*every[1:], None], strict=True):
+        for sentence, following in zip(every, [*every, None][1:], strict=True):
             reason = following.text if following and _GOES_ON.match(following.text) else ""
             yield Statement(turn, sentence, reason)
 

@@ -15,7 +15,9 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 # a paired tag of a harness, an editor or a page is a block that somebody else filled
 _BLOCK_TAG = re.compile(r"<([a-zA-Z][\w\-]*)(?:\s[^<>]*)?>.*?</\1\s*>", re.DOTALL)
-_OPEN_TAG = re.compile(r"<(?:system|command|local|ide|task|user|tool|function|bash|pasted|file|web)[\w\-]*(?:\s[^<>]*)?>.*", re.DOTALL)
+_OPEN_TAG = re.compile(
+    r"<(?:system|command|local|ide|task|user|tool|function|bash|pasted|file|web)[\w\-]*(?:\s[^<>]*)?>.*", re.DOTALL
+)
 _PASTE = re.compile(
     r"^\s*(?:"
     r">|\||[$%#❯➜]\s|\+\+\+|---|@@|[+\-]\s*[\w<{(].*[;{})]\s*$"  # quotes, tables, prompts, headings, diffs

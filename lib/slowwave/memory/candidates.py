@@ -99,7 +99,7 @@ def append_unguarded(
     memory: Path, candidates: Sequence[Candidate], ranges: Iterable[ExtractedRange]
 ) -> list[Candidate]:
     """As :func:`append_candidates`, for a caller that holds the guard already."""
-    known = {c.id for c in read_candidates(memory)[0]}
+    known = {c.id for c in read_candidates(memory)[0]} if candidates else set[str]()
     new: list[Candidate] = []
     for candidate in candidates:
         if candidate.id not in known:
@@ -107,12 +107,17 @@ def append_unguarded(
             new.append(candidate)
     lines = [_encode(c) for c in new] + [_encode(_RangeLine(r)) for r in ranges]
     if lines:
-        _append(candidates_path(memory), b"\n".join(lines) + b"\n")
+        append_lines(candidates_path(memory), lines)
     return new
 
 
-def _append(path: Path, data: bytes) -> None:
-    """Append whole lines in one write, after ending a line that a kill or a full disk left torn."""
+def append_lines(path: Path, lines: Sequence[bytes]) -> None:
+    """Append lines in one write, after ending a line that a kill or a full disk left torn; the caller holds the guard.
+
+    Raises:
+        OSError: the disk is full or the file is not writable.
+    """
+    data = b"\n".join(lines) + b"\n"
     is_new = not path.exists()
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:

@@ -15,7 +15,10 @@ _PROCEDURE = re.compile(
     r"|create (?:a |the )?(?:pr|pull request|branch|commit)|which (?:issue|task|file|branch|pr|session)|what (?:should|would|do) (?:i|you) (?:like|want)? ?(?:do|work|start|to do))\b",
     re.IGNORECASE,
 )
-_PLAIN = re.compile(r"^(?:yes|no|ok|sure|proceed|continue|go ahead|skip|cancel|none|other|both|all|looks good|later|not now|i(?:'ll| will) .*|let me .*)\b[^\w]*(?:\w+\W*){0,2}$", re.IGNORECASE)
+_PLAIN = re.compile(
+    r"^(?:yes|no|ok|sure|proceed|continue|go ahead|skip|cancel|none|other|both|all|looks good|later|not now|i(?:'ll| will) .*|let me .*)\b[^\w]*(?:\w+\W*){0,2}$",
+    re.IGNORECASE,
+)
 _MAX_QUESTION = 200
 
 

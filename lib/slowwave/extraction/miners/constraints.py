@@ -9,12 +9,29 @@ from slowwave.extraction.keys import key_of
 from slowwave.extraction.statements import Statement, lasting
 
 NAME = "constraint"
-_MUST = re.compile(r"\b(?:must(?: not|n'?t)?|muss|müssen|darf (?:nicht|kein\w*)|debe|doit)\b(?! be (?:a|an|the|some|something|because)\b)(?! have\b)", re.IGNORECASE)
-_ALLOWED = re.compile(r"\b(?:is|are) (?:not |never |only )(?:allowed|permitted|supported|acceptable|an option)\b|\bmay not\b|\bnot negotiable\b|\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|mandatory|off[- ]limits)\b", re.IGNORECASE)
-_NEEDS = re.compile(r"\b(?:has|have|needs?) to (?:always |never |still |only )?(?:work|support|run|stay|remain|keep|pass|be (?:compatible|backwards?|readable|reproducible|strict))\b", re.IGNORECASE)
-_ENSURE = re.compile(r"^(?:please )?(?:ensure|make sure)\b.*\b(?:strict(?:ly)?|always|never|any|all|every|only|no)\b", re.IGNORECASE)
-_NO = re.compile(r"^no (?:new |external |third[- ]party |more |extra |additional |hard-?coded |inline )*(?P<what>[\w-]+s|\w+ing|\w+ware|emoji|magic)\b(?!\?)", re.IGNORECASE)
-_NOT_A_RULE = re.compile(r"\bno (?:worries|problems|thanks|changes|issues|errors|results|tests|files|findings|comments|longer|idea|this|questions|differences|updates)\b|\b(?:must have|you must be|there must|it must)\b", re.IGNORECASE)
+_MUST = re.compile(
+    r"\b(?:must(?: not|n'?t)?|muss|müssen|darf (?:nicht|kein\w*)|debe|doit)\b(?! be (?:a|an|the|some|something|because)\b)(?! have\b)",
+    re.IGNORECASE,
+)
+_ALLOWED = re.compile(
+    r"\b(?:is|are) (?:not |never |only )(?:allowed|permitted|supported|acceptable|an option)\b|\bmay not\b|\bnot negotiable\b|\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|mandatory|off[- ]limits)\b",
+    re.IGNORECASE,
+)
+_NEEDS = re.compile(
+    r"\b(?:has|have|needs?) to (?:always |never |still |only )?(?:work|support|run|stay|remain|keep|pass|be (?:compatible|backwards?|readable|reproducible|strict))\b",
+    re.IGNORECASE,
+)
+_ENSURE = re.compile(
+    r"^(?:please )?(?:ensure|make sure)\b.*\b(?:strict(?:ly)?|always|never|any|all|every|only|no)\b", re.IGNORECASE
+)
+_NO = re.compile(
+    r"^no (?:new |external |third[- ]party |more |extra |additional |hard-?coded |inline )*(?P<what>[\w-]+s|\w+ing|\w+ware|emoji|magic)\b(?!\?)",
+    re.IGNORECASE,
+)
+_NOT_A_RULE = re.compile(
+    r"\bno (?:worries|problems|thanks|changes|issues|errors|results|tests|files|findings|comments|longer|idea|this|questions|differences|updates)\b|\b(?:must have|you must be|there must|it must)\b",
+    re.IGNORECASE,
+)
 
 
 def mine_constraints(events: Events) -> Iterator[Found]:

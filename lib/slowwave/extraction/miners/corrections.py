@@ -18,16 +18,27 @@ _NOT_A_RULE = re.compile(
     r"be|hesitate|start|implement|commit|push|merge|continue|proceed|wait|do|make|touch)$",
     re.IGNORECASE,
 )
-_THAT_ONE = re.compile(r"^\s*(?:this|that|it|these|those|them|anything|everything|any of|the (?:same|last|current|first))\b", re.IGNORECASE)
+_THAT_ONE = re.compile(
+    r"^\s*(?:this|that|it|these|those|them|anything|everything|any of|the (?:same|last|current|first))\b", re.IGNORECASE
+)
 _WRONG = re.compile(
     r"\b(?:that|this|it|which)(?:'s| is| was)(?:n'?t| not) (?:quite |really )?(?:correct|right|true|how (?:we|it|this)|what (?:we|i))\b|\b(?:that|this|it|which)(?:'s| is| was) (?:wrong|incorrect|false)\b"
     r"|\bthat'?s a (?:common )?(?:misconception|mistake)\b|\bcommon misconception\b",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"\b(?:we|should|must|is|are|needs?|has to|only|never|always)\b", re.IGNORECASE)
-_WE = re.compile(r"^we (?:don'?t|do not|never|always|only|usually|use|prefer|keep|avoid|want all|require)\s+(?P<what>(?!need|have|know|see|think|care|even|really|want|seem|get|do\b|currently|yet|currently)\w+.*)", re.IGNORECASE)
-_GENERIC = re.compile(r"^(?P<who>(?!it|this|that|he|she|they|there|i|you|we)[\w`'./ -]{3,60}?) (?:is|are) (?:never|always|only|not (?:allowed|supposed|meant|considered))\b", re.IGNORECASE)
-_REJECTS = re.compile(r"^(?:let'?s|i think we should|we should|prefer|use|keep|put|make|rename|we (?:do|have|use|already)|it should|the \w+ should)\b", re.IGNORECASE)
+_WE = re.compile(
+    r"^we (?:don'?t|do not|never|always|only|usually|use|prefer|keep|avoid|want all|require)\s+(?P<what>(?!need|have|know|see|think|care|even|really|want|seem|get|do\b|currently|yet|currently)\w+.*)",
+    re.IGNORECASE,
+)
+_GENERIC = re.compile(
+    r"^(?P<who>(?!it|this|that|he|she|they|there|i|you|we)[\w`'./ -]{3,60}?) (?:is|are) (?:never|always|only|not (?:allowed|supposed|meant|considered))\b",
+    re.IGNORECASE,
+)
+_REJECTS = re.compile(
+    r"^(?:let'?s|i think we should|we should|prefer|use|keep|put|make|rename|we (?:do|have|use|already)|it should|the \w+ should)\b",
+    re.IGNORECASE,
+)
 
 
 def mine_corrections(events: Events) -> Iterator[Found]:
@@ -45,7 +56,11 @@ def _put_right(statement: Statement) -> Found | None:
     if not wrong or statement.sentence.is_question or statement.sentence.is_guess:
         return None
     rest = statement.sentence.text[wrong.end() :].strip(" ,;:.–—-")
-    if content_words(rest) <= MIN_CONTENT or not _RULE.search(rest) or rest.lower().startswith(("but", "it ", "this", "that", "if")):
+    if (
+        content_words(rest) <= MIN_CONTENT
+        or not _RULE.search(rest)
+        or rest.lower().startswith(("but", "it ", "this", "that", "if"))
+    ):
         return None
     return statement.found(NAME, category_of(rest, "constraint"), 0.65, "user_correction", rest)
 
@@ -55,7 +70,9 @@ def _forbidden(statement: Statement) -> Found | None:
     dont = _DONT.search(statement.sentence.text)
     if not dont or _NOT_A_RULE.match(dont["verb"]) or _THAT_ONE.match(dont["what"]) or content_words(dont["what"]) < 1:
         return None
-    confidence = 0.75 if statement.has_reason else 0.6 if statement.turn.is_rejection or statement.turn.after_work else 0.5
+    confidence = (
+        0.75 if statement.has_reason else 0.6 if statement.turn.is_rejection or statement.turn.after_work else 0.5
+    )
     origin = "user_correction" if statement.turn.after_work or statement.turn.is_rejection else "user_explicit"
     return statement.found(NAME, category_of(statement.sentence.text, "preference"), confidence, origin)
 

@@ -13,12 +13,30 @@ _DECIDED = re.compile(
     r"|\bwir haben (?:uns )?(?:entschieden|beschlossen)\b(?P<c>.*)|\bhemos decidido\b(?P<d>.*)|\bon a décidé\b(?P<e>.*)",
     re.IGNORECASE,
 )
-_GO_WITH = re.compile(r"^(?:(?:let'?s|we(?:'ll| will| should)?|i(?:'ll| will)?|i'?m going to|we'?re going to|wir|lass uns) )?(?:go|going|stick|sticking|stay|roll|proceed|went|gehen|nehmen) (?:ahead )?(?:with|for|mit)\b(?P<what>.*)", re.IGNORECASE)
-_LETS = re.compile(r"^(?:let'?s|we(?:'ll| will| are going to|'re going to)|i want to) (?:not |always |also |only )?(?P<verb>use|keep|drop|retire|switch|move to|migrate|adopt|stop|store|support|target|default|defer|postpone|standardi[sz]e|deprecate|replace|name|stick)\b(?P<what>.*)", re.IGNORECASE)
-_RETIRE = re.compile(r"^(?:retire|deprecate|sunset|drop support for|stop supporting|discontinue|abandon|phase out)\b(?P<what>.*)", re.IGNORECASE)
-_SWITCH = re.compile(r"\bwe(?:'re| are|'ve| have)? (?:now )?(?:switching|switched|moving|moved|migrating|migrated|standardi[sz]ed|standardi[sz]ing) (?:from|to|on|over|away)\b(?P<what>.*)", re.IGNORECASE)
-_PICK = re.compile(r"\b(?:i|we) (?:actually |really |do |definitely )?(?:choose|pick|like|want|take) (?:the )?(?:(?:option|direction|approach|variant|version|design|proposal)\b|\w+ (?:option|direction|approach|variant|design)\b)(?P<what>.*)", re.IGNORECASE)
-_RIGHT_AWAY = re.compile(r"^(?:let'?s|i want to) (?:keep (?:going|working|on|it)|use (?:it|this|that)|drop (?:it|this|that)|move (?:on|it|this))\b", re.IGNORECASE)
+_GO_WITH = re.compile(
+    r"^(?:(?:let'?s|we(?:'ll| will| should)?|i(?:'ll| will)?|i'?m going to|we'?re going to|wir|lass uns) )?(?:go|going|stick|sticking|stay|roll|proceed|went|gehen|nehmen) (?:ahead )?(?:with|for|mit)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
+_LETS = re.compile(
+    r"^(?:let'?s|we(?:'ll| will| are going to|'re going to)|i want to) (?:not |always |also |only )?(?P<verb>use|keep|drop|retire|switch|move to|migrate|adopt|stop|store|support|target|default|defer|postpone|standardi[sz]e|deprecate|replace|name|stick)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
+_RETIRE = re.compile(
+    r"^(?:retire|deprecate|sunset|drop support for|stop supporting|discontinue|abandon|phase out)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
+_SWITCH = re.compile(
+    r"\bwe(?:'re| are|'ve| have)? (?:now )?(?:switching|switched|moving|moved|migrating|migrated|standardi[sz]ed|standardi[sz]ing) (?:from|to|on|over|away)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
+_PICK = re.compile(
+    r"\b(?:i|we) (?:actually |really |do |definitely )?(?:choose|pick|like|want|take) (?:the )?(?:(?:option|direction|approach|variant|version|design|proposal)\b|\w+ (?:option|direction|approach|variant|design)\b)(?P<what>.*)",
+    re.IGNORECASE,
+)
+_RIGHT_AWAY = re.compile(
+    r"^(?:let'?s|i want to) (?:keep (?:going|working|on|it)|use (?:it|this|that)|drop (?:it|this|that)|move (?:on|it|this))\b",
+    re.IGNORECASE,
+)
 
 
 def mine_decisions(events: Events) -> Iterator[Found]:
@@ -32,7 +50,14 @@ def mine_decisions(events: Events) -> Iterator[Found]:
 def _decided(statement: Statement) -> Found | None:
     words = statement.sentence.text
     bonus = 0.1 if statement.has_reason else 0.0
-    for pattern, prior in ((_DECIDED, 0.8), (_SWITCH, 0.7), (_GO_WITH, 0.65), (_RETIRE, 0.65), (_PICK, 0.65), (_LETS, 0.55)):
+    for pattern, prior in (
+        (_DECIDED, 0.8),
+        (_SWITCH, 0.7),
+        (_GO_WITH, 0.65),
+        (_RETIRE, 0.65),
+        (_PICK, 0.65),
+        (_LETS, 0.55),
+    ):
         match = pattern.search(words)
         if not match or _RIGHT_AWAY.match(words):
             continue

@@ -10,20 +10,31 @@ from slowwave.extraction.statements import Statement, category_of, statements
 NAME = "explicit"
 _ASKING = r"^(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would)? (?:want|like|need) you to |(?:you (?:should|must|need to) ))?(?:please )?"
 _REMEMBER = re.compile(
-    _ASKING + r"(?:remember|memori[sz]e|keep in mind|bear in mind|make a (?:mental )?note|take (?:a )?note|note (?:this |that )?(?:down )?for (?:the )?"
+    _ASKING
+    + r"(?:remember|memori[sz]e|keep in mind|bear in mind|make a (?:mental )?note|take (?:a )?note|note (?:this |that )?(?:down )?for (?:the )?"
     r"(?:future|later|next time)|for (?:future|later) reference|for the record|(?:add|save|put|store|write|commit) (?:this|that|it) (?:down )?(?:in)?to (?:your |the |my )?"
     r"(?:long[- ]term )?memory|note to self|merk(?:e)? dir|denk daran|behalte im kopf|recuerda|ten en cuenta|souviens-toi|rappelle-toi|ricorda|lembre-se)"
     r"\b[,:;]?\s*(?:that|this|dass|que|the following|always)?\b\s*[:,]?\s*(?P<fact>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_NOT_A_REQUEST = re.compile(r"^(?:when|how|what|if|why|where|me\b|our (?:last|earlier)|we (?:talked|discussed)|the last time|i said|you said)", re.IGNORECASE)
-_FORGET = re.compile(_ASKING + r"(?:don'?t forget|do not forget|note that|fyi|nicht vergessen|no olvides|n'oublie pas)\b[,:]?\s*(?P<fact>.*)$", re.IGNORECASE)
+_NOT_A_REQUEST = re.compile(
+    r"^(?:when|how|what|if|why|where|me\b|our (?:last|earlier)|we (?:talked|discussed)|the last time|i said|you said)",
+    re.IGNORECASE,
+)
+_FORGET = re.compile(
+    _ASKING
+    + r"(?:don'?t forget|do not forget|note that|fyi|nicht vergessen|no olvides|n'oublie pas)\b[,:]?\s*(?P<fact>.*)$",
+    re.IGNORECASE,
+)
 _FUTURE = re.compile(
     r"\b(?:from now on|from here on(?: out)?|going forward|moving forward|henceforth|from today on|as a (?:general )?rule|rule of thumb|ab jetzt|ab sofort|von nun an"
     r"|in zukunft|künftig|à partir de maintenant|dorénavant|a partir de ahora|de ahora en adelante|d'ora in poi|a partir de agora|(?:for )?next time)\b",
     re.IGNORECASE,
 )
-_IN_FUTURE = re.compile(r"^in (?:the )?future\b|\bin (?:the )?future[,:]? (?:please|always|never|do|don'?t|use|make|keep|you|we should)\b|(?:please|don'?t|always|never)\b.*\bin (?:the )?future[.!]?$", re.IGNORECASE)
+_IN_FUTURE = re.compile(
+    r"^in (?:the )?future\b|\bin (?:the )?future[,:]? (?:please|always|never|do|don'?t|use|make|keep|you|we should)\b|(?:please|don'?t|always|never)\b.*\bin (?:the )?future[.!]?$",
+    re.IGNORECASE,
+)
 _ALWAYS = re.compile(
     r"(?:^|[,;:–—-]\s+|\b(?:and|but|so|please|then)\s+)(?:please )?(?:(?:you|we) (?:can |should |must |need to |have to |may |will )?|i (?:want|need|expect|would like|'d like) you to |immer |siempre |toujours )?"
     r"(?P<rule>(?:always|never|immer|nie|niemals|siempre|nunca|toujours|jamais)\s+(?P<verb>[\w'-]+))",
@@ -34,8 +45,14 @@ _NOT_A_RULE = re.compile(
     r"the|a|an|in|on|there|empty|true|false|null|heard|knew|know|thought|said|told|tried|again|before|liked|loved|wanted|\w{3,}ed)$",
     re.IGNORECASE,
 )
-_WHENEVER = re.compile(r"\b(?:whenever|every time|each time|any ?time|jedes mal wenn|immer wenn)\b\s+(?:you|we|there|a |an |the )", re.IGNORECASE)
-_COMPLAINT = re.compile(r"\b(?:crash\w*|fail\w*|error\w*|broken|breaks|bug|hangs?|i (?:get|see|run|open|click|try|start|type|press)|it (?:shows|says|gets|goes|takes|does))\b", re.IGNORECASE)
+_WHENEVER = re.compile(
+    r"\b(?:whenever|every time|each time|any ?time|jedes mal wenn|immer wenn)\b\s+(?:you|we|there|a |an |the )",
+    re.IGNORECASE,
+)
+_COMPLAINT = re.compile(
+    r"\b(?:crash\w*|fail\w*|error\w*|broken|breaks|bug|hangs?|i (?:get|see|run|open|click|try|start|type|press)|it (?:shows|says|gets|goes|takes|does))\b",
+    re.IGNORECASE,
+)
 
 
 def mine_explicit(events: Events) -> Iterator[Found]:

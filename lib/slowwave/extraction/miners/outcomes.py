@@ -11,10 +11,38 @@ _LOOK_AHEAD = 8
 _SIMILAR = 0.5
 _MAX_LINE = 110
 _WORD = re.compile(r"[\w@./:+-]+")
-_MISSING = re.compile(r"(?P<program>[\w.+-]+): command not found|command not found: (?P<other>[\w.+-]+)|'(?P<third>[\w.+-]+)' is not recognized", re.IGNORECASE)
+_MISSING = re.compile(
+    r"(?P<program>[\w.+-]+): command not found|command not found: (?P<other>[\w.+-]+)|'(?P<third>[\w.+-]+)' is not recognized",
+    re.IGNORECASE,
+)
 _OWN = re.compile(r"\bextracted\.md\b|\.slowwave\b|\bMEMORY\.md\b|\bslowwave\b")
 # looking for something and not finding it says nothing about how this project works
-_LOOKING = frozenset({"ls", "cat", "find", "grep", "rg", "head", "tail", "stat", "file", "wc", "which", "test", "sed", "awk", "cd", "rm", "cp", "mv", "tree", "du", "diff", "type"})
+_LOOKING = frozenset(
+    {
+        "ls",
+        "cat",
+        "find",
+        "grep",
+        "rg",
+        "head",
+        "tail",
+        "stat",
+        "file",
+        "wc",
+        "which",
+        "test",
+        "sed",
+        "awk",
+        "cd",
+        "rm",
+        "cp",
+        "mv",
+        "tree",
+        "du",
+        "diff",
+        "type",
+    }
+)
 
 
 def mine_outcomes(events: Events) -> Iterator[Found]:

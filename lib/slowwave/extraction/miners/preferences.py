@@ -14,15 +14,25 @@ _PREFER = re.compile(
     r"|^(?:prefer(?:ably)?|my preference is)\b(?P<that>.*)|\bich (?:bevorzuge|mag lieber|hätte lieber)\b(?P<was>.*)|\b(?:prefiero|je préfère)\b(?P<que>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_HABIT = re.compile(r"\b(?:i|we) (?:always|usually|generally|normally|typically|only|never|mostly) (?:use|want|do|run|write|work|keep|deploy|commit|test|merge|squash|rebase|name|put|prefer|ship|build|push|add|avoid|like)\b", re.IGNORECASE)
-_DISLIKE = re.compile(r"\b(?:i|we) (?:really )?(?:don'?t (?:like|want)|do not (?:like|want)|hate|dislike|can'?t stand) (?!to\b|you to (?:do|be) (?:this|that|it)|this|that|it\b|the\b|any of)(?P<what>.+)", re.IGNORECASE)
+_HABIT = re.compile(
+    r"\b(?:i|we) (?:always|usually|generally|normally|typically|only|never|mostly) (?:use|want|do|run|write|work|keep|deploy|commit|test|merge|squash|rebase|name|put|prefer|ship|build|push|add|avoid|like)\b",
+    re.IGNORECASE,
+)
+_DISLIKE = re.compile(
+    r"\b(?:i|we) (?:really )?(?:don'?t (?:like|want)|do not (?:like|want)|hate|dislike|can'?t stand) (?!to\b|you to (?:do|be) (?:this|that|it)|this|that|it\b|the\b|any of)(?P<what>.+)",
+    re.IGNORECASE,
+)
 _INSTEAD = re.compile(
     r"^(?:(?:we|you|i) (?:should |use |only )?|let'?s |please )?(?:use|write|run|prefer|call|put|keep|stick to|stick with|switch to|import|name|format|return|reply|answer|benutze|verwende|nimm|usa|utilise)\b"
     r".{2,120}?(?:\b(?:instead of|rather than|in place of|statt|anstatt|en lugar de|au lieu de)\b|,? (?:and )?not (?!(?:sure|yet|only|just|working|the (?:same|one))\b))",
     re.IGNORECASE,
 )
-_WISH = re.compile(r"\bi (?:want|need|expect|would like|'d like) (?:you to (?:always|never)|(?:all|every|any)\b)", re.IGNORECASE)
-_CHOICE = re.compile(r"\b(?:option|direction|approach|variant|version|design|proposal|solution|plan|choice)\b", re.IGNORECASE)
+_WISH = re.compile(
+    r"\bi (?:want|need|expect|would like|'d like) (?:you to (?:always|never)|(?:all|every|any)\b)", re.IGNORECASE
+)
+_CHOICE = re.compile(
+    r"\b(?:option|direction|approach|variant|version|design|proposal|solution|plan|choice)\b", re.IGNORECASE
+)
 
 
 def mine_preferences(events: Events) -> Iterator[Found]:
@@ -51,5 +61,7 @@ def _stated(statement: Statement) -> Found | None:
         return statement.found(NAME, category_of(words, "preference"), 0.75, "user_explicit")
     dislikes = _DISLIKE.search(words)
     if dislikes and content_words(dislikes["what"]) >= MIN_CONTENT:
-        return statement.found(NAME, "preference", 0.65 + bonus, "user_correction" if statement.turn.after_work else "user_explicit")
+        return statement.found(
+            NAME, "preference", 0.65 + bonus, "user_correction" if statement.turn.after_work else "user_explicit"
+        )
     return None

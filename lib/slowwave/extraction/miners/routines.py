@@ -7,7 +7,13 @@ from slowwave.extraction.found import Found
 from slowwave.extraction.shell import Step
 
 NAME = "routine"
-_WHAT = {"test": "Tests are run", "lint": "Linting is done", "format": "Code is formatted", "typecheck": "Types are checked", "build": "Builds are made"}
+_WHAT = {
+    "test": "Tests are run",
+    "lint": "Linting is done",
+    "format": "Code is formatted",
+    "typecheck": "Types are checked",
+    "build": "Builds are made",
+}
 _MAX_WORDS = 5
 _ENOUGH_RUNS = 2
 
@@ -27,7 +33,9 @@ def mine_routines(events: Events) -> Iterator[Found]:
             best[purpose] = (line, commands)
     for purpose, (line, commands) in best.items():
         text = f"{_WHAT[purpose]} with `{line}`"
-        yield Found(NAME, "pattern", text, 0.55, "command_outcome", tuple(commands[:_ENOUGH_RUNS]), line, f"cmd:{purpose}", line)
+        yield Found(
+            NAME, "pattern", text, 0.55, "command_outcome", tuple(commands[:_ENOUGH_RUNS]), line, f"cmd:{purpose}", line
+        )
 
 
 def _general(step: Step) -> str:
@@ -35,8 +43,13 @@ def _general(step: Step) -> str:
     if step.purpose not in _WHAT or "|" in step.text or len(step.text) > 80:  # noqa: PLR2004 - longer lines are one-off
         return ""
     words = step.text.split()
-    if len(words) > _MAX_WORDS or any(w.startswith(("/", "~", "'", '"', "$", "<")) or "::" in w or "[secret:" in w for w in words):
+    if len(words) > _MAX_WORDS or any(
+        w.startswith(("/", "~", "'", '"', "$", "<")) or "::" in w or "[secret:" in w for w in words
+    ):
         return ""
-    if any(w in ("-k", "-run", "--run", "-t", "--filter", "--grep", "-c", "-e") for w in words) or words[-1] in ("--help", "--version"):
+    if any(w in ("-k", "-run", "--run", "-t", "--filter", "--grep", "-c", "-e") for w in words) or words[-1] in (
+        "--help",
+        "--version",
+    ):
         return ""
     return " ".join(words)

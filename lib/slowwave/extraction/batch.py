@@ -1,0 +1,124 @@
+"""Everything that the extraction of several sessions of one project shares: what was read before, and the report."""
+
+from pathlib import Path
+
+from slowwave.clock import Clock
+from slowwave.extraction.failures import Failure, append_failures, read_failures
+from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.redact import redactor_for
+from slowwave.extraction.repeats import repeated
+from slowwave.extraction.session import Read, new_ranges
+from slowwave.memory.candidates import read_candidates
+from slowwave.memory.extracted import write_extraction
+from slowwave.memory.model import Candidate, iso
+from slowwave.report import Gate, Item, Report
+from slowwave.settings import Settings
+from slowwave.stores.model import Project, StoredSession
+
+# Damage of one file is named line by line up to here; the rest is counted.
+_MOST_PROBLEMS = 5
+
+
+class Batch:
+    """One run over several sessions of a project."""
+
+    def __init__(
+        self,
+        project: Project,
+        settings: Settings,
+        clock: Clock,
+        report: Report,
+        *,
+        force: bool,
+        dry_run: bool,
+        home: Path,
+    ) -> None:
+        self.project = project
+        self.settings = settings
+        self.report = report
+        self.force = force
+        self.home = home
+        self.now = clock.now()
+        self.redact = redactor_for(project.key)
+        self._dry_run = dry_run
+        self._known, self.ranges, problems = read_candidates(project.memory)
+        self._ids = {c.id for c in self._known}
+        self._failed, more = read_failures(project.memory)
+        report.warnings += [str(problem) for problem in (*problems, *more)]
+
+    def past_failure(self, session: StoredSession) -> Failure | None:
+        """Return the last failure of exactly these bytes."""
+        past = self._failed.get(session.id)
+        return past if past and (past.stamp, past.extractor) == (_stamp(session), EXTRACTOR) else None
+
+    def asked(self, session: StoredSession, gates: list[Gate]) -> bool:
+        """Note which gate refused a session, and return whether none did."""
+        refused = next((gate for gate in gates if not gate.passed), None)
+        if refused is None:
+            return True
+        self.report.gates.append(refused)
+        self.skip(session, f"gate {refused.gate}: {refused.reason.partition(': ')[2]}", "skipped_by_gate")
+        return False
+
+    def skip(self, session: StoredSession, reason: str, counter: str) -> None:
+        """Note that a session was passed over, and why."""
+        self.report.count(counter)
+        self.report.items.append(Item(session.id, "skip", reason, self.project.key))
+
+    def fail(self, session: StoredSession, error: str, attempts: int) -> None:
+        """Note a failure, and remember it for the next run."""
+        self.report.count("failed")
+        self.report.failures.append(f"{self.project.key}: session {session.id}: {error}")
+        self.report.items.append(Item(session.id, "failed", f"{error} (attempt {attempts})", self.project.key))
+        failure = Failure(session.id, _stamp(session), attempts, self.redact(error), EXTRACTOR, iso(self.now))
+        if not self._dry_run:
+            append_failures(self.project.memory, [failure])
+
+    def keep(self, session: StoredSession, read: Read) -> None:
+        """Write what a session gave, and note it."""
+        new = [c for c in read.mined.candidates if c.id not in self._ids]
+        new += [c for c in repeated(self._known, new) if c.id not in self._ids]
+        if not self._dry_run:
+            ranges = new_ranges(session, read.states, iso(self.now))
+            write_extraction(self.project.memory, new, ranges, self.now)
+        self._known += new
+        self._ids |= {c.id for c in new}
+        self._note(session, read, new)
+
+    def finish(self) -> None:
+        """Say once what needs no line for each session."""
+        for name, reason in (
+            ("unchanged", "sessions: every byte was read before"),
+            ("subagents", "sub-agents' sessions: their results stand in the main sessions"),
+        ):
+            number = self.report.counts.get(name, 0)
+            if number:
+                self.report.items.append(Item(self.project.key, "skip", f"{number} {reason}", self.project.key))
+
+    def _note(self, session: StoredSession, read: Read, new: list[Candidate]) -> None:
+        report = self.report
+        report.count("extracted")
+        report.count("bytes_read", read.bytes_read)
+        report.warnings += read.problems[:_MOST_PROBLEMS]
+        if len(read.problems) > _MOST_PROBLEMS:
+            report.warnings.append(f"session {session.id}: {len(read.problems) - _MOST_PROBLEMS} more damaged places")
+        for name, number in (
+            ("bad_lines", len(read.problems)),
+            ("rewritten", sum(state.rewritten for state in read.states)),
+            ("redacted", read.redacted),
+            ("refused_hostile", read.mined.hostile),
+            ("too_weak", read.mined.weak),
+            ("candidates", len(new)),
+            ("subagents", int(read.is_subagent)),
+        ):
+            if number:
+                report.count(name, number)
+        for c in new:
+            reason = f"{c.extractor}: {c.evidence[0].quote}"
+            report.items.append(
+                Item(session.id, "candidate", reason, self.project.key, c.text, c.category, c.confidence)
+            )
+
+
+def _stamp(session: StoredSession) -> str:
+    return f"{session.size}:{session.mtime_ns}"

@@ -1,0 +1,105 @@
+"""Extraction: what sessions say that is worth remembering, as candidates beside the memories of their project.
+
+Gated by session: rest, length, tool calls since the last time, no open call (seed 000). It deletes nothing. A second
+run finds every byte read before, by hash, and decodes nothing again.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from slowwave.clock import Clock
+from slowwave.errors import UnreadableError
+from slowwave.extraction.batch import Batch
+from slowwave.extraction.failures import MOST_ATTEMPTS
+from slowwave.extraction.session import Read, has_enough_lines, read_session, states_of
+from slowwave.memory.book import settled_candidates
+from slowwave.memory.extracted import reconcile
+from slowwave.report import Gate, Report
+from slowwave.settings import Settings
+from slowwave.stores.live import live_reason
+from slowwave.stores.model import Project, StoredSession
+
+
+def extract_sessions(
+    project: Project,
+    sessions: Sequence[StoredSession],
+    settings: Settings,
+    clock: Clock,
+    *,
+    run_id: str = "",
+    force: bool = False,
+    dry_run: bool = False,
+    home: Path | None = None,
+) -> Report:
+    """Extract candidates from sessions of one project and write them into its memory folder.
+
+    Args:
+        project: the project; candidates go to its memory folder.
+        sessions: the sessions to look at; the rest of the project is left alone.
+        settings: the settings in force.
+        clock: what time it is.
+        run_id: names the run in the report.
+        force: pass the gates on length and tool calls; a live session still waits.
+        dry_run: read and report the same, write nothing.
+        home: the user's home folder, where running clients leave their notes.
+
+    Raises:
+        UnreadableError: the memory folder's own files cannot be read.
+        LockHeldError: another process kept the memory folder locked for too long.
+        OSError: the memory folder cannot be written.
+    """
+    batch = Batch(
+        project, settings, clock, Report("extract", run_id), force=force, dry_run=dry_run, home=home or Path.home()
+    )
+    if not dry_run:
+        _repair(project.memory, batch.report)
+    for session in sessions:
+        batch.report.count("sessions")
+        _contained(session, batch)
+    batch.finish()
+    return batch.report
+
+
+def _repair(memory: Path, report: Report) -> None:
+    """Finish what a kill between two writes of an earlier run left undone."""
+    if memory.is_dir() and reconcile(memory, settled_candidates(memory)):
+        report.warnings.append(f"{memory}: extracted.md did not show the waiting candidates and was repaired")
+
+
+def _contained(session: StoredSession, batch: Batch) -> None:
+    """Extract one session; whatever is wrong with it stays its own trouble and is tried again on later runs."""
+    past = batch.past_failure(session)
+    if past is not None and past.attempts >= MOST_ATTEMPTS:
+        batch.skip(session, f"failed {past.attempts} times and has not changed since: {past.error}", "given_up")
+        return
+    try:
+        read = _read(session, batch)
+    except Exception as error:  # noqa: BLE001 - a session that trips a bug must not cost the others their night
+        message = str(error) if isinstance(error, UnreadableError) else f"{type(error).__name__}: {error}"
+        batch.fail(session, message[:300], (past.attempts if past else 0) + 1)
+        return
+    if read is not None:
+        batch.keep(session, read)
+
+
+def _read(session: StoredSession, batch: Batch) -> Read | None:
+    """Return what is new in a session, or None after saying why there is nothing to take."""
+    if session.kind == "subagent":
+        batch.report.count("subagents")
+        return None
+    states = states_of(session, batch.ranges)
+    if not any(state.has_new for state in states):
+        batch.report.count("unchanged")
+        return None
+    live = live_reason(session, batch.now, batch.settings.extraction.idle, batch.home)
+    if not batch.asked(
+        session, [Gate("idle", batch.project.key, live is None, f"session {session.id}: {live or 'at rest'}")]
+    ):
+        return None
+    need = 0 if batch.force else batch.settings.extraction.min_messages
+    if not has_enough_lines(states, need):
+        reason = f"session {session.id}: fewer than {need} records, {need} messages needed"
+        batch.asked(session, [Gate("messages", batch.project.key, passed=False, reason=reason)])
+        return None
+    read = read_session(session, states, batch)
+    return read if read and batch.asked(session, read.gates) else None

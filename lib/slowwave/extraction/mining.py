@@ -1,0 +1,141 @@
+"""From events to candidates: all miners, the best of what they say about the same words, and its evidence."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from slowwave.extraction.absolute import absolute_dates, relative_paths
+from slowwave.extraction.events import Event, Events
+from slowwave.extraction.found import Found
+from slowwave.extraction.keys import key_of
+from slowwave.extraction.miners import MINERS
+from slowwave.extraction.redact import Redactor
+from slowwave.extraction.taint import is_hostile, one_line
+from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
+from slowwave.records.model import Span
+
+# Name and version: a new version reads every session again.
+EXTRACTOR = "offline/1"
+MAX_TEXT = 300
+MAX_QUOTE = 160
+
+
+class _Ids(msgspec.Struct):
+    uuid: str | None = None
+    id: str | None = None
+
+
+_ids = msgspec.json.Decoder(_Ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """What one session gave.
+
+    Attributes:
+        candidates: in the order in which they were said.
+        hostile: how many were refused because they try to steer an agent.
+        weak: how many had too little confidence.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    hostile: int = 0
+    weak: int = 0
+
+
+def mine(
+    events: Events,
+    session: SessionRef,
+    paths: Sequence[Path],
+    redact: Redactor,
+    *,
+    is_new: Callable[[Event], bool] = lambda _event: True,
+    min_confidence: float = 0.0,
+) -> Mined:
+    """Run all miners and return their candidates.
+
+    Args:
+        events: the whole session, so that what was said before gives the context.
+        session: where it was found.
+        paths: the session's files in reading order.
+        redact: takes secrets out of every text once more.
+        is_new: only facts whose last event is new count.
+        min_confidence: weaker ones are counted and dropped.
+    """
+    candidates: dict[tuple[str, str], Candidate] = {}
+    hostile = weak = 0
+    for found in best(found for miner in MINERS for found in miner(events)):
+        if not is_new(found.events[-1]):
+            continue
+        if is_hostile(found.text) or is_hostile(found.quote):
+            hostile += 1
+        elif found.confidence < min_confidence:
+            weak += 1
+        else:
+            candidate = candidate_of(found, session, paths, redact)
+            candidates.setdefault((candidate.category, candidate.text.casefold()), candidate)
+    return Mined(list(candidates.values()), hostile, weak)
+
+
+def best(every: Iterable[Found]) -> list[Found]:
+    """Return for each sentence the fact with the highest confidence, in the order of what was said."""
+    chosen: dict[tuple[int, str], Found] = {}
+    for found in every:
+        place = (found.events[-1].order, found.quote)
+        known = chosen.get(place)
+        if known is None or found.confidence > known.confidence:
+            chosen[place] = found
+    return sorted(chosen.values(), key=lambda f: f.events[-1].order)
+
+
+def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redact: Redactor) -> Candidate:
+    """Return the candidate of a fact: one line, absolute, redacted, with evidence that re-reads."""
+    event = found.events[-1]
+    words = relative_paths(one_line(redact(found.text)), event.cwd)
+    text = _cut(absolute_dates(words, event.at), MAX_TEXT)
+    quote = _cut(one_line(redact(found.quote)), MAX_QUOTE)
+    evidence = tuple(
+        _evidence(span, paths, quote) for span in dict.fromkeys(s for e in found.events for s in e.sources)
+    )
+    key, value = (
+        (found.key, found.value) if found.key else key_of(text) if found.origin.startswith("user") else ("", "")
+    )
+    return Candidate(
+        candidate_id(session, found.category, text, evidence),
+        found.category,
+        text,
+        found.confidence,
+        found.origin,
+        f"{EXTRACTOR}:{found.miner}",
+        session,
+        evidence,
+        iso(event.at) if event.at else "",
+        key,
+        value,
+    )
+
+
+def _evidence(span: Span, paths: Sequence[Path], quote: str) -> Evidence:
+    digest = hashlib.sha256(span.raw).hexdigest()
+    return Evidence(str(paths[span.part]), _record_id(span.raw), span.offset, len(span.raw), digest, quote)
+
+
+def _record_id(raw: bytes) -> str:
+    try:
+        ids = _ids.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+    return ids.uuid or ids.id or ""
+
+
+def _cut(text: str, most: int) -> str:
+    """Cut at a word, never inside a mark of a secret."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    if "[secret:" in cut[-24:] and "]" not in cut[cut.rfind("[secret:") :]:
+        cut = cut[: cut.rfind("[secret:")]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut).rstrip(" ,;:") + "…"

@@ -1,0 +1,140 @@
+"""One session read for extraction: what is new, whether the gates let it pass, and the candidates in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from slowwave.dialects.model import Message
+from slowwave.dialects.registry import by_name
+from slowwave.extraction.events import Event, events_of
+from slowwave.extraction.gates import progress_of, session_gates
+from slowwave.extraction.mining import EXTRACTOR, Mined, mine
+from slowwave.extraction.ranges import PartState, part_state, ranges_of
+from slowwave.extraction.redact import Redactor
+from slowwave.memory.model import ExtractedRange, SessionRef
+from slowwave.records.model import Span
+from slowwave.report import Gate
+from slowwave.settings import Settings
+from slowwave.stores.model import Project, StoredSession
+
+_CHUNK = 1 << 20
+
+
+class Around(Protocol):
+    """What reading a session needs of the run that it is part of."""
+
+    project: Project
+    settings: Settings
+    force: bool
+    redact: Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A session as extraction saw it.
+
+    Attributes:
+        states: its files.
+        gates: those that were asked after reading; only when all passed is anything taken.
+        mined: its candidates.
+        problems: damage in its files, one line each.
+        bytes_read: bytes that were decoded.
+        redacted: secrets that were taken out of what people said and commands.
+        is_subagent: its content shows that it belongs to a sub-agent.
+    """
+
+    states: Sequence[PartState]
+    gates: list[Gate]
+    mined: Mined
+    problems: list[str]
+    bytes_read: int
+    redacted: int
+    is_subagent: bool = False
+
+
+def states_of(session: StoredSession, ranges: Sequence[ExtractedRange]) -> list[PartState]:
+    """Compare every file of a session with what was read before."""
+    return [part_state(path, ranges_of(path, session.id, EXTRACTOR, ranges)) for path in session.files.paths]
+
+
+def has_enough_lines(states: Sequence[PartState], need: int) -> bool:
+    """Say whether the files have as many line ends as messages are needed; saves decoding what the gate refuses."""
+    left = need - len(states)  # the last line of each file may have no line end, and counts all the same
+    for state in states:
+        with state.path.open("rb") as file:
+            while left > 0 and (chunk := file.read(_CHUNK)):
+                # two records glued on one line are rare; a brace pair shows them
+                left -= chunk.count(b"\n") + chunk.count(b"}{")
+    return left <= 0
+
+
+def read_session(session: StoredSession, states: Sequence[PartState], around: Around) -> Read:
+    """Read a session as its client would, ask the gates, and mine what is new with what came before as context.
+
+    Raises:
+        UnreadableError: a file cannot be opened.
+        UsageError: the dialect is not known.
+    """
+    transcript = by_name(session.dialect).read(session.files)
+    size = sum(state.path.stat().st_size for state in states)
+    problems = [str(problem) for problem in transcript.problems]
+    if transcript.kind == "subagent":
+        return Read(states, [], Mined(), problems, size, 0, is_subagent=True)
+    messages = [m for m in transcript.messages if _is_within(m, states)]
+    new = [m for m in messages if any(_is_new(span, states) for span in m.sources)]
+    is_first = all(state.known == 0 for state in states)
+    progress = progress_of(messages, new, is_first=is_first)
+    gates = (
+        []
+        if around.force
+        else session_gates(progress, around.settings.extraction, project=around.project.key, session=session.id)
+    )
+    if not all(gate.passed for gate in gates):
+        return Read(states, gates, Mined(), problems, size, 0)
+    counter = Counted(around.redact)
+    ref = SessionRef(session.dialect, session.id, str(session.files.paths[0]))
+
+    def is_new(event: Event) -> bool:
+        return any(_is_new(span, states) for span in event.sources)
+
+    events = events_of(messages, counter)
+    least = around.settings.extraction.min_confidence
+    mined = mine(events, ref, session.files.paths, around.redact, is_new=is_new, min_confidence=least)
+    return Read(states, gates, mined, problems, size, counter.number)
+
+
+class Counted:
+    """A redactor that counts what it took out."""
+
+    def __init__(self, redact: Redactor) -> None:
+        self.number = 0
+        self._redact = redact
+
+    def __call__(self, text: str) -> str:
+        """Return the text without secrets."""
+        text, number = self._redact.counted(text)
+        self.number += number
+        return text
+
+
+def new_ranges(session: StoredSession, states: Sequence[PartState], at: str) -> list[ExtractedRange]:
+    """Return the ranges that were read now."""
+    return [
+        ExtractedRange(_part(session, state.path), state.known, state.stop, state.sha256, EXTRACTOR, at)
+        for state in states
+        if state.has_new
+    ]
+
+
+def _part(session: StoredSession, path: Path) -> SessionRef:
+    return SessionRef(session.dialect, session.id, str(path))
+
+
+def _is_within(message: Message, states: Sequence[PartState]) -> bool:
+    """Say whether all of a message was there when the files were compared; a file may grow meanwhile."""
+    return all(span.offset + len(span.raw) <= states[span.part].stop for span in message.sources)
+
+
+def _is_new(span: Span, states: Sequence[PartState]) -> bool:
+    return span.offset >= states[span.part].known
