@@ -1,7 +1,7 @@
 """Find the projects of a run and write down who does what."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from prefect import task
@@ -32,7 +32,7 @@ def plan_run(job: str, given: JobParameters) -> Plan:
 
 
 @contextmanager
-def planned(job: str, given: JobParameters) -> Iterator[Tally]:
+def planned(job: str, given: JobParameters) -> Generator[Tally]:
     """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
     plan = plan_run(job, given)
     try:

@@ -18,7 +18,9 @@ def published(tally: Tally) -> State[dict[str, Any]]:
     if tally.plan.dry_run:
         create_table_artifact(plan_rows(report), key=f"{job}-plan", description="What a run would do now")
     else:
-        create_markdown_artifact(memory_diff(report), key=f"{job}-memory-diff", description="What changed, and why")
+        create_markdown_artifact(
+            memory_diff(report, tally.diffs()), key=f"{job}-memory-diff", description="What changed, and why"
+        )
     outcome = outcome_of(report, dry_run=tally.plan.dry_run)
     message, data = printable(outcome.message), report.to_builtins()
     if outcome.name == "Failed":

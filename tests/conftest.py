@@ -73,7 +73,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     import prefect.settings as s  # noqa: PLC0415 - a second that only flow tests pay
     from prefect.testing.utilities import prefect_test_harness  # noqa: PLC0415 - see above
 
-    fast = {
+    fast: dict[Any, Any] = {
         s.PREFECT_HOME: tmp_path_factory.mktemp("prefect"),
         # every flow run would end by a second of waiting for the heartbeat's thread
         s.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,

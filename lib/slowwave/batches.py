@@ -8,10 +8,10 @@ another, so that a night in batches leaves the same bytes as a night without a s
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -164,9 +164,9 @@ def _decode(kind: type, value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """Return settings as data that reads back to equal settings (durations as people write them)."""
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {key: _plain(v) for key, v in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, tuple):
+        return [_plain(v) for v in cast("tuple[Any, ...]", value)]
     if isinstance(value, timedelta):
         return f"{value.total_seconds()}s"
-    if isinstance(value, (str, bool, int, float)) or value is None:
-        return value
-    return [_plain(v) for v in value] if isinstance(value, Iterable) else os.fspath(value)
+    return os.fspath(value) if isinstance(value, Path) else value

@@ -5,7 +5,7 @@ Prefect reads at import has been set.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +106,7 @@ def _config_here() -> str | None:
     return str(Path(named).absolute()) if named else None
 
 
-def _prepare(environ: "os._Environ[str]", *, verbose: bool) -> None:
+def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
     """Set what Prefect reads at import; what the operator has set wins."""
     for name, value in prefect_environment(prefect_home(environ)).items():
         environ.setdefault(name, value)

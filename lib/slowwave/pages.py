@@ -1,6 +1,7 @@
 """What people read about a run in the scheduler's pages: the funnel, the diff of the memories, the plan."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from slowwave.report import Item, Report
@@ -36,8 +37,8 @@ def _funnel_row(key: str, sessions: int, report: Report | None) -> dict[str, Any
     }
 
 
-def memory_diff(report: Report) -> str:
-    """Return what happened to the memories as Markdown, project by project, with the reasons."""
+def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
+    """Return what happened to the memories as Markdown: every fact with the reason, then the files' own diffs."""
     changed = [item for item in report.items if item.action in _SIGNS]
     projects = list(dict.fromkeys(item.project for item in changed))
     lines = [f"# Memory diff of {report.job} {report.run_id}", ""]
@@ -52,13 +53,23 @@ def memory_diff(report: Report) -> str:
         lines += [f"and {len(changed) - MOST_ROWS} more", ""]
     if not changed:
         lines += ["No memory was changed.", ""]
-    lines += [f"Undo: `slowwave memory undo {dream}`" for dream in report.dream_ids]
+    for dream, diff in diffs.items():
+        lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}`", "", *_fenced(diff), ""]
     return printable("\n".join(lines)).rstrip() + "\n"
 
 
 def _diff_lines(items: Iterable[Item]) -> Iterator[str]:
     for item in items:
         yield f"- `{_SIGNS[item.action]}` {item.action}: {_literal(item.text or item.target)} ({_literal(item.reason)})"
+
+
+def _fenced(diff: str) -> list[str]:
+    """Return a diff as a code block that its own content cannot close."""
+    longest = max((len(run) for run in re.findall("`+", diff)), default=0)
+    fence = "`" * max(3, longest + 1)
+    rows = diff.splitlines()
+    more = [f"and {len(rows) - MOST_ROWS} more lines"] if len(rows) > MOST_ROWS else []
+    return [f"{fence}diff", *rows[:MOST_ROWS], *more, fence]
 
 
 def plan_rows(report: Report) -> list[dict[str, Any]]:

@@ -19,15 +19,17 @@ class JobParameters(BaseModel):
     store: list[Path] = Field(
         default=[], description="Store folders to work on; empty means the settings' or the clients' own places"
     )
-    config: Path | None = Field(None, description="Settings file (TOML); empty means the usual places")
+    config: Path | None = Field(default=None, description="Settings file (TOML); empty means the usual places")
     overrides: list[str] = Field(default=[], description="Settings for this run only, as section.key=value")
-    project: str = Field("", description="Only projects whose key or folder contains this")
+    project: str = Field(default="", description="Only projects whose key or folder contains this")
     force: bool = Field(default=False, description="Pass the time, session and size gates (never a lock)")
     dry_run: bool = Field(default=False, description="Plan and report, change nothing")
     run_id: str = Field(
-        "", pattern=r"^[A-Za-z0-9._-]{0,80}$", description="Id of the run in reports and ledgers; empty means a new one"
+        default="",
+        pattern=r"^[A-Za-z0-9._-]{0,80}$",
+        description="Id of the run in reports and ledgers; empty means a new one",
     )
-    now: AwareDatetime | None = Field(None, description="Take this for the current time (for past ranges)")
+    now: AwareDatetime | None = Field(default=None, description="Take this for the current time (for past ranges)")
 
 
 class NightlyParameters(JobParameters):

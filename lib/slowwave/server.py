@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 
 
 @contextmanager
-def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Iterator[str]:
+def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Generator[str]:
     """Run ``prefect server`` with its files in ``home`` and yield the address of its API.
 
     Args:
@@ -81,7 +81,9 @@ def _free_port(port: int) -> int:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise SlowwaveError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port") from error
+            raise SlowwaveError(
+                f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port"
+            ) from error
         return int(probe.getsockname()[1])
 
 

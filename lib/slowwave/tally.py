@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.batches import manifest_of, write_manifest
+from slowwave.errors import SlowwaveError
+from slowwave.memory.difference import difference
 from slowwave.nightly import Run, chosen_projects
 from slowwave.report import Report
+from slowwave.stores.model import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,16 @@ def plan_job(job: str, run: Run) -> Plan:
         batches=len(manifest.batches),
         groups=len(manifest.groups),
         dry_run=run.dry_run,
-        sessions={p.key: len(p.sessions) for p in projects},
+        sessions=_sessions(projects),
         report=report,
     )
+
+
+def _sessions(projects: Sequence[Project]) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for project in projects:
+        numbers[project.key] = numbers.get(project.key, 0) + len(project.sessions)
+    return numbers
 
 
 @dataclass(slots=True)
@@ -83,5 +93,21 @@ class Tally:
         whole.failures += self.lost
         return whole
 
+    def diffs(self) -> dict[str, str]:
+        """Return what each committed dream changed, as a unified diff of the memory files."""
+        return {
+            dream: _difference(Path(self.plan.report.memories[key]), dream)
+            for key, report in self.projects.items()
+            for dream in report.dream_ids
+        }
+
     def _in_order(self) -> Sequence[Report]:
         return [self.projects[key] for key in self.plan.sessions if key in self.projects]
+
+
+def _difference(memory: Path, dream: str) -> str:
+    """Return a dream's diff; it is only shown, so the night does not fail for it."""
+    try:
+        return difference(memory, dream)
+    except SlowwaveError as error:
+        return str(error)

@@ -46,8 +46,11 @@ def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) 
     """
     whole = read_manifest(manifest)
     run = whole.run(environ)
-    chosen = [whole.projects[i] for i in whole.groups[index]]
-    return {p.key: contained(consolidate, p, run) for p in chosen}
+    done: Reports = {}
+    for project in (whole.projects[i] for i in whole.groups[index]):
+        # two stores may hold projects of one name
+        done.setdefault(project.key, Report("consolidate", run.id)).absorb(contained(consolidate, project, run))
+    return done
 
 
 def _spread(
@@ -68,7 +71,8 @@ def _spread(
         futures = {i: pool.submit(task, manifest, (i,), shares, dict(environ)) for i in projects}
         done: Reports = {}
         for i, future in futures.items():
-            done |= _outcome(future, whole.projects[i], whole.run_id)
+            for key, report in _outcome(future, whole.projects[i], whole.run_id).items():
+                done.setdefault(key, Report("extract", whole.run_id)).absorb(report)
         return done
     finally:
         # also on cancellation: what has not begun never begins

@@ -1,0 +1,78 @@
+"""``slowwave serve``: every schedule in one process, with a Prefect server of its own where none is given.
+
+For one machine and one person. A service that survives reboots is ``slowwave deploy`` and a worker.
+"""
+
+import argparse
+import os
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from slowwave.deployments import in_time_zone, read_project, time_zone
+from slowwave.errors import DONE
+from slowwave.launch import load_job, prefect_environment, prefect_home, project_root
+
+# Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
+AT_ONCE = 2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave serve``."""
+    parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port of the own server; any free one")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until interrupted or terminated; the schedules are left as they are."""
+    zone = time_zone(args.timezone)
+    # a shell's background job inherits an ignored SIGINT, and with it nothing here could be ended politely
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with _server(args.port) as api:
+        print(f"Prefect: {api.removesuffix('/api')}", flush=True)  # noqa: T201 - the command's own output
+        _serve(in_time_zone(read_project(project_root()), zone))
+    return DONE
+
+
+@contextmanager
+def _server(port: int) -> Generator[str]:
+    """Use the server that ``PREFECT_API_URL`` names, else run one as long as this process lives."""
+    home = prefect_home(os.environ)
+    home.mkdir(parents=True, exist_ok=True)
+    for name, value in prefect_environment(home).items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
+    given = os.environ.get("PREFECT_API_URL")
+    if given:
+        yield given
+        return
+    from slowwave.server import own_server  # noqa: PLC0415 - only where it is needed
+
+    with own_server(home, os.environ, port=port) as api:
+        os.environ["PREFECT_API_URL"] = api
+        yield api
+
+
+def _serve(document: dict[str, Any]) -> None:
+    from prefect import serve  # noqa: PLC0415 - a second that --help does not pay
+
+    # stopping the process must not leave the schedules paused: the next start would then do nothing, silently
+    serve(*[_deployment(d) for d in document["deployments"]], limit=AT_ONCE, pause_on_shutdown=False)
+
+
+def _deployment(wanted: dict[str, Any]) -> Any:
+    from prefect.client.schemas.objects import ConcurrencyLimitConfig  # noqa: PLC0415 - see above
+    from prefect.schedules import Cron  # noqa: PLC0415 - see above
+
+    flow = load_job(wanted["entrypoint"])
+    for schedule in wanted["schedules"]:
+        print(f"  {wanted['name']}: {schedule['cron']} ({schedule['timezone']})", flush=True)  # noqa: T201 - output
+    return flow.to_deployment(
+        wanted["name"],
+        schedules=[Cron(s["cron"], timezone=s["timezone"], slug=s["slug"]) for s in wanted["schedules"]],
+        parameters=wanted["parameters"],
+        description=wanted["description"],
+        tags=wanted["tags"],
+        concurrency_limit=ConcurrencyLimitConfig(**wanted["concurrency_limit"]),
+    )

@@ -1,0 +1,62 @@
+"""The deployments of prefect.yaml, and the operator's time zone in place of the one that stands there."""
+
+import copy
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from slowwave.errors import UnreadableError, UsageError
+
+Document = dict[str, Any]
+
+
+def read_project(root: Path) -> Document:
+    """Return prefect.yaml of a project as data.
+
+    Raises:
+        UnreadableError: it is missing or not YAML.
+    """
+    import yaml  # noqa: PLC0415 - only these commands need it
+
+    path = root / "prefect.yaml"
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise UnreadableError(path, str(error).replace("\n", " "), "install slowwave again") from error
+
+
+def in_time_zone(document: Document, zone: str) -> Document:
+    """Return a copy whose schedules all run in ``zone``."""
+    moved = copy.deepcopy(document)
+    for deployment in moved["deployments"]:
+        for schedule in deployment.get("schedules") or ():
+            schedule["timezone"] = zone
+    return moved
+
+
+def in_pool(document: Document, pool: str) -> Document:
+    """Return a copy whose deployments all go to one work pool."""
+    moved = copy.deepcopy(document)
+    for deployment in moved["deployments"]:
+        deployment["work_pool"] = {**deployment["work_pool"], "name": pool}
+    return moved
+
+
+def time_zone(asked: str | None) -> str:
+    """Return the IANA name of a zone: the one asked for, else the one of this machine.
+
+    Raises:
+        UsageError: the name is unknown, or the machine does not tell.
+    """
+    if asked is None:
+        import tzlocal  # noqa: PLC0415 - only these commands need it
+
+        try:
+            asked = tzlocal.get_localzone_name()
+        except (ZoneInfoNotFoundError, LookupError, ValueError) as error:
+            raise UsageError(f"this machine's time zone cannot be told ({error}); name it by --timezone") from error
+    try:
+        ZoneInfo(asked)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise UsageError(f"--timezone {asked}: unknown; use an IANA name like Europe/Berlin") from error
+    return asked
