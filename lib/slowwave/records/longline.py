@@ -37,13 +37,15 @@ def read_long_line(fd: int, begin: int) -> LongLine:
     has_nul = ended = False
     at = begin
     while not ended and (block := os.pread(fd, _BLOCK, at)):
-        body, newline, _ = block.partition(b"\n")
-        ended = bool(newline)
+        newline = block.find(b"\n")
+        ended = newline >= 0
+        body = block[:newline] if ended else block
+        left = body.rstrip(_PADDING)
         if first < 0:
-            left = body.lstrip(_PADDING)
-            has_nul = has_nul or b"\0" in body[: len(body) - len(left)]
-            first = at + len(body) - len(left) if left else -1
-        if left := body.rstrip(_PADDING):
+            lead = len(body) - len(body.lstrip(_PADDING))
+            has_nul = has_nul or b"\0" in body[:lead]
+            first = at + lead if left else -1
+        if left:
             last = at + len(left)
         at += len(body)
     start = max(first, begin)
