@@ -138,23 +138,7 @@ def restore(item: TrashItem, trash: Path) -> list[str]:
     folder = trash / item.id
     for file in item.files:
         _check_free(file, folder)
-    warnings: list[str] = []
-    for file in item.files:
-        target = Path(file.path)
-        if file.kind == "folder":
-            target.mkdir(parents=True, exist_ok=True)
-            continue
-        source = folder / file.stored
-        if os.path.lexists(source):
-            if file.kind == "file" and _sha256(source) != file.sha256:
-                warnings.append(f"{file.path}: was changed after it was thrown away; it is restored as it is now")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if _is_same_file(file, source, target):
-                source.unlink()
-            else:
-                move_file(source, target)
-        elif not os.path.lexists(target):
-            warnings.append(f"{file.path}: is neither in the trash nor at its place")
+    warnings = [said for file in item.files if (said := _put_back(file, folder))]
     for file in reversed(item.files):
         if file.kind == "folder":
             Path(file.path).chmod(file.mode)
@@ -164,6 +148,23 @@ def restore(item: TrashItem, trash: Path) -> list[str]:
     (folder / MANIFEST).unlink()
     folder.rmdir()
     return warnings
+
+
+def _put_back(file: TrashedFile, folder: Path) -> str:
+    """Move one file out of the trash; return a warning when it is not what it was."""
+    source, target = folder / file.stored, Path(file.path)
+    if file.kind == "folder":
+        target.mkdir(parents=True, exist_ok=True)
+        return ""
+    if not os.path.lexists(source):
+        return "" if os.path.lexists(target) else f"{target}: is neither in the trash nor at its place"
+    is_changed = file.kind == "file" and _sha256(source) != file.sha256
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if _is_same_file(file, source, target):
+        source.unlink()
+    else:
+        move_file(source, target)
+    return f"{target}: was changed after it was thrown away; it is restored as it is now" if is_changed else ""
 
 
 def _check_free(file: TrashedFile, folder: Path) -> None:

@@ -1,0 +1,88 @@
+"""``slowwave sessions``: list, show and resume sessions; write, fork, remove and restore them."""
+
+import argparse
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+from slowwave.cli.options import add_json_option, add_settings_options
+
+_Command = Callable[[str, str], argparse.ArgumentParser]
+_MODULES = {
+    **dict.fromkeys(("list", "show", "context"), "sessions_read"),
+    **dict.fromkeys(("append", "tombstone", "fork"), "sessions_write"),
+    **dict.fromkeys(("rm", "restore"), "sessions_trash"),
+}
+_ID = "a session id, its unique beginning, or the path of one of its files"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands; none of their code is imported before one is chosen."""
+    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    def command(name: str, summary: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=summary, description=summary)
+        add_settings_options(added)
+        add_json_option(added)
+        return added
+
+    _reading(command)
+    _writing(command)
+    _removing(command)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chosen subcommand and return its exit code."""
+    # --help stays fast: only the module of the chosen action is imported
+    module = importlib.import_module(f"slowwave.cli.{_MODULES[args.action]}")
+    return int(module.ACTIONS[args.action](args))
+
+
+def _reading(command: _Command) -> None:
+    listing = command("list", "every session, newest first (--json: one object a line)")
+    listing.add_argument(
+        "--project", default="", metavar="TEXT", help="only projects whose name or folder contains this"
+    )
+    listing.add_argument("--dialect", default="", metavar="NAME", help="only this dialect: claude, cersei, cersei-bare")
+    listing.add_argument("--all", action="store_true", help="show sub-agents too (--json always does)")
+    show = command("show", "the messages of one session; without ID of the most recent one")
+    show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
+    show.add_argument("--all", action="store_true", help="also abandoned branches and sub-agents inside the file")
+    show.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
+    context = command("context", "what the client would send if the session were resumed now")
+    context.add_argument("id", metavar="FILE|ID", help=_ID)
+    context.add_argument(
+        "--session", default="", metavar="ID", help="the session to take from a file that holds several"
+    )
+    context.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
+
+
+def _writing(command: _Command) -> None:
+    append = command("append", "add a message; prints its id")
+    append.add_argument("id", metavar="ID", help=f"{_ID}; a new id begins a new session")
+    append.add_argument("--role", choices=("user", "assistant"), required=True, help="who says it")
+    append.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
+    append.add_argument(
+        "--parent", default=None, metavar="UUID", help="the message that it answers; the last by default"
+    )
+    append.add_argument(
+        "--dialect",
+        choices=("claude", "cersei"),
+        default="cersei",
+        help="of a new session (cersei); an old one keeps its own",
+    )
+    append.add_argument("--cwd", type=Path, default=None, metavar="DIR", help="working folder of a new session")
+    tombstone = command("tombstone", "hide one message of a Cersei session; its bytes stay in the file")
+    tombstone.add_argument("id", metavar="ID", help=_ID)
+    tombstone.add_argument("uuid", metavar="UUID", help="the message to hide")
+    fork = command("fork", "copy a session under a new id, which is printed")
+    fork.add_argument("id", metavar="ID", help=_ID)
+
+
+def _removing(command: _Command) -> None:
+    remove = command("rm", "move sessions with all parts and side folders into the trash")
+    remove.add_argument("ids", nargs="+", metavar="ID", help=_ID)
+    remove.add_argument("--dry-run", action="store_true", help="say what would go, move nothing")
+    restore = command("restore", "bring sessions back from the trash; without ID, list what is there")
+    restore.add_argument("ids", nargs="*", metavar="ID", help="a session id or a trash id")
+    restore.add_argument("--all", action="store_true", help="everything in the trash")

@@ -1,0 +1,176 @@
+"""``slowwave sessions list``, ``show`` and ``context``."""
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from slowwave.cli.options import settings_of
+from slowwave.cli.sessions_target import chosen_session, opened, say, say_json, warn
+from slowwave.dialects import by_name
+from slowwave.dialects.model import Message, Transcript
+from slowwave.dialects.normal import normal_form
+from slowwave.errors import DONE, NotFoundError
+from slowwave.stores.catalogue import Catalogue, catalogue_path
+from slowwave.stores.listing import Listing, SessionRow, list_sessions
+
+_MOST_PROBLEMS = 5
+_WIDTH = 100
+
+
+def list_all(args: argparse.Namespace) -> int:
+    """Print every session under the stores."""
+    if args.dialect:
+        by_name(args.dialect)
+    with Catalogue(catalogue_path(os.environ)) as catalogue:
+        listing = list_sessions(settings_of(args), os.environ, catalogue)
+        for warning in catalogue.warnings:
+            warn(warning)
+    rows = [row for row in listing.rows if args.project in row.project or args.project in row.cwd]
+    if args.project and not rows:
+        known = ", ".join(sorted({row.project for row in listing.rows})[:8]) or "none"
+        raise NotFoundError(f"no project matches {args.project!r}; found: {known}")
+    rows = [row for row in rows if args.dialect in ("", row.dialect)]
+    if args.json:
+        say_json(rows)
+    else:
+        _print_rows(rows, everything=args.all)
+    _tell_problems(listing)
+    return DONE
+
+
+def _print_rows(rows: Sequence[SessionRow], *, everything: bool) -> None:
+    shown = rows if everything else [row for row in rows if row.kind != "subagent"]
+    project = ""
+    for row in sorted(shown, key=lambda row: row.project):
+        if row.project != project:
+            project = row.project
+            say(_bold(project))
+        parts = f", {row.parts} parts" if row.parts > 1 else ""
+        bad = f", {row.bad_lines} bad lines" if row.bad_lines else ""
+        kind = "" if row.kind == "main" else f" {row.kind}"
+        size = f"{row.messages} messages, {_size(row.bytes)}{parts}{bad}"
+        say(f"  {row.id}  {row.last_activity[:16].replace('T', ' ')}  {row.dialect}{kind}  {size}")
+        if row.title or row.first_prompt:
+            say(f"      {(row.title or row.first_prompt)[:_WIDTH]}")
+    hidden = len(rows) - len(shown)
+    more = f", and {hidden} of sub-agents (--all shows them)" if hidden else ""
+    say(f"{len(shown)} sessions{more}")
+
+
+def _tell_problems(listing: Listing) -> None:
+    if listing.problems:
+        counts = Counter(problem.kind for problem in listing.problems)
+        warn("left out: " + ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items())))
+        for problem in listing.problems[:_MOST_PROBLEMS]:
+            warn(f"  {problem}")
+        if len(listing.problems) > _MOST_PROBLEMS:
+            warn(f"  and {len(listing.problems) - _MOST_PROBLEMS} more")
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the messages of one session."""
+    dialect, files = opened(chosen_session(args, args.id), args.mode)
+    transcript = dialect.read(files)
+    messages = [m for m in transcript.messages if args.all or (m.active and _is_own(m, transcript))]
+    if args.json:
+        say_json([_session_form(transcript, messages)])
+        return DONE
+    say(_bold(f"{transcript.dialect} {files.id}" + (f": {transcript.title}" if transcript.title else "")))
+    for path in files.paths:
+        say(f"  {path}")
+    for message in messages:
+        _print_message(message)
+    _tell_damage(transcript)
+    return DONE
+
+
+def _is_own(message: Message, transcript: Transcript) -> bool:
+    return not message.sidechain or transcript.kind == "subagent"
+
+
+def _print_message(message: Message) -> None:
+    stamp = message.timestamp.strftime("%Y-%m-%d %H:%M") if message.timestamp else ""
+    marks = " ".join(
+        mark for mark, is_set in (("abandoned", not message.active), ("sub-agent", message.sidechain)) if is_set
+    )
+    say(
+        _bold(
+            " ".join(
+                part for part in ("\n" + message.role, f"({message.origin})", stamp, marks, message.id or "") if part
+            )
+        )
+    )
+    for form in normal_form([message]):
+        if "text" in form:
+            say(str(form["text"]))
+    for call in message.calls:
+        say(f"  -> {call.name} {str(call.args)[:_WIDTH]}")
+    for result in message.results:
+        say(f"  <- {'error: ' if result.is_error else ''}{' '.join(result.text.split())[:_WIDTH]}")
+
+
+def _session_form(transcript: Transcript, messages: Sequence[Message]) -> dict[str, object]:
+    forms: list[dict[str, object]] = []
+    for message in messages:
+        form: dict[str, object] = {"role": message.role}
+        for normal in normal_form([message]):
+            form |= normal
+        form |= {"origin": message.origin, "id": message.id, "active": message.active, "sidechain": message.sidechain}
+        form["timestamp"] = message.timestamp.isoformat() if message.timestamp else None
+        forms.append(form)
+    return {
+        "dialect": transcript.dialect,
+        "session": transcript.files.id,
+        "kind": transcript.kind,
+        "title": transcript.title,
+        "paths": [os.fspath(path) for path in transcript.files.paths],
+        "records": transcript.records,
+        "messages": forms,
+        "unknown_types": transcript.unknown_types,
+        "problems": [str(problem) for problem in transcript.problems],
+    }
+
+
+def context(args: argparse.Namespace) -> int:
+    """Print what the client would send if the session were resumed now."""
+    found = chosen_session(args, args.id)
+    if args.session and args.session != found.id:
+        raise NotFoundError(f"{found.path} holds session {found.id!r} and not {args.session!r}; leave --session out")
+    dialect, files = opened(found, args.mode)
+    transcript = dialect.read(files)
+    messages = normal_form(dialect.context(transcript))
+    if args.json:
+        say_json([{"dialect": dialect.name, "session": files.id, "messages": messages}])
+    else:
+        for message in messages:
+            say(_bold(f"\n{message['role']}"))
+            for name, value in message.items():
+                if name != "role":
+                    say(str(value) if name == "text" else f"  {name}: {value}")
+    _tell_damage(transcript)
+    return DONE
+
+
+def _tell_damage(transcript: Transcript) -> None:
+    for problem in transcript.problems[:_MOST_PROBLEMS]:
+        warn(str(problem))
+    if len(transcript.problems) > _MOST_PROBLEMS:
+        warn(f"and {len(transcript.problems) - _MOST_PROBLEMS} more problems")
+
+
+def _size(number: int) -> str:
+    size = float(number)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:  # noqa: PLR2004 - decimal units
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"list": list_all, "show": show, "context": context}

@@ -1,0 +1,100 @@
+"""Which session a command means, and how its lines are printed."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slowwave.cli.options import settings_of
+from slowwave.dialects import by_name
+from slowwave.dialects.base import Dialect
+from slowwave.dialects.cersei import Cersei
+from slowwave.dialects.model import SessionFiles
+from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
+from slowwave.records.model import Problem
+from slowwave.stores.head import read_head
+from slowwave.stores.ids import found_sessions, meant_session, newest_session, session_of_file
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.walk import SUFFIX, FoundFile, FoundSession
+
+
+def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
+    """Return the session that a person means by an id, a file, or nothing (the most recent one).
+
+    Raises:
+        UnreadableError: a file is missing, a folder or unreadable, or a store is.
+        NotFoundError: no session or several have this id.
+    """
+    path = Path(name).expanduser()
+    if name and (os.sep in name or name.endswith(SUFFIX) or path.exists()):
+        return _of_file(path.absolute())
+    problems: list[StoreProblem] = []
+    sessions = found_sessions(settings_of(args), os.environ, problems)
+    if not sessions and problems:
+        raise NotFoundError(f"no session {name!r}: {problems[0]}")
+    return meant_session(name, sessions) if name else newest_session(sessions)
+
+
+def _of_file(path: Path) -> FoundSession:
+    try:
+        at = path.stat()
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read", "name a transcript or a session id") from error
+    if path.is_dir():
+        raise UnreadableError(path, "is a folder, not a transcript", "name a file in it, or list it with --store")
+    if not path.is_file():
+        raise UnreadableError(path, "is not a regular file", "name a transcript or a session id")
+    if not path.name.endswith(SUFFIX) or path.name.startswith("."):
+        file = FoundFile(path.name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
+        return FoundSession(os.fspath(path.parent), path.name, [file], side=False)
+    return session_of_file(path)
+
+
+def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFiles]:
+    """Return the dialect and the files of a session that is to be read.
+
+    Raises:
+        UnreadableError: it cannot be read.
+        UnknownDialectError: it is empty, or no dialect recognises it.
+    """
+    head = read_head(found)
+    if isinstance(head, StoreProblem):
+        if head.kind == "unreadable":
+            raise UnreadableError(head.path, head.detail, "check its permissions")
+        remedy = "expected JSON lines of Claude Code (sessionId) or Cersei (session_id, or role and content)"
+        raise UnknownDialectError(head.path, f"{head.kind}: {head.detail}", remedy)
+    notes = tuple(
+        Problem("gap", Path(found.path), 0, 0, 0, f"part {n} is missing; later parts are read all the same")
+        for n in found.missing_parts()
+    )
+    files = SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files), notes)
+    dialect = Cersei("code" if mode == "code" else "seed") if head.dialect == "cersei" else by_name(head.dialect)
+    return dialect, files
+
+
+def say(text: str) -> None:
+    """Print one line; names that are not UTF-8 are shown with escapes."""
+    print(text.encode("utf-8", "backslashreplace").decode())  # noqa: T201 - the command's own output
+
+
+def say_json(values: Iterable[Any]) -> None:
+    """Print one JSON object a line; names that are not UTF-8 stand in it as escapes that JSON readers give back."""
+    lines: list[str] = []
+    for value in values:
+        try:
+            lines.append(msgspec.json.encode(value).decode())
+        except (msgspec.MsgspecError, UnicodeEncodeError):
+            lines.append(json.dumps(msgspec.to_builtins(value)))
+    if lines:
+        print("\n".join(lines))  # noqa: T201
+
+
+def warn(text: str) -> None:
+    """Print one line to standard error."""
+    shown = text.encode("utf-8", "backslashreplace").decode()
+    print(f"slowwave: {shown}", file=sys.stderr)  # noqa: T201
