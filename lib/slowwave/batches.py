@@ -9,9 +9,9 @@ another, so that a night in batches leaves the same bytes as a night without a s
 import json
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -42,7 +42,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
     Attributes:
         run_id: id of the run.
-        settings: the settings in force, as plain data.
+        settings: the settings in force.
         force: whether gates are passed.
         dry_run: whether anything may change.
         now: what time it is for this run, or None for the real time.
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """
 
     run_id: str
-    settings: dict[str, Any]
+    settings: Settings
     force: bool
     dry_run: bool
     now: datetime | None
@@ -64,7 +64,7 @@ class Manifest(msgspec.Struct, frozen=True):
         """Return the run as the library knows it."""
         return Run(
             id=self.run_id,
-            settings=Settings.model_validate(self.settings),
+            settings=self.settings,
             clock=clock_of(self.now),
             environ=environ,
             force=self.force,
@@ -76,7 +76,7 @@ def manifest_of(run: Run, projects: Sequence[Project]) -> Manifest:
     """Return the manifest of a run over these projects."""
     return Manifest(
         run_id=run.id,
-        settings=_plain(run.settings.model_dump()),
+        settings=run.settings,
         force=run.force,
         dry_run=run.dry_run,
         now=run.clock.now() if isinstance(run.clock, FixedClock) else None,
@@ -159,14 +159,3 @@ def _decode(kind: type, value: Any) -> Any:
     if kind is Path:
         return Path(value)
     raise TypeError(f"a manifest holds no {kind}")
-
-
-def _plain(value: Any) -> Any:
-    """Return settings as data that reads back to equal settings (durations as people write them)."""
-    if isinstance(value, Mapping):
-        return {key: _plain(v) for key, v in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, tuple):
-        return [_plain(v) for v in cast("tuple[Any, ...]", value)]
-    if isinstance(value, timedelta):
-        return f"{value.total_seconds()}s"
-    return os.fspath(value) if isinstance(value, Path) else value

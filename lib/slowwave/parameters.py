@@ -52,8 +52,7 @@ def run_of(given: JobParameters, environ: Mapping[str, str]) -> Run:
     """
     settings = load_settings(environ, config=given.config, overrides=given.overrides)
     if given.store:
-        roots = tuple(path.expanduser().absolute() for path in given.store)
-        settings = settings.model_copy(update={"store": settings.store.model_copy(update={"roots": roots})})
+        settings = settings.with_roots(given.store)
     clock = clock_of(given.now)
     return Run(
         id=given.run_id or new_run_id(clock),
