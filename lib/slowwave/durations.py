@@ -2,9 +2,6 @@
 
 import re
 from datetime import timedelta
-from typing import Annotated
-
-from pydantic import BeforeValidator
 
 _UNITS = {
     "s": 1, "sec": 1, "second": 1,
@@ -37,6 +34,3 @@ def parse_duration(value: object) -> timedelta:
     if not items or _ITEM.sub("", text).strip():
         raise ValueError("not a duration; write for example 30m, 12h, 7d or 2 weeks")
     return timedelta(seconds=total)
-
-
-Duration = Annotated[timedelta, BeforeValidator(parse_duration)]

@@ -33,7 +33,4 @@ def settings_of(args: argparse.Namespace) -> Settings:
         SettingsError: any of them is wrong.
     """
     settings = load_settings(os.environ, config=args.config, overrides=args.overrides)
-    if args.store:
-        roots = tuple(path.expanduser().absolute() for path in args.store)
-        settings = settings.model_copy(update={"store": settings.store.model_copy(update={"roots": roots})})
-    return settings
+    return settings.with_roots(args.store) if args.store else settings

@@ -1,0 +1,64 @@
+"""``slowwave status``: what ran last, what is due and why not yet, what is waiting for whom."""
+
+import argparse
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from slowwave.cli.options import add_json_option, add_settings_options, settings_of
+from slowwave.clock import SystemClock
+from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.standing import Standing, standings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave status``."""
+    add_settings_options(parser)
+    parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print how every project stands; code 6 when one could not be looked at."""
+    rows, problems = standings(settings_of(args), os.environ, SystemClock(), project=args.project)
+    if args.json:
+        data = {"projects": rows, "problems": problems}
+        print(msgspec.json.encode(data).decode())  # noqa: T201 - the command's own output
+    else:
+        for line in lines(rows, problems):
+            print(line)  # noqa: T201 - the command's own output
+    return PARTLY_FAILED if any(row.problem for row in rows) else DONE
+
+
+def lines(rows: list[Standing], problems: list[str]) -> Iterator[str]:
+    """Yield the status for a person."""
+    due = sum(row.due for row in rows)
+    backlog = sum(row.waiting for row in rows)
+    yield f"{len(rows)} projects, {due} due for a dream, {backlog} candidates waiting"
+    for row in rows:
+        yield ""
+        yield from _project(row)
+    if problems:
+        yield ""
+        yield f"Left out of the stores: {len(problems)}"
+        yield from (f"  {problem}" for problem in problems[:10])
+        if len(problems) > 10:  # noqa: PLR2004 - one screen
+            yield f"  and {len(problems) - 10} more (--json shows all)"
+
+
+def _project(row: Standing) -> Iterator[str]:
+    yield f"{row.project}  ({row.sessions} sessions, {row.memories} memories)"
+    if row.problem:
+        yield f"  problem    {row.problem}"
+        return
+    yield f"  last dream {row.last_dream or 'never'}"
+    for gate in row.gates:
+        yield f"  {'pass' if gate.passed else 'stop'}       {gate.gate}: {gate.reason}"
+    if row.waiting:
+        since = f", the oldest since {row.oldest_waiting}" if row.oldest_waiting else ""
+        yield f"  waiting    {row.waiting} candidates{since}"
+    if row.failing:
+        yield f"  failing    {row.failing} sessions could not be extracted (slowwave run extract --json says why)"
+    for dream in row.parked:
+        yield f"  review     {dream} waits for you: slowwave memory review"

@@ -1,0 +1,106 @@
+"""How each project stands: last dream, what is due, what waits, and why nothing happened: the data of ``status``."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from slowwave.clock import Clock
+from slowwave.consolidation.gates import changed_since, session_gate, time_gate
+from slowwave.consolidation.lock import refusal
+from slowwave.consolidation.state import read_state
+from slowwave.errors import SlowwaveError
+from slowwave.extraction.failures import read_failures
+from slowwave.memory.book import read_book
+from slowwave.memory.candidates import read_candidates
+from slowwave.memory.guard import OWN_FOLDER
+from slowwave.report import Gate
+from slowwave.settings import Settings
+from slowwave.stores.discovery import find_projects
+from slowwave.stores.live import live_reason
+from slowwave.stores.model import Project
+
+
+class Standing(msgspec.Struct):
+    """One project.
+
+    Attributes:
+        project: its key.
+        memory: its memory folder.
+        sessions: how many main sessions it has.
+        last_dream: ISO time of the last dream, or None.
+        due: whether the next run would dream.
+        gates: each gate with its reason.
+        memories: active memories.
+        waiting: candidates that no dream has dealt with: the backlog.
+        oldest_waiting: ISO time of the oldest of them, or "".
+        failing: sessions that could not be read lately.
+        parked: dreams that wait for a person.
+        problem: why this project could not be looked at, or "".
+    """
+
+    project: str
+    memory: str
+    sessions: int
+    last_dream: str | None = None
+    due: bool = False
+    gates: list[Gate] = []
+    memories: int = 0
+    waiting: int = 0
+    oldest_waiting: str = ""
+    failing: int = 0
+    parked: list[str] = []
+    problem: str = ""
+
+
+def standings(
+    settings: Settings, environ: Mapping[str, str], clock: Clock, *, project: str = ""
+) -> tuple[list[Standing], list[str]]:
+    """Return how every project stands, and what discovery left out.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+    """
+    found = find_projects(settings, environ)
+    home = Path(environ.get("HOME", "~")).expanduser()
+    chosen = [p for p in found.projects if project in p.key or (p.root and project in p.root)]
+    return [_standing(p, settings, clock.now(), home) for p in chosen], [str(p) for p in found.problems]
+
+
+def _standing(project: Project, settings: Settings, now: datetime, home: Path) -> Standing:
+    main = sum(s.kind == "main" for s in project.sessions)
+    standing = Standing(project.key, str(project.memory), main)
+    try:
+        _look_at_gates(standing, project, settings, now, home)
+        _look_at_memory(standing, project.memory)
+    except SlowwaveError as error:
+        standing.problem = str(error)
+        standing.due = False
+    return standing
+
+
+def _look_at_gates(standing: Standing, project: Project, settings: Settings, now: datetime, home: Path) -> None:
+    limits = settings.consolidation
+    last = read_state(project.memory)
+    idle = settings.extraction.idle
+    changed = changed_since(project.sessions, last, lambda s: live_reason(s, now, idle, home) or "")
+    held = refusal(project.memory, limits.lock_stale)
+    standing.last_dream = None if last is None else f"{datetime.fromtimestamp(last, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    standing.gates = [
+        time_gate(project.key, last, now, limits.min_hours),
+        session_gate(project.key, changed, limits.min_sessions),
+        Gate("lock", project.key, passed=not held, reason=held or "free"),
+    ]
+    standing.due = all(gate.passed for gate in standing.gates)
+
+
+def _look_at_memory(standing: Standing, memory: Path) -> None:
+    book = read_book(memory)
+    waiting = [c for c in read_candidates(memory)[0] if c.id not in book.done]
+    standing.memories = len(book.active)
+    standing.waiting = len(waiting)
+    standing.oldest_waiting = min((c.observed_at for c in waiting if c.observed_at), default="")
+    standing.failing = len(read_failures(memory)[0])
+    parked = memory / OWN_FOLDER / "parked"
+    standing.parked = sorted(p.stem for p in parked.glob("*.json")) if parked.is_dir() else []
