@@ -156,9 +156,9 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 
 def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
-    section, dot, leaf = key.partition(".")
-    if not dot or not leaf:
-        raise SettingsError(key, text, f"unknown key; keys look like extraction.idle ({known_keys()})", source)
+    section, _, leaf = key.partition(".")
+    if key not in _fields():
+        raise SettingsError(key, text, f"unknown key; known keys: {known_keys()}", source)
     at = tree.setdefault(section, {})
     if not isinstance(at, dict):
         raise SettingsError(section, at, "is a section, not a value", source)

@@ -38,8 +38,8 @@ def test_a_file_is_found_through_the_variable_before_the_folder(tmp_path: Path):
     ("override", "key", "remedy"),
     [
         ("extraction.idel=30m", "extraction.idel", "known keys: store.roots"),
-        ("nothing.at_all=1", "nothing", "unknown key"),
-        ("extraction=3", "extraction", "keys look like"),
+        ("nothing.at_all=1", "nothing.at_all", "unknown key"),
+        ("extraction=3", "extraction", "unknown key"),
         ("extraction.idle=5", "extraction.idle", "for example 30m"),
         ("extraction.idle=5 fortnights", "extraction.idle", "unknown unit"),
         ("extraction.min_messages=many", "extraction.min_messages", "int"),
