@@ -6,11 +6,14 @@ from datetime import datetime, timedelta
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _RELATIVE = re.compile(
-    r"\b(?:(?P<day>today|tonight|yesterday|tomorrow|(?:the )?day (?:after tomorrow|before yesterday)|heute|gestern|übermorgen|vorgestern|aujourd'hui|demain|ayer)"
+    r"\b(?:(?P<day>today|tonight|yesterday|tomorrow|(?:the )?day (?:after tomorrow|before yesterday)"
+    r"|heute|gestern|übermorgen|vorgestern|aujourd'hui|demain|ayer)"
     r"|(?P<lead>next|last|this|on|by|until|till|before|since|after|coming) (?P<weekday>" + "|".join(_DAYS) + r")"
     r"|(?P<turn>next|last) (?P<unit>week|month|year|quarter)"
-    r"|(?P<span>(?:a|an|one|two|three|four|five|six|\d{1,3}) (?:days?|weeks?|months?|years?) ago|in (?:a|one|two|three|four|five|six|\d{1,3}) (?:days?|weeks?|months?|years?)"
-    r"|vor \w+ (?:tagen|wochen|monaten)|in \w+ (?:tagen|wochen|monaten)|il y a \w+ (?:jours|semaines|mois)|hace \w+ (?:días|semanas|meses)))\b(?!['’]?s\b)",
+    r"|(?P<span>(?:a|an|one|two|three|four|five|six|\d{1,3}) (?:days?|weeks?|months?|years?) ago"
+    r"|in (?:a|one|two|three|four|five|six|\d{1,3}) (?:days?|weeks?|months?|years?)"
+    r"|vor \w+ (?:tagen|wochen|monaten)|in \w+ (?:tagen|wochen|monaten)|il y a \w+ (?:jours|semaines"
+    r"|mois)|hace \w+ (?:días|semanas|meses)))\b(?!['\u2019]?s\b)",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`[^`]*`")

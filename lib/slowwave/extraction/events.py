@@ -159,7 +159,8 @@ class _Reader:
         call, called_at = self._calls.pop(result.id, (None, span))
         if call is None:
             return
-        args = cast("Mapping[str, object]", call.args) if isinstance(call.args, Mapping) else {}
+        given: object = call.args
+        args = cast("Mapping[str, object]", given) if isinstance(given, dict) else dict[str, object]()
         reason = rejection_reason(call.name, result)
         if reason is not None:
             self._turn(reason, (span,), message, rejection=True)

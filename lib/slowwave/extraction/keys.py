@@ -20,17 +20,21 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pref:language", ("typescript", "javascript", "coffeescript")),
 )
 _CHOOSES = (
-    r"(?:use|using|prefer|go with|going with|stick with|stick to|switch(?:ed|ing)? to|switch(?:ed|ing)? from [\w .-]+ to|mov(?:e|ed|ing) to|migrat(?:e|ed|ing) to|chose|standardi[sz]ed? on|verwende|benutze|nutze|usa|utilise"
+    r"(?:use|using|prefer|go with|going with|stick with|stick to|switch(?:ed|ing)? to|switch(?:ed"
+    r"|ing)? from [\w .-]+ to|mov(?:e|ed|ing) to|migrat(?:e|ed|ing) to|chose|standardi[sz]ed? on"
+    r"|verwende|benutze|nutze|usa|utilise"
     r"|nehmen|decided on|settled on|run(?:s)? on)"
 )
 _INSTEAD = r"(?:instead of|rather than|over|not|statt|anstatt|no longer|en lugar de|au lieu de|,? never)"
 _RUNTIME = re.compile(
-    r"\b(?P<what>python|node(?:\.?js)?|go(?:lang)?|java|rust|ruby|php|postgres(?:ql)?|typescript|dotnet|\.net)\s*(?:version\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)",
+    r"\b(?P<what>python|node(?:\.?js)?|go(?:lang)?|java|rust|ruby|php|postgres(?:ql)?|typescript|dotnet"
+    r"|\.net)\s*(?:version\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)",
     re.IGNORECASE,
 )
 _SAME = {"nodejs": "node", "node.js": "node", "golang": "go", "postgresql": "postgres", ".net": "dotnet"}
 _RULE = re.compile(
-    r"\b(?:must|support|minimum|at least|require[sd]?|target|only|compatible|needs?|pin(?:ned)?|stay on|runs? on|use)\b",
+    r"\b(?:must|support|minimum|at least|require[sd]?|target|only|compatible|needs?|pin(?:ned)?|stay on"
+    r"|runs? on|use)\b",
     re.IGNORECASE,
 )
 
@@ -64,7 +68,8 @@ def _chosen(low: str, names: tuple[str, ...]) -> str:
         n
         for n in mentioned
         if re.search(
-            rf"\b{_INSTEAD} (?:\w+ )?{re.escape(n)}\b|\b(?:don'?t|do not|never|not|stop) (?:\w+ )?us(?:e|ing) {re.escape(n)}\b",
+            rf"\b{_INSTEAD} (?:\w+ )?{re.escape(n)}\b|\b(?:don'?t|do not|never|not|stop) (?:\w+ )?us(?:e"
+            rf"|ing) {re.escape(n)}\b",
             low,
         )
     ]

@@ -30,8 +30,10 @@ class Rule:
 
 
 _PLACEHOLDER = re.compile(
-    r"x{4,}|\*{3,}|\.{3,}|…|example|placeholder|changeme|change[-_]me|dummy|redacted|your[-_ ]|<[^>]*>|\$\{|\{\{|12345678"
-    r"|(?:^|[^a-z])(?:test|fake|none|null|true|false|undefined|secret|password|process\.env|os\.environ|getenv)(?:[^a-z]|$)",
+    r"x{4,}|\*{3,}|\.{3,}|…|example|placeholder|changeme|change[-_]me|dummy|redacted|your[-_ ]|<[^>]*>"
+    r"|\$\{|\{\{|12345678"
+    r"|(?:^|[^a-z])(?:test|fake|none|null|true|false|undefined|secret|password|process\.env|os\.environ"
+    r"|getenv)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"[(){}\[\];]|^\$|^%|^[A-Z_]+$|^[a-z_]+(\.[a-z_]+)+$|^/|^\./|^~/|^https?:")
@@ -83,8 +85,10 @@ def _plain(family: str, *prefixes: str, body: str, is_valid: Callable[[str], boo
 
 
 _NAME = (
-    r"(?:[\w.\-]{0,40}(?:api[_\-]?key|apikey|secret|token|passwd|password|passphrase|passwort|credential|access[_\-]?key"
-    r"|auth[_\-]?key|private[_\-]?key|client[_\-]?secret|encryption[_\-]?key|signing[_\-]?key|session[_\-]?key|dsn)[\w\-]{0,40})"
+    r"(?:[\w.\-]{0,40}(?:api[_\-]?key|apikey|secret|token|passwd|password|passphrase|passwort"
+    r"|credential|access[_\-]?key"
+    r"|auth[_\-]?key|private[_\-]?key|client[_\-]?secret|encryption[_\-]?key|signing[_\-]?key"
+    r"|session[_\-]?key|dsn)[\w\-]{0,40})"
 )
 _NAMES = (
     "api_key", "api-key", "apikey", "secret", "token", "passw", "passphrase", "credential", "access_key", "access-key",
@@ -177,7 +181,8 @@ RULES: tuple[Rule, ...] = (
         "auth-header",
         (),
         re.compile(
-            r"(?i:authorization|proxy-authorization)[\"']?\s*[:=]\s*[\"']?(?i:bearer|basic|token)\s+(?P<secret>[\w\-.+/=~]{12,})"
+            r"(?i:authorization|proxy-authorization)[\"']?\s*[:=]\s*[\"']?(?i:bearer|basic"
+            r"|token)\s+(?P<secret>[\w\-.+/=~]{12,})"
         ),
         folded=("authorization",),
     ),

@@ -6,37 +6,46 @@ from dataclasses import dataclass
 
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
 _END = re.compile(
-    r"(?<=[.!?…])[\"')\]]*\s+(?=[A-Z0-9\"'`(¿¡À-ÖØ-ÞА-Я\u3040-\u9fff@/~-]|i\b)|(?<=[。！？])|\s+(?=\(?\d\)\s)"
+    r"(?<=[.!?…])[\"')\]]*\s+(?=[A-Z0-9\"'`(¿¡À-ÖØ-ÞА-Я\u3040-\u9fff@/~-]|i\b)|(?<=[。\uff01\uff1f])|\s+(?=\(?\d\)\s)"
 )
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.B|d\.h|bzw|ca|no|fig|Mr|Mrs|Dr|St)\.)$", re.IGNORECASE
 )
 _FILLER = re.compile(
-    r"^(?:no(?=\s*[,.:;!–—-])[,.:;!\s–—-]*|(?:ok(?:ay)?|yes|yeah|yep|nope|nah|well|so|also|and|but|then|now|hmm?|great|good|perfect|nice|cool|right|sure|thanks|thank you"
-    r"|please|pls|oh|ah|alright|fine|actually|hey|hi|hello|sorry|wait|again|btw|by the way|fyi|one more thing|another thing|additionally"
-    r"|that said|in that case|agreed|exactly|absolutely|not really|not quite|really)\b[,.:;!\s–—-]*)+",
+    r"^(?:no(?=\s*[,.:;!\u2013—-])[,.:;!\s\u2013—-]*|(?:ok(?:ay)?|yes|yeah|yep|nope|nah|well|so|also"
+    r"|and|but|then|now|hmm?|great|good|perfect|nice|cool|right|sure|thanks|thank you"
+    r"|please|pls|oh|ah|alright|fine|actually|hey|hi|hello|sorry|wait|again|btw|by the way|fyi"
+    r"|one more thing|another thing|additionally"
+    r"|that said|in that case|agreed|exactly|absolutely|not really|not quite|really)\b[,.:;!\s\u2013—-]*)+",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
-    r"^(?:why|what|how|who|where|when|which|whose|is|are|was|were|do|does|did|can|could|would|should|shall|will|has|have|had|may|might"
-    r"|isn'?t|aren'?t|don'?t (?:we|you|they)|doesn'?t|didn'?t|can'?t|couldn'?t|wouldn'?t|shouldn'?t|won'?t|any (?:idea|chance|reason)"
+    r"^(?:why|what|how|who|where|when|which|whose|is|are|was|were|do (?:you|we|i|they|the|these|those"
+    r"|any|all)|does|did|can|could|would|should|shall|will|has|have|had|may|might"
+    r"|isn'?t|aren'?t|don'?t (?:we|you|they)|doesn'?t|didn'?t|can'?t|couldn'?t|wouldn'?t|shouldn'?t"
+    r"|won'?t|any (?:idea|chance|reason)"
     r"|am i|wondering|i wonder|not sure|i'?m not sure|what about|how about)\b",
     re.IGNORECASE,
 )
 _MOMENT = re.compile(
-    r"\b(?:right now|for now|at the moment|this time|this once|just this|for the moment|today only|yet|first try|currently|meanwhile"
-    r"|in the meantime|until (?:then|i|we)|before (?:you|we) (?:continue|commit|push|merge)|again|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
-    r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error|comment)|the last (?:commit|change)"
+    r"\b(?:right now|for now|at the moment|this time|this once|just this|for the moment|today only|yet"
+    r"|first try|currently|meanwhile"
+    r"|in the meantime|until (?:then|i|we)|before (?:you|we) (?:continue|commit|push|merge)|again"
+    r"|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
+    r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
+    r"|comment)|first[.!]?$|the last (?:commit|change)"
     r"|those (?:two|three|changes|files)|these (?:two|three|changes|files|comments))\b",
     re.IGNORECASE,
 )
 _GUESS = re.compile(
-    r"\b(?:maybe|perhaps|probably|i (?:think|guess|believe|suppose|assume|wonder|suspect)|might|could be|not sure|seems?|looks like|apparently"
+    r"\b(?:maybe|perhaps|probably|i (?:think|guess|believe|suppose|assume|wonder|suspect)|might"
+    r"|could be|not sure|seems?|looks like|apparently"
     r"|what if|i'?m (?:wondering|thinking|confused)|hopefully)\b",
     re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(
-    r"^(?:it|this|that|these|those|they|them|he|she)\b(?!\s+(?:repo|project|codebase|package|library|cli|app|application|service|team|site))",
+    r"^(?:it|this|that|these|those|they|them|he|she)\b(?!\s+(?:repo|project|codebase|package|library"
+    r"|cli|app|application|service|team|site))",
     re.IGNORECASE,
 )
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -75,7 +84,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     index = 0
     for block in _blocks(text):
         for raw in _split(block):
-            words = _FILLER.sub("", raw).strip(" \t,;–—-")
+            words = _FILLER.sub("", raw).strip(" \t,;\u2013—-")
             if len(words.split()) >= MIN_WORDS and len(words) <= MAX_CHARS and _mostly_words(words):
                 yield _sentence(words, raw, index)
                 index += 1

@@ -22,32 +22,44 @@ _PURPOSES: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     (
         "lint",
         re.compile(
-            r"\b(?:eslint|ruff|flake8|golangci-lint|clippy|shellcheck|markdownlint(?:-cli2?)?|vale|biome|pylint|rubocop|lint)\b"
+            r"\b(?:eslint|ruff|flake8|golangci-lint|clippy|shellcheck|markdownlint(?:-cli2?)?|vale|biome|pylint"
+            r"|rubocop|lint)\b"
         ),
     ),
     (
         "test",
         re.compile(
-            r"\b(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|go test|cargo (?:nextest|test)|test)\b"
+            r"\b(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|go test|cargo (?:nextest|test)"
+            r"|test)\b"
         ),
     ),
     ("build", re.compile(r"\b(?:go build|cargo build|make build|webpack|vite build|build)\b")),
 )
 _RUNNERS = re.compile(
-    r"^(?:npm|pnpm|yarn|bun|bunx|npx|uv|uvx|poetry|pdm|hatch|pipenv|make|just|task|mise|cargo|go|gradle|\./gradlew|mvn|\./mvnw|dotnet|bundle"
-    r"|rake|mix|swift|xcodebuild|docker|tox|nox|python3?|node|deno|pytest|ruff|mypy|pyright|eslint|prettier|black|tsc|jest|vitest|golangci-lint"
-    r"|gofmt|markdownlint(?:-cli2?)?|vale|shellcheck|flake8|pylint|biome|cmake|ctest|ninja|bazel|phpunit|composer|rspec|rubocop)\b"
+    r"^(?:npm|pnpm|yarn|bun|bunx|npx|uv|uvx|poetry|pdm|hatch|pipenv|make|just|task|mise|cargo|go|gradle"
+    r"|\./gradlew|mvn|\./mvnw|dotnet|bundle"
+    r"|rake|mix|swift|xcodebuild|docker|tox|nox|python3?|node|deno|pytest|ruff|mypy|pyright|eslint"
+    r"|prettier|black|tsc|jest|vitest|golangci-lint"
+    r"|gofmt|markdownlint(?:-cli2?)?|vale|shellcheck|flake8|pylint|biome|cmake|ctest|ninja|bazel"
+    r"|phpunit|composer|rspec|rubocop)\b"
 )
 # errors that tell how a machine or a tool is set up; a failing test or a compile error does not
 _SETUP_ERROR = re.compile(
-    r"command not found|not recognized as|not found in PATH|No such file or directory|no such file|cannot find module|No module named|ModuleNotFoundError"
-    r"|unrecognized (?:sub)?command|unknown (?:sub)?command|unrecognized (?:option|argument)|unknown (?:option|flag|argument|shorthand)"
-    r"|invalid (?:option|choice|flag|argument)|no such (?:option|command|subcommand)|illegal option|flag provided but not defined|Missing script"
-    r"|No rule to make target|Permission denied|EACCES|ENOENT|not a git repository|does not contain main module|cannot find main module|go\.mod file not found"
-    r"|externally-managed-environment|Connection refused|ECONNREFUSED|address already in use|requires (?:python|node|go)|Unsupported engine|version .{0,30} (?:is )?required"
-    r"|not installed|could not be found|Could not find|is not a valid|must be run (?:from|as|in)|not allowed|authentication required|please (?:run|install|set|use)|did you mean",
+    r"command not found|not recognized as|not found in PATH|No such file or directory|no such file"
+    r"|cannot find module|No module named|ModuleNotFoundError"
+    r"|unrecognized (?:sub)?command|unknown (?:sub)?command|unrecognized (?:option|argument)"
+    r"|unknown (?:option|flag|argument|shorthand)"
+    r"|invalid (?:option|choice|flag|argument)|no such (?:option|command|subcommand)|illegal option"
+    r"|flag provided but not defined|Missing script"
+    r"|No rule to make target|Permission denied|EACCES|ENOENT|not a git repository"
+    r"|does not contain main module|cannot find main module|go\.mod file not found"
+    r"|externally-managed-environment|Connection refused|ECONNREFUSED|address already in use"
+    r"|requires (?:python|node|go)|Unsupported engine|version .{0,30} (?:is )?required"
+    r"|not installed|could not be found|Could not find|is not a valid|must be run (?:from|as|in)"
+    r"|not allowed|authentication required|please (?:run|install|set|use)|did you mean",
     re.IGNORECASE,
 )
+_WARNING = re.compile(r"(?:npm )?warn(?:ing)?\b", re.IGNORECASE)
 _ERROR = re.compile(r"\b(?:error|failed|failure|fatal|exception|panic|cannot|can't|unable|denied)\b", re.IGNORECASE)
 _EXIT = re.compile(r"^\s*(?:Exit code|exit code|Process exited with code|exit status)[: ]+(-?\d+)")
 
@@ -86,7 +98,10 @@ def purpose_of(text: str) -> Purpose:
     """Say what a command is run for, "" when that is not certain."""
     if not _RUNNERS.match(text):
         return ""
-    return next((name for name, pattern in _PURPOSES if pattern.search(text)), "")
+    for name, pattern in _PURPOSES:
+        if pattern.search(text):
+            return name
+    return ""
 
 
 def exit_code(output: str) -> int | None:
@@ -97,7 +112,8 @@ def exit_code(output: str) -> int | None:
 
 def setup_error(output: str) -> str:
     """Return the line that tells what is wrong with the set-up or the call, or ""."""
-    return next((line.strip()[:160] for line in output.split("\n")[:60] if _SETUP_ERROR.search(line)), "")
+    lines = (line.strip() for line in output.split("\n")[:60])
+    return next((line[:160] for line in lines if _SETUP_ERROR.search(line) and not _WARNING.match(line)), "")
 
 
 def error_line(output: str) -> str:

@@ -11,34 +11,40 @@ from slowwave.extraction.taint import is_hostile
 from slowwave.memory.model import CandidateOrigin, Category
 
 _REASON = re.compile(
-    r"\b(?:because|since|so that|otherwise|in order to|as (?:it|that|this|we|they|the|there)|due to|weil|damit|denn|porque|parce que|puisque)\b",
-    re.I,
+    r"\b(?:because|since|so that|otherwise|in order to|as (?:it|that|this|we|they|the|there)|due to"
+    r"|weil|damit|denn|porque|parce que|puisque)\b",
+    re.IGNORECASE,
 )
 _GOES_ON = re.compile(
     r"^(?:because|since|otherwise|that way|the reason|this way|it (?:breaks|ruins|causes|makes)|weil|sonst)\b",
     re.IGNORECASE,
 )
 _CONSTRAINT = re.compile(
-    r"\b(?:must|never|only|cannot|can'?t|not allowed|forbidden|required?|at least|at most|no more than|minimum|maximum|breaking|nie(?:mals)?|nur|muss|darf nicht|jamais|nunca)\b",
+    r"\b(?:must|never|only|cannot|can'?t|not allowed|forbidden|required?|at least|at most|no more than"
+    r"|minimum|maximum|breaking|nie(?:mals)?|nur|muss|darf nicht|jamais|nunca)\b",
     re.IGNORECASE,
 )
 _PREFERENCE = re.compile(
-    r"\b(?:prefer|rather|i like|i want|i hate|style|tone|wording|formatting|concise|brief|verbose|reply|answer (?:me|in)|respond|commit messages?|instead|naming"
+    r"\b(?:prefer|rather|i like|i want|i hate|style|tone|wording|formatting|concise|brief|verbose|reply"
+    r"|answer (?:me|in)|respond|commit messages?|instead|naming"
     r"|always use|never use|use|write|avoid|emojis?|bevorzuge|lieber|antworte|schreib)\b",
     re.IGNORECASE,
 )
 _PATTERN = re.compile(
-    r"`[^`]+`|\b(?:before (?:you|we|each|every|committing|pushing)|after (?:you|we|each|every)|whenever|every time|run|regenerate|rebuild)\b",
-    re.I,
+    r"`[^`]+`|\b(?:before (?:you|we|each|every|committing|pushing)|after (?:you|we|each|every)|whenever"
+    r"|every time|run|regenerate|rebuild)\b",
+    re.IGNORECASE,
 )
 _DECISION = re.compile(r"\b(?:decided|decision|going with|chose|chosen|settled on|agreed)\b", re.IGNORECASE)
 MIN_CONTENT = 2
-_EMPTY_WORDS = frozenset(
-    """a an the this that it its these those them one ones thing things stuff option options approach solution plan fix idea suggestion suggestions
-    recommendation recommendations your you my me our we us i is are be was were do does did done to of for in on at with by from as and or so too then now
-    please just also let lets go ahead with use all both first second third here there same way number choice change changes proposal yes ok
-    1 2 3 4 5 a b c d""".split()
-)
+_EMPTY_WORDS = frozenset({
+    "a", "an", "the", "this", "that", "it", "its", "these", "those", "them", "one", "ones", "thing", "things",
+    "stuff", "option", "options", "approach", "solution", "plan", "fix", "idea", "suggestion", "suggestions",
+    "recommendation", "recommendations", "your", "you", "my", "me", "our", "we", "us", "i", "is", "are", "be",
+    "was", "were", "do", "does", "did", "done", "to", "of", "for", "in", "on", "at", "with", "by", "from", "as",
+    "and", "or", "so", "too", "then", "now", "please", "just", "also", "let", "lets", "go", "ahead", "use", "all", "both", "first", "second", "third", "here", "there", "same", "way", "number", "choice",
+    "change", "changes", "proposal", "yes", "ok", "1", "2", "3", "4", "5", "b", "c", "d",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ something, or to run a download is never remembered, whoever typed it.
 import re
 
 _INVISIBLE = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164"
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u115f\u1160\u17b4"
+    "\u17b5\u180e\u3164"
     "\ufe00-\ufe0f\U000e0000-\U000e0fff]"
 )
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -20,10 +21,11 @@ _OPEN_TAG = re.compile(
 )
 _PASTE = re.compile(
     r"^\s*(?:"
-    r">|\||[$%#❯➜]\s|\+\+\+|---|@@|[+\-]\s*[\w<{(].*[;{})]\s*$"  # quotes, tables, prompts, headings, diffs
+    r">|\||[$%#\u276f➜]\s|\+\+\+|---|@@|[+\-]\s*[\w<{(].*[;{})]\s*$"  # quotes, tables, prompts, headings, diffs
     r"|\d{1,6}(?:→|\t)|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d"  # numbered listings, log times
-    r"|(?:at|File|Traceback|Caused by|goroutine|panic:|thread|note:|warning:|error(?:\[\w+\])?:|WARN|INFO|DEBUG|ERROR|FAIL)\b(?!\s+(?:the|all|every)\b)"
-    r"|\[(?:x| |info|warn|error|debug|lint|test|build)\]|[✓✗✘×⏺⎿●•└├│]"
+    r"|(?:at|File|Traceback|Caused by|goroutine|panic:|thread|note:|warning:|error(?:\[\w+\])?:|WARN"
+    r"|INFO|DEBUG|ERROR|FAIL)\b(?!\s+(?:the|all|every)\b)"
+    r"|\[(?:x| |info|warn|error|debug|lint|test|build)\]|[✓\u2717\u2718\u00d7⏺⎿●•└├│]"
     r"|[\w./\\\-]+:\d+(?::\d+)?[:\s]|(?:import|from|def|class|func|const|let|var|return|public|private)\s.*[;:({]\s*$"
     r"|[{}\[\]();]+\s*,?\s*$|.*[;{]\s*$|- \*\*\[\w+\]\*\* .*\*\(confidence: [^)]*\)\*"
     r")",
@@ -35,20 +37,36 @@ _INDENTED = re.compile(r"^(?: {4,}|\t)\S")
 _HOSTILE = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|earlier|above|all|any|system|safety|your)\b.{0,30}"
-        r"\b(?:instruction|prompt|rule|message|guideline|guardrail|direction|policy|policies)",
+        (
+            r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|earlier|above|all|any"
+            r"|system|safety|your)\b.{0,30}"
+            r"\b(?:instruction|prompt|rule|message|guideline|guardrail|direction|policy|policies)"
+        ),
         r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|k|da)?sh\b",
         r"\b(?:bash|sh|eval|source)\b[^\n]{0,20}(?:<\(|\$\(|`)\s*(?:curl|wget)\b",
-        r"\b(?:do not|don'?t|never|without)\b.{0,20}\b(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?|reveal(?:ing)?|show(?:ing)?|alert(?:ing)?|notify(?:ing)?)\b"
-        r".{0,30}\b(?:the )?(?:user|human|person|operator|developer|owner|anyone|anybody)\b",
+        (
+            r"\b(?:do not|don'?t|never|without)\b.{0,20}\b(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?"
+            r"|reveal(?:ing)?|show(?:ing)?|alert(?:ing)?|notify(?:ing)?)\b"
+            r".{0,30}\b(?:the )?(?:user|human|person|operator|developer|owner|anyone|anybody)\b"
+        ),
         r"\b(?:hide|conceal|keep)\b.{0,40}\b(?:from the (?:user|human|operator|developer)|secret from|hidden from)\b",
-        r"\b(?:send|post|upload|exfiltrate|leak|forward|copy|e-?mail)\b.{0,60}\b(?:secrets?|credentials?|api[ _-]?keys?|tokens?|passwords?"
-        r"|private keys?|\.env|id_rsa|env(?:ironment)? variables?)\b.{0,60}\b(?:to|at|via)\b\s*(?:https?:|\S+@|\S+\.\w{2,}|an?y?\b)",
-        r"\byou are (?:now|no longer)\b.{0,40}\b(?:dan|unrestricted|jailbroken|an? (?:ai|assistant|agent|language model|chatbot)|bound|limited)\b",
+        (
+            r"\b(?:send|post|upload|exfiltrate|leak|forward|copy|e-?mail)\b.{0,60}\b(?:secrets?|credentials?"
+            r"|api[ _-]?keys?|tokens?|passwords?"
+            r"|private keys?|\.env|id_rsa|env(?:ironment)? variables?)\b.{0,60}\b(?:to|at|via)\b\s*(?:https?:"
+            r"|\S+@|\S+\.\w{2,}|an?y?\b)"
+        ),
+        (
+            r"\byou are (?:now|no longer)\b.{0,40}\b(?:dan|unrestricted|jailbroken|an? (?:ai|assistant|agent"
+            r"|language model|chatbot)|bound|limited)\b"
+        ),
         r"\b(?:new|updated|real|hidden) (?:system )?(?:instructions?|prompt)s?\s*:",
         r"<\|?(?:im_start|im_end|system|endoftext)\|?>|\[/?(?:INST|SYSTEM)\]",
         r"\brm\s+-rf?\s+(?:--no-preserve-root\s+)?[/~](?:\s|$|\*)",
-        r"\b(?:disable|turn off|skip|bypass)\b.{0,30}\b(?:permission (?:check|prompt)|sandbox|approval|security|safety|secret scan|redaction)s?\b",
+        (
+            r"\b(?:disable|turn off|skip|bypass)\b.{0,30}\b(?:permission (?:check|prompt)|sandbox|approval"
+            r"|security|safety|secret scan|redaction)s?\b"
+        ),
         r"--dangerously[\w\-]*|\bbase64\s+(?:-d|--decode)\b[^\n]{0,80}\|\s*(?:ba)?sh\b",
     )
 )

@@ -54,7 +54,9 @@ def add_lines(text: str, facts: Sequence[str], day: str) -> str:
         return f"{text}{before}{SECTION}\n\n{header}\n" + "".join(f"{f}\n" for f in fresh) if fresh else text
     end = _end_of(lines, section, "# ", "## ")
     at = _find(lines, header, section, end)
-    there = {_bare(line) for line in lines[at : _end_of(lines, at, "# ", "## ", "### ")]} if at is not None else set()
+    there = (
+        {_bare(line) for line in lines[at : _end_of(lines, at, "# ", "## ", "### ")]} if at is not None else set[str]()
+    )
     fresh = [f for f in dict.fromkeys(facts) if f not in there]
     if not fresh:
         return text
@@ -125,7 +127,7 @@ def reconcile(memory: Path, done: Collection[str]) -> bool:
 
 
 def reconciled(text: str, entries: Sequence[Candidate | ExtractedRange], done: Collection[str]) -> str:
-    """Return the text of ``extracted.md`` with missing lines of waiting candidates added and lines of others removed."""
+    """Return the text of ``extracted.md`` with the lines of exactly the waiting candidates among ours."""
     waiting: dict[str, list[str]] = {}
     gone: list[str] = []
     batch: list[Candidate] = []

@@ -11,12 +11,16 @@ NAME = "answer"
 _RECOMMENDED = re.compile(r"\s*\((?:recommended|empfohlen|default)\)", re.IGNORECASE)
 # what to do next is for the moment; how the thing shall be is for good
 _PROCEDURE = re.compile(
-    r"\b(?:proceed|look good|looks good|next step|continue|ready to|shall i|should i (?:start|go|commit|push|create|open|merge|run)|want me to|would you like me|execute the|commit (?:this|these|now)|push|open a pr"
-    r"|create (?:a |the )?(?:pr|pull request|branch|commit)|which (?:issue|task|file|branch|pr|session)|what (?:should|would|do) (?:i|you) (?:like|want)? ?(?:do|work|start|to do))\b",
+    r"\b(?:proceed|look good|looks good|next step|continue|ready to|shall i|should i (?:start|go|commit"
+    r"|push|create|open|merge|run)|want me to|would you like me|execute the|commit (?:this|these|now)"
+    r"|push|ship|first\?|right away|open a pr"
+    r"|create (?:a |the )?(?:pr|pull request|branch|commit)|which (?:issue|task|file|branch|pr|session)"
+    r"|what (?:should|would|do) (?:i|you) (?:like|want)? ?(?:do|work|start|to do))\b",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(
-    r"^(?:yes|no|ok|sure|proceed|continue|go ahead|skip|cancel|none|other|both|all|looks good|later|not now|i(?:'ll| will) .*|let me .*)\b[^\w]*(?:\w+\W*){0,2}$",
+    r"^(?:yes|no|ok|sure|proceed|continue|go ahead|skip|cancel|none|other|both|all|looks good|later"
+    r"|not now|i(?:'ll| will) .*|let me .*)\b[^\w]*(?:\w+\W*){0,2}$",
     re.IGNORECASE,
 )
 _MAX_QUESTION = 200

@@ -10,26 +10,40 @@ from slowwave.extraction.statements import Statement, lasting
 
 NAME = "constraint"
 _MUST = re.compile(
-    r"\b(?:must(?: not|n'?t)?|muss|müssen|darf (?:nicht|kein\w*)|debe|doit)\b(?! be (?:a|an|the|some|something|because)\b)(?! have\b)",
+    r"\b(?:must(?: not|n'?t)?|muss|müssen|darf (?:nicht|kein\w*)|debe|doit)\b(?! be (?:a|an|the|some"
+    r"|something|because)\b)(?! have\b)",
     re.IGNORECASE,
 )
 _ALLOWED = re.compile(
-    r"\b(?:is|are) (?:not |never |only )(?:allowed|permitted|supported|acceptable|an option)\b|\bmay not\b|\bnot negotiable\b|\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|mandatory|off[- ]limits)\b",
+    r"\b(?:is|are) (?:not |never |only )(?:allowed|permitted|acceptable|an option)\b|\bnot negotiable\b"
+    r"|\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|mandatory|off[- ]limits)\b",
     re.IGNORECASE,
 )
 _NEEDS = re.compile(
-    r"\b(?:has|have|needs?) to (?:always |never |still |only )?(?:work|support|run|stay|remain|keep|pass|be (?:compatible|backwards?|readable|reproducible|strict))\b",
+    r"\b(?:has|have|needs?) to (?:always |never |still |only )?(?:work|support|run|stay|remain|keep"
+    r"|pass|be (?:compatible|backwards?|readable|reproducible|strict))\b",
     re.IGNORECASE,
 )
 _ENSURE = re.compile(
-    r"^(?:please )?(?:ensure|make sure)\b.*\b(?:strict(?:ly)?|always|never|any|all|every|only|no)\b", re.IGNORECASE
+    r"\b(?:ensure|make sure|be sure to)\b.*\b(?:strict(?:ly)?|always|never|any|all|every|each|only|no|new)\b",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(
+    r"^(?:any|all|every|each)\b[\w`'./() -]{3,90}? (?:should|shall|goes|go|belongs?|lives?) \w", re.IGNORECASE
+)
+_NOT_MANY = re.compile(
+    r"^all (?:of (?:this|that|these|those)|this|that|these|those|good|set|done|tests? (?:should )?pass)\b",
+    re.IGNORECASE,
 )
 _NO = re.compile(
-    r"^no (?:new |external |third[- ]party |more |extra |additional |hard-?coded |inline )*(?P<what>[\w-]+s|\w+ing|\w+ware|emoji|magic)\b(?!\?)",
+    r"^no (?:new |external |third[- ]party |more |extra |additional |hard-?coded "
+    r"|inline )*(?P<what>[\w-]+s|\w+ing|\w+ware|emoji|magic)\b(?!\?)",
     re.IGNORECASE,
 )
 _NOT_A_RULE = re.compile(
-    r"\bno (?:worries|problems|thanks|changes|issues|errors|results|tests|files|findings|comments|longer|idea|this|questions|differences|updates)\b|\b(?:must have|you must be|there must|it must)\b",
+    r"\bno (?:worries|problems|thanks|changes|issues|errors|results|tests|files|findings|comments"
+    r"|longer|idea|this|questions|differences|updates)\b|\b(?:must have|you must be|there must"
+    r"|it must)\b",
     re.IGNORECASE,
 )
 
@@ -44,10 +58,10 @@ def mine_constraints(events: Events) -> Iterator[Found]:
 
 def _prior(statement: Statement) -> float:
     words = statement.sentence.text
-    if _NOT_A_RULE.search(words):
+    if _NOT_A_RULE.search(words) or _NOT_MANY.match(words):
         return 0.0
     bonus = (0.05 if statement.has_reason else 0.0) + (0.05 if key_of(words)[0] else 0.0)
-    for pattern, prior in ((_ALLOWED, 0.7), (_MUST, 0.65), (_NEEDS, 0.6), (_NO, 0.6), (_ENSURE, 0.55)):
+    for pattern, prior in ((_ALLOWED, 0.7), (_MUST, 0.65), (_NEEDS, 0.6), (_NO, 0.6), (_EVERY, 0.6), (_ENSURE, 0.5)):
         if pattern.search(words):
             return prior + bonus
     return 0.0

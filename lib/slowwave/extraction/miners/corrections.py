@@ -9,41 +9,67 @@ from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, 
 
 NAME = "correction"
 _DONT = re.compile(
-    r"(?:^|[,;:]\s+|\b(?:and|but|so|please)\s+)(?:please )?(?:you (?:should|must|may) (?:not|never)|you shouldn'?t|don'?t|do not|stop|avoid|quit|no need to|nicht|kein\w*)\s+"
+    r"(?:^|[,;:]\s+|\b(?:and|but|so|please)\s+)(?:please )?(?:you (?:should|must|may) (?:not|never)"
+    r"|you shouldn'?t|don'?t|do not|stop|avoid|quit|no need to|nicht|kein\w*)\s+"
     r"(?P<verb>[\w'-]+)(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_A_RULE = re.compile(
-    r"^(?:worry|know|think|bother|care|need|mind|see|understand|have|get|want|like|believe|remember|stop|forget|feel|even|really|work|exist|matter|seem|yet|at|by|here|there|now|"
-    r"be|hesitate|start|implement|commit|push|merge|continue|proceed|wait|do|make|touch)$",
+    r"^(?:worry|know|think|bother|care|need|mind|see|understand|have|get|want|like|believe|remember"
+    r"|stop|forget|feel|even|really|work|exist|matter|seem|yet|at|by|here|there|now|"
+    r"be|being|doing|saying|talking|trying|working|guessing|hesitate|start|implement|commit|push|merge"
+    r"|continue|proceed|wait|do|make|touch)$",
     re.IGNORECASE,
 )
 _THAT_ONE = re.compile(
     r"^\s*(?:this|that|it|these|those|them|anything|everything|any of|the (?:same|last|current|first))\b", re.IGNORECASE
 )
 _WRONG = re.compile(
-    r"\b(?:that|this|it|which)(?:'s| is| was)(?:n'?t| not) (?:quite |really )?(?:correct|right|true|how (?:we|it|this)|what (?:we|i))\b|\b(?:that|this|it|which)(?:'s| is| was) (?:wrong|incorrect|false)\b"
+    r"\b(?:that|this|it|which)(?:'s| is| was)(?:n'?t| not) (?:quite |really )?(?:correct|right|true"
+    r"|how (?:we|it|this)|what (?:we|i))\b|\b(?:that|this|it|which)(?:'s| is| was) (?:wrong|incorrect"
+    r"|false)\b"
     r"|\bthat'?s a (?:common )?(?:misconception|mistake)\b|\bcommon misconception\b",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"\b(?:we|should|must|is|are|needs?|has to|only|never|always)\b", re.IGNORECASE)
 _WE = re.compile(
-    r"^we (?:don'?t|do not|never|always|only|usually|use|prefer|keep|avoid|want all|require)\s+(?P<what>(?!need|have|know|see|think|care|even|really|want|seem|get|do\b|currently|yet|currently)\w+.*)",
+    r"^we (?:don'?t|do not|never|always|only|usually|use|prefer|keep|avoid|want all"
+    r"|require)\s+(?P<what>(?!need|have|know|see|think|care|even|really|want|seem|get|do\b|currently"
+    r"|yet|currently)\w+.*)",
     re.IGNORECASE,
 )
 _GENERIC = re.compile(
-    r"^(?P<who>(?!it|this|that|he|she|they|there|i|you|we)[\w`'./ -]{3,60}?) (?:is|are) (?:never|always|only|not (?:allowed|supposed|meant|considered))\b",
+    r"^(?P<who>(?!(?:it|this|that|he|she|they|there|i|you|we|what|which)\b)[\w`'./ -]{3,60}?) (?:is"
+    r"|are) (?:never|always|only|not (?:allowed|supposed|meant|considered))\b",
     re.IGNORECASE,
 )
 _REJECTS = re.compile(
-    r"^(?:let'?s|i think we should|we should|prefer|use|keep|put|make|rename|we (?:do|have|use|already)|it should|the \w+ should)\b",
+    r"^(?:let'?s (?:use|keep|stick)|i think we should|we should|prefer|use|keep|put|make|rename"
+    r"|we (?:use|already)|it should|the \w+ should)\b",
+    re.IGNORECASE,
+)
+_ONLY = re.compile(
+    r"\b(?P<rule>only (?:the |a |an )?[\w`'./ -]{3,60}? (?:should|may|must|is allowed|are allowed|can|shall)\b.*)",
+    re.IGNORECASE,
+)
+_NOT_BUT = re.compile(
+    r"^(?!(?:it|this|that|these|those|i)\b)[\w`'./ -]{3,80}? should (?:be "
+    r"|only )?[\w`'./ -]{3,100}?,? (?:and )?not (?!sure|yet)\w",
+    re.IGNORECASE,
+)
+_WHY_NOT = re.compile(
+    r"^(?:can'?t|couldn'?t|shouldn'?t|don'?t|why (?:not|don'?t|aren'?t|can'?t)|why (?:are"
+    r"|do) we not)\b(?! (?:you|it) )(?P<what>.*)",
     re.IGNORECASE,
 )
 
 
 def mine_corrections(events: Events) -> Iterator[Found]:
     """Yield the rules behind corrections."""
-    yield from filter(None, map(_put_right, statements(events)))
+    for statement in statements(events):
+        found = _put_right(statement) or _asked_back(statement)
+        if found:
+            yield found
     for statement in lasting(events):
         found = _forbidden(statement) or _ruled(statement) or _refused(statement)
         if found:
@@ -51,11 +77,11 @@ def mine_corrections(events: Events) -> Iterator[Found]:
 
 
 def _put_right(statement: Statement) -> Found | None:
-    """ "That is not correct, we ...": the rule is what follows."""
+    """Take "That is not correct, we ...": the rule is what follows."""
     wrong = _WRONG.search(statement.sentence.text)
     if not wrong or statement.sentence.is_question or statement.sentence.is_guess:
         return None
-    rest = statement.sentence.text[wrong.end() :].strip(" ,;:.–—-")
+    rest = statement.sentence.text[wrong.end() :].strip(" ,;:.\u2013—-")
     if (
         content_words(rest) <= MIN_CONTENT
         or not _RULE.search(rest)
@@ -65,8 +91,16 @@ def _put_right(statement: Statement) -> Found | None:
     return statement.found(NAME, category_of(rest, "constraint"), 0.65, "user_correction", rest)
 
 
+def _asked_back(statement: Statement) -> Found | None:
+    """A refusal in the form of a question ("can't we ...?") names what was wanted; alone it is weak."""
+    asked = _WHY_NOT.match(statement.sentence.text)
+    if asked and statement.turn.is_rejection and content_words(asked["what"]) > MIN_CONTENT:
+        return statement.found(NAME, "preference", 0.5, "user_correction")
+    return None
+
+
 def _forbidden(statement: Statement) -> Found | None:
-    """ "Don't ...": lasts when a reason is given, or when it refuses what was done and names no single thing."""
+    """Take "Don't ...": lasts when a reason is given, or when it refuses what was done and names no single thing."""
     dont = _DONT.search(statement.sentence.text)
     if not dont or _NOT_A_RULE.match(dont["verb"]) or _THAT_ONE.match(dont["what"]) or content_words(dont["what"]) < 1:
         return None
@@ -78,11 +112,19 @@ def _forbidden(statement: Statement) -> Found | None:
 
 
 def _ruled(statement: Statement) -> Found | None:
-    """ "We don't ...", "X are never Y": how things are done here, said about what was just done."""
+    """Take "We don't ...", "X are never Y": how things are done here, said about what was just done."""
     words = statement.sentence.text
     we = _WE.match(words)
-    if (we and content_words(we["what"]) >= MIN_CONTENT) or _GENERIC.match(words):
-        confidence = 0.65 if statement.turn.after_work or statement.turn.is_rejection else 0.55
+    corrects = statement.turn.after_work or statement.turn.is_rejection
+    only = _ONLY.search(words) if corrects else None
+    if only and not we:
+        return statement.found(NAME, "constraint", 0.6, "user_correction", only["rule"])
+    if (
+        (we and content_words(we["what"]) >= MIN_CONTENT)
+        or _GENERIC.match(words)
+        or (corrects and _NOT_BUT.match(words))
+    ):
+        confidence = 0.65 if corrects else 0.55
         return statement.found(NAME, category_of(words, "constraint"), confidence, "user_correction")
     return None
 

@@ -9,16 +9,23 @@ from slowwave.extraction.statements import MIN_CONTENT, Statement, content_words
 
 NAME = "decision"
 _DECIDED = re.compile(
-    r"\b(?:we|i)(?:'ve| have)? (?:just |already |finally )?(?:decided|agreed|chose|chosen|settled) (?:on|to|that|for|not|against)?\b(?P<a>.*)|\b(?:the|our|my) (?:final )?decision (?:is|was)\b(?P<b>.*)"
-    r"|\bwir haben (?:uns )?(?:entschieden|beschlossen)\b(?P<c>.*)|\bhemos decidido\b(?P<d>.*)|\bon a décidé\b(?P<e>.*)",
+    r"\b(?:we|i)(?:'ve| have)? (?:just |already |finally )?(?:decided|agreed|chose|chosen"
+    r"|settled) (?:on|to|that|for|not|against)?\b(?P<a>.*)|\b(?:the|our|my) (?:final )?decision (?:is"
+    r"|was)\b(?P<b>.*)"
+    r"|\bwir haben (?:uns )?(?:entschieden|beschlossen)\b(?P<c>.*)|\bhemos decidido\b(?P<d>.*)"
+    r"|\bon a décidé\b(?P<e>.*)",
     re.IGNORECASE,
 )
 _GO_WITH = re.compile(
-    r"^(?:(?:let'?s|we(?:'ll| will| should)?|i(?:'ll| will)?|i'?m going to|we'?re going to|wir|lass uns) )?(?:go|going|stick|sticking|stay|roll|proceed|went|gehen|nehmen) (?:ahead )?(?:with|for|mit)\b(?P<what>.*)",
+    r"^(?:(?:let'?s|we(?:'ll| will| should)?|i(?:'ll| will)?|i'?m going to|we'?re going to|wir"
+    r"|lass uns) )?(?:go|going|stick|sticking|stay|roll|proceed|went|gehen|nehmen) (?:ahead )?(?:with"
+    r"|for|mit)\b(?P<what>.*)",
     re.IGNORECASE,
 )
 _LETS = re.compile(
-    r"^(?:let'?s|we(?:'ll| will| are going to|'re going to)|i want to) (?:not |always |also |only )?(?P<verb>use|keep|drop|retire|switch|move to|migrate|adopt|stop|store|support|target|default|defer|postpone|standardi[sz]e|deprecate|replace|name|stick)\b(?P<what>.*)",
+    r"^(?:let'?s|we(?:'ll| will| are going to|'re going to)|i want to) (?:not |always |also "
+    r"|only )?(?P<verb>use|keep|drop|retire|switch|move to|migrate|adopt|stop|store|support|target"
+    r"|default|defer|postpone|standardi[sz]e|deprecate|replace|name|stick)\b(?P<what>.*)",
     re.IGNORECASE,
 )
 _RETIRE = re.compile(
@@ -26,15 +33,27 @@ _RETIRE = re.compile(
     re.IGNORECASE,
 )
 _SWITCH = re.compile(
-    r"\bwe(?:'re| are|'ve| have)? (?:now )?(?:switching|switched|moving|moved|migrating|migrated|standardi[sz]ed|standardi[sz]ing) (?:from|to|on|over|away)\b(?P<what>.*)",
+    r"\bwe(?:'re| are|'ve| have)? (?:now |going to )?(?:adopt(?:ing|ed)?|switching|switched|moving"
+    r"|moved|migrating|migrated|standardi[sz]ed|standardi[sz]ing) (?:from|to|on|over|away)\b(?P<what>.*)",
     re.IGNORECASE,
 )
 _PICK = re.compile(
-    r"\b(?:i|we) (?:actually |really |do |definitely )?(?:choose|pick|like|want|take) (?:the )?(?:(?:option|direction|approach|variant|version|design|proposal)\b|\w+ (?:option|direction|approach|variant|design)\b)(?P<what>.*)",
+    r"\b(?:i|we) (?:actually |really |do |definitely )?(?:choose|pick|like|want"
+    r"|take) (?:the )?(?:(?:option|direction|approach|variant|version|design|proposal)\b|\w+ (?:option"
+    r"|direction|approach|variant|design)\b)(?P<what>.*)",
     re.IGNORECASE,
 )
+_SHOULD = re.compile(
+    r"^we should (?:call|name|use|keep|support|only|not|never|always|avoid|store|treat|standardi[sz]e"
+    r"|follow|stick)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
+_WANT = re.compile(
+    r"^we (?:do )?(?:want|will want)(?! to (?:see|check|know|look|find|make sure|test))\b(?P<what>.*)", re.IGNORECASE
+)
 _RIGHT_AWAY = re.compile(
-    r"^(?:let'?s|i want to) (?:keep (?:going|working|on|it)|use (?:it|this|that)|drop (?:it|this|that)|move (?:on|it|this))\b",
+    r"^(?:let'?s|i want to) (?:keep (?:going|working|on|it)|use (?:it|this|that)|drop (?:it|this|that)"
+    r"|move (?:on|it|this))\b",
     re.IGNORECASE,
 )
 

@@ -5,20 +5,32 @@ from collections.abc import Iterator
 
 from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
-from slowwave.extraction.statements import Statement, category_of, statements
+from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, statements
 
 NAME = "explicit"
-_ASKING = r"^(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would)? (?:want|like|need) you to |(?:you (?:should|must|need to) ))?(?:please )?"
+_ASKING = (
+    r"^(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would)? (?:want|like|need) you to "
+    r"|(?:(?:you|we) (?:should|must|need to|have to) (?:also )?))?(?:please )?"
+)
 _REMEMBER = re.compile(
-    _ASKING
-    + r"(?:remember|memori[sz]e|keep in mind|bear in mind|make a (?:mental )?note|take (?:a )?note|note (?:this |that )?(?:down )?for (?:the )?"
-    r"(?:future|later|next time)|for (?:future|later) reference|for the record|(?:add|save|put|store|write|commit) (?:this|that|it) (?:down )?(?:in)?to (?:your |the |my )?"
-    r"(?:long[- ]term )?memory|note to self|merk(?:e)? dir|denk daran|behalte im kopf|recuerda|ten en cuenta|souviens-toi|rappelle-toi|ricorda|lembre-se)"
+    _ASKING + r"(?:remember|memori[sz]e|keep in mind|bear in mind|make a (?:mental )?note|take (?:a )?note"
+    r"|note (?:this |that )?(?:down )?for (?:the )?"
+    r"(?:future|later|next time)|for (?:future|later) reference|for the record|(?:add|save|put|store"
+    r"|write|commit) (?:this|that|it) (?:down )?(?:in)?to (?:your |the |my )?"
+    r"(?:long[- ]term )?memory|note to self|merk(?:e)? dir|denk daran|behalte im kopf|recuerda"
+    r"|ten en cuenta|souviens-toi|rappelle-toi|ricorda|lembre-se)"
     r"\b[,:;]?\s*(?:that|this|dass|que|the following|always)?\b\s*[:,]?\s*(?P<fact>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_A_REQUEST = re.compile(
     r"^(?:when|how|what|if|why|where|me\b|our (?:last|earlier)|we (?:talked|discussed)|the last time|i said|you said)",
+    re.IGNORECASE,
+)
+# "remember the plan?" reminds of a thing; only a statement about it can be kept
+_THING = re.compile(r"^(?:the|this|that|those|these|my|our|your|what|about|@)", re.IGNORECASE)
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|isn'?t|aren'?t|must|should|has|have|needs?|will|can|cannot|lives?|uses?"
+    r"|runs?|goes|go|takes?|means|belongs?|expects?|requires?|wants?|likes?|prefers?)\b",
     re.IGNORECASE,
 )
 _FORGET = re.compile(
@@ -27,22 +39,29 @@ _FORGET = re.compile(
     re.IGNORECASE,
 )
 _FUTURE = re.compile(
-    r"\b(?:from now on|from here on(?: out)?|going forward|moving forward|henceforth|from today on|as a (?:general )?rule|rule of thumb|ab jetzt|ab sofort|von nun an"
-    r"|in zukunft|künftig|à partir de maintenant|dorénavant|a partir de ahora|de ahora en adelante|d'ora in poi|a partir de agora|(?:for )?next time)\b",
+    r"\b(?:from now on|from here on(?: out)?|going forward|moving forward|henceforth|from today on"
+    r"|as a (?:general )?rule|rule of thumb|ab jetzt|ab sofort|von nun an"
+    r"|in zukunft|künftig|à partir de maintenant|dorénavant|a partir de ahora|de ahora en adelante"
+    r"|d'ora in poi|a partir de agora|(?:for )?next time)\b",
     re.IGNORECASE,
 )
 _IN_FUTURE = re.compile(
-    r"^in (?:the )?future\b|\bin (?:the )?future[,:]? (?:please|always|never|do|don'?t|use|make|keep|you|we should)\b|(?:please|don'?t|always|never)\b.*\bin (?:the )?future[.!]?$",
+    r"^in (?:the )?future\b|\bin (?:the )?future[,:]? (?:please|always|never|do|don'?t|use|make|keep"
+    r"|you|we should)\b|(?:please|don'?t|always|never)\b.*\bin (?:the )?future[.!]?$",
     re.IGNORECASE,
 )
 _ALWAYS = re.compile(
-    r"(?:^|[,;:–—-]\s+|\b(?:and|but|so|please|then)\s+)(?:please )?(?:(?:you|we) (?:can |should |must |need to |have to |may |will )?|i (?:want|need|expect|would like|'d like) you to |immer |siempre |toujours )?"
+    r"(?:^|[,;:\u2013—-]\s+|\b(?:and|but|so|please|then)\s+)(?:please )?(?:(?:you|we) (?:can |should "
+    r"|must |need to |have to |may |will )?|i (?:want|need|expect|would like|'d like) you to |immer "
+    r"|siempre |toujours )?"
     r"(?P<rule>(?:always|never|immer|nie|niemals|siempre|nunca|toujours|jamais)\s+(?P<verb>[\w'-]+))",
     re.IGNORECASE,
 )
 _NOT_A_RULE = re.compile(
-    r"^(?:mind|ending|been|had|seen|got|gotten|done|made|went|was|were|is|are|has|have|works?|happens?|fails?|gets?|crash\w*|returns?|shows?|shown|ends?|finish\w*|saw|did|"
-    r"the|a|an|in|on|there|empty|true|false|null|heard|knew|know|thought|said|told|tried|again|before|liked|loved|wanted|\w{3,}ed)$",
+    r"^(?:mind|ending|been|had|seen|got|gotten|done|made|went|was|were|is|are|has|have|works?|happens?"
+    r"|fails?|gets?|crash\w*|returns?|shows?|shown|ends?|finish\w*|saw|did|"
+    r"the|a|an|in|on|there|empty|true|false|null|heard|knew|know|thought|said|told|tried|again|before"
+    r"|liked|loved|wanted|\w{3,}ed)$",
     re.IGNORECASE,
 )
 _WHENEVER = re.compile(
@@ -50,7 +69,8 @@ _WHENEVER = re.compile(
     re.IGNORECASE,
 )
 _COMPLAINT = re.compile(
-    r"\b(?:crash\w*|fail\w*|error\w*|broken|breaks|bug|hangs?|i (?:get|see|run|open|click|try|start|type|press)|it (?:shows|says|gets|goes|takes|does))\b",
+    r"\b(?:crash\w*|fail\w*|error\w*|broken|breaks|bug|hangs?|i (?:get|see|run|open|click|try|start"
+    r"|type|press)|it (?:shows|says|gets|goes|takes|does))\b",
     re.IGNORECASE,
 )
 
@@ -66,15 +86,21 @@ def mine_explicit(events: Events) -> Iterator[Found]:
 def _requested(statement: Statement) -> Found | None:
     """A person asks to remember something: nearly certain, also when it is said politely as a question."""
     words = statement.sentence.text
-    for pattern, confidence in ((_REMEMBER, 0.95), (_FORGET, 0.6)):
+    for pattern, prior in ((_REMEMBER, 0.95), (_FORGET, 0.6)):
         match = pattern.match(words)
-        if match and len(match["fact"].split()) > 1 and not _NOT_A_REQUEST.match(match["fact"]):
-            if statement.sentence.is_momentary:
-                confidence -= 0.3
+        if match and _is_fact(match["fact"]):
+            confidence = prior - 0.3 if statement.sentence.is_momentary else prior
             fact = match["fact"].strip().rstrip("?")
             text = f"{fact} {statement.reason}".strip()
             return statement.found(NAME, category_of(text), confidence, "user_explicit", text)
     return None
+
+
+def _is_fact(words: str) -> bool:
+    """Say whether what is to be remembered says anything."""
+    if len(words.split()) < MIN_CONTENT or _NOT_A_REQUEST.match(words):
+        return False
+    return not _THING.match(words) or bool(_STATES.search(words))
 
 
 def _ruled(statement: Statement) -> Found | None:

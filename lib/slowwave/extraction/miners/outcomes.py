@@ -10,11 +10,15 @@ NAME = "outcome"
 _LOOK_AHEAD = 8
 _SIMILAR = 0.5
 _MAX_LINE = 110
+_CD = re.compile(r"(?:^|&&|;)\s*cd\s+(\S+)")
 _WORD = re.compile(r"[\w@./:+-]+")
 _MISSING = re.compile(
-    r"(?P<program>[\w.+-]+): command not found|command not found: (?P<other>[\w.+-]+)|'(?P<third>[\w.+-]+)' is not recognized",
+    r"command not found: (?P<last>[A-Za-z][\w.+-]*)|(?P<first>[A-Za-z][\w.+-]*): (?:command )?not found\b"
+    r"|'(?P<quoted>[A-Za-z][\w.+-]*)' is not recognized",
     re.IGNORECASE,
 )
+_NOT_FOUND = re.compile(r"no such file|cannot find module|ENOENT|could not find|not found|can't read", re.IGNORECASE)
+_MAX_COMMAND = 220
 _OWN = re.compile(r"\bextracted\.md\b|\.slowwave\b|\bMEMORY\.md\b|\bslowwave\b")
 # looking for something and not finding it says nothing about how this project works
 _LOOKING = frozenset(
@@ -75,13 +79,26 @@ def _fix(failed: Command, later: Sequence[Command]) -> Command | None:
 
 
 def _does_the_same(failed: Command, works: Command) -> bool:
-    if not failed.steps or works.steps[-1].program in _LOOKING or failed.steps[-1].program in _LOOKING:
+    if not failed.steps or _is_script(failed) or _is_script(works) or works.steps[-1].program in _LOOKING:
         return False
     before, after = _words(failed), _words(works)
     shared = len(before & after) / max(1, min(len(before), len(after)))
     purposes = {s.purpose for s in failed.steps if s.purpose} & {s.purpose for s in works.steps if s.purpose}
     same_program = {s.program for s in failed.steps} & {s.program for s in works.steps}
+    if _NOT_FOUND.search(failed.setup_error) and not _MISSING.search(failed.setup_error):
+        # a path that was mistyped teaches nothing; where a check has to be run from does
+        return shared >= _SIMILAR and bool(purposes) and _folder(failed) != _folder(works)
     return shared >= _SIMILAR and bool(purposes or same_program or shared > _SIMILAR)
+
+
+def _is_script(command: Command) -> bool:
+    """Say whether a line is a small program of its own: what it shows is about its text, not about the project."""
+    return len(command.line) > _MAX_COMMAND or "\n" in command.line or "<<" in command.line
+
+
+def _folder(command: Command) -> str:
+    found = _CD.search(command.line)
+    return found[1] if found else ""
 
 
 def _words(command: Command) -> set[str]:

@@ -10,23 +10,32 @@ from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, 
 
 NAME = "preference"
 _PREFER = re.compile(
-    r"\b(?:i|we)(?:'d| would)?(?: (?:really|actually|strongly|generally|usually|always|personally|much|do|definitely))* (?:prefer|rather|favou?r)\b(?P<what>.*)"
-    r"|^(?:prefer(?:ably)?|my preference is)\b(?P<that>.*)|\bich (?:bevorzuge|mag lieber|hätte lieber)\b(?P<was>.*)|\b(?:prefiero|je préfère)\b(?P<que>.*)",
+    r"\b(?:i|we)(?:'d| would)?(?: (?:really|actually|strongly|generally|usually|always|personally|much"
+    r"|do|definitely))* (?:prefer|rather|favou?r)\b(?P<what>.*)"
+    r"|^(?:prefer(?:ably)?|my preference is)\b(?P<that>.*)|\bich (?:bevorzuge|mag lieber"
+    r"|hätte lieber)\b(?P<was>.*)|\b(?:prefiero|je préfère)\b(?P<que>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _HABIT = re.compile(
-    r"\b(?:i|we) (?:always|usually|generally|normally|typically|only|never|mostly) (?:use|want|do|run|write|work|keep|deploy|commit|test|merge|squash|rebase|name|put|prefer|ship|build|push|add|avoid|like)\b",
+    r"\b(?:i|we) (?:always|usually|generally|normally|typically|only|never|mostly) (?:use|want|do|run"
+    r"|write|work|keep|deploy|commit|test|merge|squash|rebase|name|put|prefer|ship|build|push|add|avoid"
+    r"|like)\b",
     re.IGNORECASE,
 )
 _DISLIKE = re.compile(
-    r"\b(?:i|we) (?:really )?(?:don'?t (?:like|want)|do not (?:like|want)|hate|dislike|can'?t stand) (?!to\b|you to (?:do|be) (?:this|that|it)|this|that|it\b|the\b|any of)(?P<what>.+)",
+    r"\b(?:i|we) (?:really )?(?:don'?t (?:like|want)|do not (?:like|want)|hate|dislike"
+    r"|can'?t stand) (?!to\b|you to (?:do|be) (?:this|that|it)|this|that|it\b|the\b|any of)(?P<what>.+)",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
-    r"^(?:(?:we|you|i) (?:should |use |only )?|let'?s |please )?(?:use|write|run|prefer|call|put|keep|stick to|stick with|switch to|import|name|format|return|reply|answer|benutze|verwende|nimm|usa|utilise)\b"
-    r".{2,120}?(?:\b(?:instead of|rather than|in place of|statt|anstatt|en lugar de|au lieu de)\b|,? (?:and )?not (?!(?:sure|yet|only|just|working|the (?:same|one))\b))",
+    r"^(?:(?:we|you|i) (?:should |use |only )?|let'?s |please )?(?:use|write|run|prefer|call|put|keep"
+    r"|stick to|stick with|switch to|import|name|format|return|reply|answer|benutze|verwende|nimm|usa"
+    r"|utilise)\b"
+    r".{2,120}?(?:\b(?:instead of|rather than|in place of|statt|anstatt|en lugar de|au lieu de)\b"
+    r"|,? (?:and )?not (?!(?:sure|yet|only|just|working|the (?:same|one))\b))",
     re.IGNORECASE,
 )
+_INSTEAD_LAST = re.compile(r"^(?:use|review|run|keep|call|name|import|return)\b.{8,120}\binstead[.!]?$", re.IGNORECASE)
 _WISH = re.compile(
     r"\bi (?:want|need|expect|would like|'d like) (?:you to (?:always|never)|(?:all|every|any)\b)", re.IGNORECASE
 )
@@ -46,22 +55,26 @@ def mine_preferences(events: Events) -> Iterator[Found]:
 def _stated(statement: Statement) -> Found | None:
     words = statement.sentence.text
     bonus = 0.05 if statement.has_reason else 0.0
-    prefers = _PREFER.search(words)
-    if prefers:
-        what = next((group for group in prefers.groups() if group), "")
-        if content_words(what) < MIN_CONTENT:
-            return None
-        category = "decision" if _CHOICE.search(what) else "preference"
-        return statement.found(NAME, category, 0.8 + bonus, "user_explicit")
+    origin = "user_correction" if statement.turn.after_work else "user_explicit"
+    if _PREFER.search(words):
+        return _preferred(statement, bonus)
     if _INSTEAD.search(words):
         known = 0.1 if key_of(words)[0] else 0.0
-        origin = "user_correction" if statement.turn.after_work else "user_explicit"
         return statement.found(NAME, "preference", 0.7 + bonus + known, origin)
     if _HABIT.search(words) or _WISH.search(words):
         return statement.found(NAME, category_of(words, "preference"), 0.75, "user_explicit")
     dislikes = _DISLIKE.search(words)
     if dislikes and content_words(dislikes["what"]) >= MIN_CONTENT:
-        return statement.found(
-            NAME, "preference", 0.65 + bonus, "user_correction" if statement.turn.after_work else "user_explicit"
-        )
+        return statement.found(NAME, "preference", 0.65 + bonus, origin)
+    if _INSTEAD_LAST.match(words) and statement.turn.after_work:
+        return statement.found(NAME, "preference", 0.5 + bonus, "user_correction")
     return None
+
+
+def _preferred(statement: Statement, bonus: float) -> Found | None:
+    match = _PREFER.search(statement.sentence.text)
+    what = next((group for group in match.groups() if group), "") if match else ""
+    if content_words(what) < MIN_CONTENT:
+        return None
+    category = "decision" if _CHOICE.search(what) else "preference"
+    return statement.found(NAME, category, 0.8 + bonus, "user_explicit")

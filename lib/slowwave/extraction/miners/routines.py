@@ -1,5 +1,6 @@
 """Commands that a project is tested, checked and built with, seen to work; repetition makes them certain."""
 
+import re
 from collections.abc import Iterator
 
 from slowwave.extraction.events import Command, Events
@@ -14,6 +15,7 @@ _WHAT = {
     "typecheck": "Types are checked",
     "build": "Builds are made",
 }
+_FILE = re.compile(r"\.\w{1,5}$")
 _MAX_WORDS = 5
 _ENOUGH_RUNS = 2
 
@@ -43,13 +45,20 @@ def _general(step: Step) -> str:
     if step.purpose not in _WHAT or "|" in step.text or len(step.text) > 80:  # noqa: PLR2004 - longer lines are one-off
         return ""
     words = step.text.split()
-    if len(words) > _MAX_WORDS or any(
-        w.startswith(("/", "~", "'", '"', "$", "<")) or "::" in w or "[secret:" in w for w in words
-    ):
-        return ""
-    if any(w in ("-k", "-run", "--run", "-t", "--filter", "--grep", "-c", "-e") for w in words) or words[-1] in (
-        "--help",
-        "--version",
-    ):
+    if len(words) > _MAX_WORDS or any(_is_particular(word) for word in words[1:]):
         return ""
     return " ".join(words)
+
+
+def _is_particular(word: str) -> bool:
+    """Say whether an argument picks a file, a folder, a case or a pattern rather than the whole project."""
+    if word in ("./...", "."):
+        return False
+    return (
+        word in ("-k", "-run", "--run", "-t", "--filter", "--grep", "-c", "-e", "-o", "--help", "--version")
+        or "/" in word
+        or "::" in word
+        or "[secret:" in word
+        or word.startswith(("~", "'", '"', "$", "<", "-run=", "-k="))
+        or bool(_FILE.search(word))
+    )

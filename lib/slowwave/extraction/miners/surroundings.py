@@ -1,0 +1,49 @@
+"""What a person says about where and how they work: their system, and calls that they found to work."""
+
+import re
+from collections.abc import Iterator
+
+from slowwave.extraction.events import Events
+from slowwave.extraction.found import Found
+from slowwave.extraction.statements import category_of, statements
+
+NAME = "surroundings"
+_ON = re.compile(
+    r"\b(?:i(?:'m| am)|we(?:'re| are)|my (?:machine|laptop|computer|system|shell|editor|os) (?:is"
+    r"|runs)) (?:on |running |using |developing on |working on )?(?:an? |the )?(?:new )?"
+    r"(?:ubuntu|debian|fedora|arch|nixos|centos|rhel|alpine|linux|mac ?os|macos|osx|a mac|mac|windows"
+    r"|wsl2?|freebsd|zsh|bash|fish|nushell|powershell|neovim|vim|emacs|vs ?code|apple silicon|arm64"
+    r"|m[1-4]\b)",
+    re.IGNORECASE,
+)
+_WORKED = re.compile(
+    r"^(?:this|that|the following) (?:one )?work(?:s|ed)(?: for me)?\s*:\s*(?P<call>\S.{6,})$", re.IGNORECASE
+)
+_STEPS = re.compile(
+    r"(?:^|[,;]\s+|\band )(?:please )?(?P<verb>commit(?:ting)?|push|run|update|test|document|check"
+    r"|format|lint|rebuild|ask|show|review|explain|confirm|report)\b.{0,80}?"
+    r"\b(?:(?:as|after|before) (?:each|every)|(?:each|every) (?:time|step|task|feature|change|commit"
+    r"|file|phase)|one at a time|once (?:a|each|every|the) \w+ (?:is|are)|before (?:we|you) (?:change"
+    r"|touch|edit|write|implement|do) anything)\b",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(
+    r"^let'?s (?:think|discuss|talk|plan|agree)\b.*\bbefore (?:we|you) (?:change|touch|edit|write|code"
+    r"|implement|do)\b",
+    re.IGNORECASE,
+)
+
+
+def mine_surroundings(events: Events) -> Iterator[Found]:
+    """Yield what a person says about their system and their way of working."""
+    for statement in statements(events):
+        words = statement.sentence.text
+        if statement.sentence.is_question:
+            continue
+        worked = _WORKED.match(words)
+        if _ON.search(words) and not statement.sentence.is_momentary:
+            yield statement.found(NAME, "project", 0.65, "user_explicit")
+        elif worked:
+            yield statement.found(NAME, "pattern", 0.6, "user_explicit", f"`{worked['call'].strip('`')}` works")
+        elif _STEPS.search(words) or _FIRST.search(words):
+            yield statement.found(NAME, category_of(words, "preference"), 0.6, "user_explicit")
