@@ -1,28 +1,35 @@
 """The short kernel lock under which anything inside a memory folder is written or swapped.
 
 It is held for milliseconds, is freed by the kernel when its holder dies, and is not the consolidation lock: that one
-lasts as long as a dream and is honoured by other programs (:mod:`slowwave.consolidation.lock`).
+lasts as long as a dream and is honoured by other programs (:mod:`slowwave.consolidation.lock`). When a transaction
+replaces the folder, the lock's file goes along as a hard link, so everybody waits at the same file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from slowwave.errors import LockHeldError
+from slowwave.memory.exchange import put_back
+from slowwave.memory.places import siblings
 
 OWN_FOLDER = ".slowwave"
 WAIT_S = 60.0
 
 
 @contextmanager
-def guarded(memory: Path) -> Iterator[None]:
+def guarded(memory: Path) -> Generator[None]:
     """Hold the write lock of a memory folder; the folder is made when it is missing.
 
     Raises:
         LockHeldError: another process held it for a minute.
     """
+    if not memory.exists():
+        for kind, _, path in siblings(memory):
+            if kind == "aside":
+                put_back(memory, path)
     own = memory / OWN_FOLDER
     own.mkdir(parents=True, exist_ok=True)
     lock = FileLock(own / "guard.lock", timeout=WAIT_S, fallback_to_soft=False)

@@ -1,0 +1,142 @@
+"""``slowwave memory list|show|why|verify``: memories and their evidence."""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import orjson
+
+from slowwave.cli.memory_folders import MemoryFolder, the_one
+from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.memory.book import Memory, read_book
+from slowwave.memory.evidence import check_evidence
+from slowwave.memory.ledger import read_ledger
+from slowwave.memory.verify import totals, verify
+
+
+def show_list(args: argparse.Namespace) -> int:
+    """Print every memory; ``--json`` prints one object a line, also for those that no longer hold."""
+    number = 0
+    for folder in args.folders:
+        memories = [m for m in read_book(folder.path).memories.values() if m.status == "active" or args.all or args.json]
+        number += len(memories)
+        for memory in memories:
+            print(_json(_row(folder, memory)) if args.json else _line(memory))  # noqa: T201
+    if not number and not args.json:
+        print("Nothing is remembered yet: slowwave run nightly --force makes a first dream.")  # noqa: T201
+    return DONE
+
+
+def show_one(args: argparse.Namespace) -> int:
+    """Print all that is known about one memory."""
+    folder, memory = _found(args)
+    row = _row(folder, memory) | _details(memory)
+    if args.json:
+        print(_json(row))  # noqa: T201
+        return DONE
+    for name, value in row.items():
+        if value and name not in {"evidence", "sightings"}:
+            print(f"{name:<12} {value}")  # noqa: T201
+    print(f"{'evidence':<12} {len(memory.evidence)} pieces; slowwave memory why {memory.id} shows them")  # noqa: T201
+    return DONE
+
+
+def show_why(args: argparse.Namespace) -> int:
+    """Print why something is remembered: evidence, sessions, events."""
+    folder, memory = _found(args)
+    evidence = [_evidence(folder, e) for e in memory.evidence]
+    events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
+    if args.json:
+        row = _row(folder, memory) | _details(memory)
+        print(_json(row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}))  # noqa: T201
+        return DONE
+    for line in _why(memory, evidence):
+        print(line)  # noqa: T201
+    for event in events:
+        print(f"  {event.at}  {event.event:<20} dream {event.dream}  {event.reason}".rstrip())  # noqa: T201
+    return DONE
+
+
+def show_verified(args: argparse.Namespace) -> int:
+    """Read the evidence of every memory again; code 6 when some no longer proves its memory."""
+    results = [(f, v) for f in args.folders for v in verify(read_book(f.path).active, f.transcripts)]
+    numbers = totals(v for _, v in results)
+    problems = [
+        {"id": v.memory.id, "text": v.memory.text, "finding": c.finding, "path": c.path}
+        for _, v in results
+        for c in v.evidence
+        if c.finding in {"changed", "lost"}
+    ]
+    if args.json:
+        print(_json({**numbers, "problems": problems}))  # noqa: T201
+    else:
+        print(", ".join(f"{name} {number}" for name, number in numbers.items()))  # noqa: T201
+        for problem in problems:
+            print(f"  {problem['id']}  {problem['finding']}: {problem['path']}  {problem['text']}")  # noqa: T201
+    return PARTLY_FAILED if problems else DONE
+
+
+def _found(args: argparse.Namespace) -> tuple[MemoryFolder, Memory]:
+    def has(folder: MemoryFolder) -> Memory | None:
+        memories = read_book(folder.path).memories
+        if args.id in memories:
+            return memories[args.id]
+        like = [m for i, m in memories.items() if args.id and i.startswith(args.id)]
+        return like[0] if len(like) == 1 else None
+
+    return the_one(args.folders, f"memory {args.id}", has)
+
+
+def _row(folder: MemoryFolder, memory: Memory) -> dict[str, Any]:
+    """Return the fields that other programs rely on, and the project."""
+    return {
+        "id": memory.id,
+        "category": memory.category,
+        "text": memory.text,
+        "confidence": memory.confidence,
+        "file": str(folder.path / memory.file),
+        "status": memory.status,
+        "valid_from": memory.valid_from or None,
+        "valid_to": memory.valid_to or None,
+        "evidence": [msgspec.to_builtins(e) for e in memory.evidence],
+        "project": folder.project,
+    }
+
+
+def _details(memory: Memory) -> dict[str, Any]:
+    return {
+        "key": memory.key,
+        "value": memory.value,
+        "successor": memory.successor,
+        "candidates": list(memory.candidates),
+        "sightings": [msgspec.to_builtins(s) for s in memory.sightings],
+    }
+
+
+def _evidence(folder: MemoryFolder, evidence: Any) -> dict[str, Any]:
+    checked = check_evidence(evidence, folder.transcripts)
+    return {**msgspec.to_builtins(evidence), "finding": checked.finding, "found": checked.path}
+
+
+def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
+    yield _line(memory)
+    until = f" to {memory.valid_to}" if memory.valid_to else ""
+    yield f"  {memory.status}, true from {memory.valid_from}{until}"
+    yield f"Said in {len({(s.dialect, s.session) for s in memory.sightings})} session(s):"
+    for sighting in memory.sightings:
+        yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {sighting.origin}"
+    yield "Evidence:"
+    for item in evidence:
+        yield f"  {item['finding']:<8} {item['found']} at byte {item['offset']}"
+        yield f'           "{item.get("quote", "")}"'
+    yield "Events:"
+
+
+def _line(memory: Memory) -> str:
+    mark = "" if memory.status == "active" else f"  [{memory.status}]"
+    return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  {memory.text}{mark}"
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,74 @@
+"""Which memory folders a command means."""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from slowwave.cli.options import settings_of
+from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.memory.transaction import recover
+from slowwave.stores.discovery import find_projects
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFolder:
+    """A memory folder, the project it belongs to, and where that project's transcripts are."""
+
+    project: str
+    path: Path
+    transcripts: tuple[Path, ...]
+
+
+def chosen(args: argparse.Namespace) -> list[MemoryFolder]:
+    """Return the memory folders that ``--memory``, ``--store`` and ``--project`` choose and that exist.
+
+    What a killed run left behind in them is settled first.
+
+    Raises:
+        UnreadableError: the folder is missing or a store cannot be read.
+        NotFoundError: no project matches.
+    """
+    folders = [_given(args.memory)] if args.memory else _of_projects(args)
+    for folder in folders:
+        recover(folder.path)
+    return folders
+
+
+def _given(path: Path) -> MemoryFolder:
+    path = path.expanduser().resolve()
+    if path.name != "memory" and (path / "memory").is_dir():
+        path = path / "memory"
+    if not path.is_dir():
+        what = "is not a folder" if path.exists() else "does not exist"
+        raise UnreadableError(path, what, "name a memory folder, the one with MEMORY.md in it")
+    return MemoryFolder(path.parent.name, path, (path.parent,))
+
+
+def _of_projects(args: argparse.Namespace) -> list[MemoryFolder]:
+    projects = find_projects(settings_of(args), os.environ).projects
+    named = [p for p in projects if args.project in p.key or (p.root and args.project in p.root)]
+    if args.project and not named:
+        known = ", ".join(p.key for p in projects[:8]) or "none"
+        raise NotFoundError(f"no project matches {args.project!r}; found: {known}")
+    return [MemoryFolder(p.key, p.memory.resolve(), p.folders) for p in named if p.memory.is_dir()]
+
+
+def the_one(
+    folders: Sequence[MemoryFolder], name: str, has: Callable[[MemoryFolder], T | None]
+) -> tuple[MemoryFolder, T]:
+    """Return the folder that has something, and what it has.
+
+    Raises:
+        NotFoundError: none has it; ``name`` says what was looked for.
+    """
+    for folder in folders:
+        found = has(folder)
+        if found:
+            return folder, found
+    where = ", ".join(str(f.path) for f in folders[:3]) or "no memory folder"
+    raise NotFoundError(f"no {name} in {where}; slowwave memory list shows what is there")

@@ -1,0 +1,47 @@
+"""Exact accounting: nothing that was there before a dream leaves without an operation that says why."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from slowwave.consolidation.model import Gathered, Operation, State
+
+
+class AccountingError(AssertionError):
+    """A plan forgets or repeats something: a bug, and the dream is not committed."""
+
+
+def validate(operations: Sequence[Operation], state: State, gathered: Gathered) -> None:
+    """Make sure that every prior memory and every waiting candidate is in exactly one operation, with a reason.
+
+    Raises:
+        AccountingError: one is missing, there twice or unknown, or an operation has no reason or no valid successor.
+    """
+    prior = {m.id for m in (*state.standing, *(m for m, _ in state.edited), *state.removed)}
+    _exactly("memory", prior, [o.memory for o in operations if o.memory and not o.is_new])
+    _exactly("candidate", {c.id for c in gathered.waiting}, [c for o in operations for c in o.candidates])
+    made = [o.memory for o in operations if o.is_new]
+    _exactly("new memory", set(made) - set(state.book.memories), made)
+    there = {o.memory for o in operations if o.action in {"ADD", "MERGE", "KEEP"} and not o.by_person}
+    for operation in operations:
+        if not operation.reason:
+            raise AccountingError(f"{operation.action} {operation.memory or operation.candidates} has no reason")
+        if operation.action == "SUPERSEDE" and operation.successor not in there:
+            raise AccountingError(f"{operation.memory} is superseded by {operation.successor}, which does not hold")
+
+
+def _exactly(noun: str, expected: set[str], found: Sequence[str]) -> None:
+    for item, number in Counter(found).items():
+        if number != 1:
+            raise AccountingError(f"{noun} {item} is in {number} operations")
+    if expected != set(found):
+        missing, extra = sorted(expected - set(found)), sorted(set(found) - expected)
+        raise AccountingError(f"{noun}: not accounted for {missing}, unknown {extra}")
+
+
+def lost_share(operations: Sequence[Operation], state: State) -> tuple[int, float]:
+    """Return how many prior memories would leave without a successor, and which share of all that is.
+
+    What people did in the files themselves is their choice and no loss.
+    """
+    lost = sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in operations)
+    return lost, lost / len(state.standing) if state.standing else 0.0

@@ -1,0 +1,140 @@
+"""Consolidate: what to do with every memory and every candidate, as operations with reasons. A pure function."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from slowwave.consolidation.confidence import PERSONAL
+from slowwave.consolidation.facts import Fact, Grouping, claim, says_same
+from slowwave.consolidation.likeness import is_same, words_of
+from slowwave.consolidation.model import Gathered, Operation, PersonLine, State
+from slowwave.memory.book import Memory
+from slowwave.memory.model import Candidate
+
+
+def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -> list[Operation]:
+    """Return the operations of a dream: every active memory and every waiting candidate in exactly one of them.
+
+    Args:
+        state: what orient found.
+        gathered: the candidates; their order does not matter.
+        accept_confidence: facts below it wait for more evidence.
+    """
+    operations = _by_people(state)
+    grouping = Grouping(state.standing)
+    refusals = _Refusals.of(state, gathered)
+    for candidate in sorted(gathered.waiting, key=lambda c: (c.observed_at, c.id)):
+        reason = refusals.reason(candidate)
+        if reason:
+            operations.append(Operation("DROP", "", (candidate.id,), reason))
+        else:
+            grouping.take(candidate)
+    accepted: list[Fact] = []
+    for fact in grouping.facts:
+        refused = _not_accepted(fact, accept_confidence)
+        if refused:
+            operations.append(refused)
+        else:
+            accepted.append(fact)
+    return operations + _resolved(accepted)
+
+
+def _by_people(state: State) -> list[Operation]:
+    """Take note of what people did to our lines."""
+    edited = [
+        Operation("KEEP", m.id, (), f"a person reworded it and owns it now: {wording[:120]}", by_person=True)
+        for m, wording in state.edited
+    ]
+    removed = [Operation("DROP", m.id, (), "a person removed its line", by_person=True) for m in state.removed]
+    return edited + removed
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusals:
+    """Why candidates are refused before anything is made of them."""
+
+    unproven: dict[str, str]
+    removed: tuple[Memory, ...]
+    reworded: tuple[Memory, ...]
+    people: dict[frozenset[str], list[PersonLine]]
+
+    @classmethod
+    def of(cls, state: State, gathered: Gathered) -> "_Refusals":
+        past = state.book.memories.values()
+        people: dict[frozenset[str], list[PersonLine]] = {}
+        for line in state.people:
+            people.setdefault(words_of(line.text).marks, []).append(line)
+        return cls(
+            unproven=dict(gathered.unproven),
+            removed=(*(m for m in past if m.status == "removed-by-person"), *state.removed),
+            reworded=(*(m for m in past if m.status == "edited-by-person"), *(m for m, _ in state.edited)),
+            people=people,
+        )
+
+    def reason(self, candidate: Candidate) -> str:
+        if candidate.id in self.unproven:
+            return self.unproven[candidate.id]
+        if _says_one_of(candidate, self.removed):
+            return "a person removed this memory"
+        if _says_one_of(candidate, self.reworded):
+            return "a person has put it in their own words"
+        for line in self.people.get(words_of(candidate.text).marks, ()):
+            if is_same(line.text, candidate.text):
+                return f"a person wrote it in {line.file} already"
+        return ""
+
+
+def _says_one_of(candidate: Candidate, memories: Iterable[Memory]) -> bool:
+    return any(says_same(memory, candidate) for memory in memories)
+
+
+def _not_accepted(fact: Fact, accept_confidence: float) -> Operation | None:
+    if fact.memory:
+        return None
+    ids = tuple(c.id for c in fact.candidates)
+    if fact.category in PERSONAL and not fact.is_from_person:
+        return Operation("DROP", "", ids, f"only what a person typed can make a {fact.category}")
+    if fact.confidence < accept_confidence:
+        return Operation(
+            "WAIT", "", ids, f"confidence {fact.confidence:.2f} is below {accept_confidence:g}: waits for more evidence"
+        )
+    return None
+
+
+def _resolved(facts: Sequence[Fact]) -> list[Operation]:
+    """Let the newest of contradicting facts win; everything else is added, merged or kept."""
+    rivals: dict[str, list[Fact]] = {}
+    operations: list[Operation] = []
+    for fact in facts:
+        about = claim(fact.lead)[0]
+        rivals.setdefault(about or f"only:{fact.id}", []).append(fact)
+    for group in rivals.values():
+        winner = max(group, key=lambda f: (f.is_from_person, f.last_seen, f.confidence, f.id))
+        operations.append(_kept(winner))
+        operations += [_superseded(fact, winner) for fact in group if fact is not winner]
+    return operations
+
+
+def _kept(fact: Fact) -> Operation:
+    ids = tuple(c.id for c in fact.candidates)
+    sessions = len({(s.dialect, s.session) for s in fact.sightings})
+    if not fact.memory:
+        reason = f"new, confidence {fact.confidence:.2f} from {_count(sessions, 'session')}"
+        return Operation("ADD", fact.id, ids, reason, is_new=True)
+    if ids:
+        reason = f"seen again: confidence {fact.memory.confidence:.2f} to {fact.confidence:.2f}"
+        return Operation("MERGE", fact.id, ids, f"{reason} from {_count(sessions, 'session')}")
+    return Operation("KEEP", fact.id, (), "nothing new about it")
+
+
+def _superseded(fact: Fact, winner: Fact) -> Operation:
+    ids = tuple(c.id for c in fact.candidates)
+    if winner.is_from_person and not fact.is_from_person:
+        reason = f"a person said otherwise: {winner.lead.text[:120]}"
+    else:
+        when = winner.last_seen[:10] or "later"
+        reason = f"newer ({when}): {winner.lead.text[:120]}"
+    return Operation("SUPERSEDE", fact.id, ids, reason, successor=winner.id, is_new=fact.memory is None)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

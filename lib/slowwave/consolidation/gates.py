@@ -1,0 +1,59 @@
+"""The gates before a dream, cheapest first (seed 000): time, sessions; the third is the lock.
+
+Each answers with a reason whichever way it goes. Unlike Cersei's, they do not count part files, sub-agents or the
+session that is being written, and a clock that ran backwards closes the gate.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from slowwave.report import Gate
+from slowwave.stores.model import StoredSession
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The sessions that changed since the last dream, and those that do not count."""
+
+    sessions: tuple[StoredSession, ...]
+    live: tuple[str, ...]
+
+
+def time_gate(project: str, last: int | None, now: datetime, min_hours: float) -> Gate:
+    """Pass when the last dream began at least ``min_hours`` ago, or never."""
+    if last is None:
+        return Gate("time", project, passed=True, reason="no dream yet")
+    hours = (now.timestamp() - last) / 3600
+    when = f"{datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M} UTC"
+    if hours < 0:
+        reason = f"the last dream began {when}, which is in the future: the clock ran backwards"
+        return Gate("time", project, passed=False, reason=reason)
+    reason = f"{hours:.1f} h since the last dream ({when}), {min_hours:g} h needed"
+    return Gate("time", project, passed=hours >= min_hours, reason=reason)
+
+
+def changed_since(
+    sessions: Iterable[StoredSession], last: int | None, live_reason: Callable[[StoredSession], str]
+) -> Changed:
+    """Return the main sessions whose modification time (whole seconds, as Cersei compares) is after ``last``."""
+    changed: list[StoredSession] = []
+    live: list[str] = []
+    for session in sessions:
+        if session.kind != "main" or (last is not None and session.mtime_ns // 1_000_000_000 <= last):
+            continue
+        reason = live_reason(session)
+        if reason:
+            live.append(f"{session.id}: {reason}")
+        else:
+            changed.append(session)
+    return Changed(tuple(changed), tuple(live))
+
+
+def session_gate(project: str, changed: Changed, min_sessions: int) -> Gate:
+    """Pass when enough sessions changed since the last dream."""
+    number = len(changed.sessions)
+    reason = f"{number} sessions changed since the last dream, {min_sessions} needed"
+    if changed.live:
+        reason += f"; {len(changed.live)} in use do not count"
+    return Gate("sessions", project, passed=number >= min_sessions, reason=reason)

@@ -1,0 +1,198 @@
+"""The dream of one project: gates, lock, plan, commit.
+
+It reads the memory folder and the transcripts that candidates point at; it changes only the memory folder, as one
+transaction that can be undone; it deletes nothing that a person wrote. Without new input a second run changes nothing.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from slowwave.clock import Clock
+from slowwave.consolidation.apply import apply_plan, counts_of
+from slowwave.consolidation.gates import Changed, changed_since, session_gate, time_gate
+from slowwave.consolidation.lock import DreamLock, held, refusal
+from slowwave.consolidation.model import Operation
+from slowwave.consolidation.plan import Plan, Planner, make_plan, offline
+from slowwave.consolidation.review import clear_parked, park
+from slowwave.consolidation.snapshot import Snapshot, read_snapshot
+from slowwave.consolidation.state import read_state, render_state
+from slowwave.errors import LockHeldError, MovedError
+from slowwave.memory.folder import STATE_FILE, digest, read_or_none
+from slowwave.memory.guard import guarded
+from slowwave.memory.transaction import recover, replace_file
+from slowwave.report import Gate, Item, Report
+from slowwave.settings import Settings
+from slowwave.stores.live import live_reason
+from slowwave.stores.model import Project, StoredSession
+
+TRIES = 3
+
+
+def consolidate_project(
+    project: Project,
+    settings: Settings,
+    clock: Clock,
+    *,
+    run_id: str = "",
+    force: bool = False,
+    dry_run: bool = False,
+    home: Path | None = None,
+    planner: Planner = offline,
+) -> Report:
+    """Dream over one project.
+
+    Args:
+        project: the project with its sessions and its memory folder.
+        settings: gates, thresholds and limits.
+        clock: what time it is; its first reading is what the state is stamped with.
+        run_id: id of the run, for the ledger and the report.
+        force: pass the time and session gates; never the lock.
+        dry_run: report exactly the plan and change nothing.
+        home: the user's home folder, where clients note which sessions are open.
+        planner: decides what is done; by rules alone unless a model helps.
+
+    Raises:
+        CorruptStateError: state or ledger are damaged; they never count as "never ran".
+        UnreadableError: a file of the memory folder cannot be read.
+    """
+    dream = _Dream(project, settings, clock, Report("consolidate", run_id), home or Path.home(), planner)
+    dream.report.memories[project.key] = str(dream.memory)
+    if not dry_run:
+        recover(dream.memory)
+    if not force and not dream.gates_pass():
+        return dream.report
+    if dry_run:
+        dream.preview()
+    elif dream.is_untouched():
+        dream.say("keep", "nothing to do: nothing was ever extracted for this project")
+    else:
+        dream.run()
+    return dream.report
+
+
+class _Dream:
+    """One dream on its way."""
+
+    def __init__(
+        self, project: Project, settings: Settings, clock: Clock, report: Report, home: Path, planner: Planner
+    ) -> None:
+        self.project = project
+        self.settings = settings.consolidation
+        self.idle = settings.extraction.idle
+        self.clock = clock
+        self.started = clock.now()
+        self.report = report
+        self.home = home
+        self.planner = planner
+        # a link is followed once, so that the folder behind it is exchanged and not the link
+        self.memory = project.memory.resolve()
+
+    def say(self, action: str, reason: str) -> None:
+        self.report.items.append(Item(str(self.memory), action, reason, self.project.key))
+
+    def _gate(self, gate: Gate) -> bool:
+        self.report.gates.append(gate)
+        return gate.passed
+
+    def gates_pass(self) -> bool:
+        last = read_state(self.memory)
+        return self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours)) and self._gate(
+            session_gate(self.project.key, self._changed(last), self.settings.min_sessions)
+        )
+
+    def _changed(self, last: int | None) -> Changed:
+        def live(session: StoredSession) -> str:
+            return live_reason(session, self.started, self.idle, self.home) or ""
+
+        return changed_since(self.project.sessions, last, live)
+
+    def is_untouched(self) -> bool:
+        """Whether there is nothing here that a dream could work on; then not even a lock is written."""
+        return not self.memory.exists() or not any(read_snapshot(self.memory).seen.values())
+
+    def preview(self) -> None:
+        reason = refusal(self.memory, self.settings.lock_stale)
+        if self._gate(Gate("lock", self.project.key, not reason, reason or "free")):
+            snapshot = read_snapshot(self.memory)
+            self._tell(snapshot, self._plan(snapshot))
+
+    def run(self) -> None:
+        since = read_state(self.memory)
+        try:
+            with held(self.memory, self.settings.lock_stale) as lock:
+                self._gate(Gate("lock", self.project.key, passed=True, reason="taken"))
+                if read_state(self.memory) == since:
+                    self._commit(lock)
+                else:
+                    # another dream ended between our time gate and our lock
+                    self._gate(Gate("time", self.project.key, passed=False, reason="another dream was faster"))
+        except LockHeldError as error:
+            self._gate(Gate("lock", self.project.key, passed=False, reason=str(error)))
+
+    def _plan(self, snapshot: Snapshot) -> Plan:
+        return make_plan(snapshot, self.project.folders, self.settings, self.started, self.planner)
+
+    def _commit(self, lock: DreamLock) -> None:
+        for attempt in range(1, TRIES + 1):
+            snapshot = read_snapshot(self.memory)
+            plan = self._plan(snapshot)
+            try:
+                if plan.outcome.is_empty:
+                    self._stamp(snapshot, lock)
+                elif plan.review:
+                    self.report.parked.append(park(self.memory, plan))
+                else:
+                    apply_plan(snapshot, plan, check=lock.check, run_id=self.report.run_id)
+                    clear_parked(self.memory)
+                    self.report.dream_ids.append(plan.id)
+            except MovedError as error:
+                if attempt == TRIES:
+                    self.report.warnings.append(f"{self.project.key}: {error}")
+                    self.say(
+                        "skip", f"the memory folder changed during each of {TRIES} tries; the next run tries again"
+                    )
+                continue
+            self._tell(snapshot, plan)
+            return
+
+    def _stamp(self, snapshot: Snapshot, lock: DreamLock) -> None:
+        """Note that these sessions were looked at, if there are any: running again then changes nothing."""
+        changed = self._changed(snapshot.last).sessions
+        if not any(s.mtime_ns <= self.started.timestamp() * 1e9 for s in changed):
+            return
+        with guarded(self.memory):
+            lock.check()
+            path = self.memory / STATE_FILE
+            if digest(read_or_none(path)) != snapshot.seen[STATE_FILE]:
+                raise MovedError(f"{path} changed while the dream was planned")
+            replace_file(self.memory, STATE_FILE, render_state(int(self.started.timestamp())))
+
+    def _tell(self, snapshot: Snapshot, plan: Plan) -> None:
+        for name, number in counts_of(plan).items():
+            self.report.count(name, number)
+        self.report.items += _items(self.project.key, snapshot, plan)
+        self.report.warnings += [f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *snapshot.problems)]
+        if plan.outcome.is_empty:
+            self.say("keep", "nothing to do: no candidate and no memory asks for a change")
+        elif plan.review:
+            self.say("skip", f"parked for review: {plan.review}")
+
+
+def _items(key: str, snapshot: Snapshot, plan: Plan) -> Iterator[Item]:
+    """Yield what is done with every memory and every candidate."""
+    for operation in plan.operations:
+        yield _item(key, snapshot, plan, operation)
+    for candidate, dream in plan.gathered.undone:
+        reason = f"undone by a person (dream {dream}): not taken again"
+        yield Item(candidate.id, "skip", reason, key, candidate.text, candidate.category, candidate.confidence)
+
+
+def _item(key: str, snapshot: Snapshot, plan: Plan, operation: Operation) -> Item:
+    action = operation.action.lower()
+    memory = plan.outcome.book.memories.get(operation.memory)
+    if memory:
+        return Item(memory.id, action, operation.reason, key, memory.text, memory.category, memory.confidence)
+    known = snapshot.candidates
+    best = max((known[c] for c in operation.candidates), key=lambda c: (c.confidence, c.id))
+    target = ", ".join(operation.candidates)
+    return Item(target, action, operation.reason, key, best.text, best.category, best.confidence)

@@ -1,0 +1,99 @@
+"""What the phases of a dream hand to each other: what is there, what is done with it, and what that amounts to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from slowwave.memory.book import Book, Memory
+from slowwave.memory.ledger import Event
+from slowwave.memory.model import Candidate
+
+Action = Literal["ADD", "MERGE", "SUPERSEDE", "KEEP", "DROP", "WAIT"]
+
+
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a dream does with one memory, the candidates that go with it, and why.
+
+    Attributes:
+        action: ADD makes a memory of its candidates; MERGE adds candidates to a memory; SUPERSEDE ends a memory in
+            favour of ``successor`` (with candidates: they say the same as what is superseded; ``is_new`` when the
+            memory exists only as history); KEEP leaves a memory; DROP ends a memory or refuses candidates; WAIT
+            leaves candidates until there is more evidence.
+        memory: id of the memory, "" for refused and waiting candidates.
+        candidates: ids of the candidates that it takes up.
+        reason: why, for a person.
+        successor: id of the memory that takes its place.
+        is_new: the memory did not exist before this dream.
+        by_person: a person did it in the file; the dream only takes note.
+    """
+
+    action: Action
+    memory: str
+    candidates: tuple[str, ...]
+    reason: str
+    successor: str = ""
+    is_new: bool = False
+    by_person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersonLine:
+    """A line that a person wrote in a memory file."""
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What orient found: every memory with what people did to it, and what they wrote themselves.
+
+    Attributes:
+        book: what the ledger adds up to.
+        files: the Markdown files of the folder by name.
+        standing: active memories whose line stands where the ledger says, oldest first.
+        edited: active memories whose line a person reworded, with the new wording.
+        removed: active memories whose line a person deleted.
+        unindexed: what a person took out of the index since the last dream.
+        people: lines that people wrote.
+    """
+
+    book: Book
+    files: Mapping[str, bytes]
+    standing: tuple[Memory, ...]
+    edited: tuple[tuple[Memory, str], ...]
+    removed: tuple[Memory, ...]
+    unindexed: tuple[str, ...]
+    people: tuple[PersonLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The candidates of a dream.
+
+    Attributes:
+        waiting: those that no dream has dealt with.
+        undone: those that a person refused by undoing the dream that took them, with its id.
+        unproven: why the evidence of a waiting one no longer re-reads, by id.
+    """
+
+    waiting: tuple[Candidate, ...]
+    undone: tuple[tuple[Candidate, str], ...] = ()
+    unproven: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What operations amount to: the events for the ledger, the files as they shall be, and what to tell."""
+
+    events: tuple[Event, ...]
+    files: Mapping[str, bytes]
+    book: Book
+    warnings: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change."""
+        return not self.events and not self.files

@@ -1,0 +1,114 @@
+"""A dream before it happens: what would be done, and whether a person has to look at it first."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from slowwave.consolidation.accounting import lost_share, validate
+from slowwave.consolidation.amount import Stamp, amount_of
+from slowwave.consolidation.decide import consolidate
+from slowwave.consolidation.gather import gather
+from slowwave.consolidation.model import Gathered, Operation, Outcome, State
+from slowwave.consolidation.snapshot import Snapshot
+from slowwave.memory.evidence import unproven
+from slowwave.memory.model import Candidate, iso
+from slowwave.memory.stage import undo_folder
+from slowwave.settings import ConsolidationSettings
+
+# (state, gathered, settings) -> operations; a model's planner has the same form and passes the same checks
+Planner = Callable[[State, Gathered, ConsolidationSettings], Sequence[Operation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a dream would do.
+
+    Attributes:
+        id: of the dream, a function of its time and its operations.
+        operations: every memory and every waiting candidate, each once.
+        outcome: events and files.
+        gathered: the candidates that it looked at.
+        review: why a person has to look at it before it is applied, or "".
+    """
+
+    id: str
+    at: datetime
+    operations: tuple[Operation, ...]
+    outcome: Outcome
+    gathered: Gathered
+    review: str
+
+
+def offline(state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
+    """Decide by rules alone."""
+    return consolidate(state, gathered, accept_confidence=settings.accept_confidence)
+
+
+def make_plan(
+    snapshot: Snapshot,
+    folders: Sequence[Path],
+    settings: ConsolidationSettings,
+    now: datetime,
+    planner: Planner = offline,
+) -> Plan:
+    """Return what a dream would do with a memory folder; reads evidence, changes nothing.
+
+    Args:
+        snapshot: the memory folder.
+        folders: where transcripts that were moved are looked for.
+        settings: thresholds and limits.
+        now: when the scan began.
+        planner: decides; what it returns must account for everything.
+
+    Raises:
+        AccountingError: the planner forgot or repeated something.
+    """
+
+    def evidence_of(candidate: Candidate) -> str:
+        return unproven(candidate.evidence, folders)
+
+    gathered = gather(snapshot.state.book, list(snapshot.candidates.values()), evidence_of)
+    operations = tuple(planner(snapshot.state, gathered, settings))
+    validate(operations, snapshot.state, gathered)
+    return plan_of(snapshot, operations, gathered, settings, now)
+
+
+def plan_of(
+    snapshot: Snapshot,
+    operations: tuple[Operation, ...],
+    gathered: Gathered,
+    settings: ConsolidationSettings,
+    now: datetime,
+) -> Plan:
+    """Return the plan that given operations make."""
+    name = _unused(dream_id(operations, now), snapshot.memory)
+    outcome = amount_of(operations, snapshot.state, snapshot.candidates, settings, Stamp(name, iso(now)))
+    lost, share = lost_share(operations, snapshot.state)
+    review = ""
+    if share > settings.max_loss:
+        review = (
+            f"it would lose {lost} of {len(snapshot.state.standing)} memories ({share:.0%}), "
+            f"more than {settings.max_loss:.0%}"
+        )
+    elif settings.mode == "review":
+        review = "consolidation.mode is review"
+    return Plan(name, now, operations, outcome, gathered, review)
+
+
+def dream_id(operations: Sequence[Operation], now: datetime) -> str:
+    """Return an id that sorts by time and tells dreams of one second apart."""
+    digest = hashlib.sha256(msgspec.json.encode(list(operations))).hexdigest()[:8]
+    return f"d{iso(now).replace('-', '').replace(':', '')}-{digest}"
+
+
+def _unused(name: str, memory: Path) -> str:
+    """Return an id that no dream has had: the same may be planned twice in a second, with an undo in between."""
+    number, found = 1, name
+    while undo_folder(memory, found).exists():
+        number += 1
+        found = f"{name}.{number}"
+    return found

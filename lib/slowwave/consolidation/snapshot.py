@@ -1,0 +1,80 @@
+"""One reading of a memory folder: what a plan is made from, and the hashes that its commit will check again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from slowwave.consolidation.model import State
+from slowwave.consolidation.orient import orient
+from slowwave.consolidation.state import parse_state
+from slowwave.memory.book import replay
+from slowwave.memory.candidates import candidates_path, read_entries
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.extracted import reconciled
+from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
+from slowwave.memory.ledger import PATH as LEDGER
+from slowwave.memory.ledger import parse_ledger
+from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.topics import INDEX, TOPICS
+from slowwave.records.model import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A memory folder as it was read.
+
+    Attributes:
+        memory: the folder.
+        state: who wrote which line.
+        last: the second at which the last dream began.
+        entries: all candidates and ranges in file order.
+        problems: lines of ``candidates.jsonl`` that could not be read.
+        seen: the hash of every file that was read.
+    """
+
+    memory: Path
+    state: State
+    last: int | None
+    entries: tuple[Candidate | ExtractedRange, ...]
+    problems: tuple[Problem, ...]
+    seen: Mapping[str, str | None]
+
+    @property
+    def candidates(self) -> dict[str, Candidate]:
+        """All candidates by id."""
+        return {e.id: e for e in self.entries if isinstance(e, Candidate)}
+
+    def extracted_without(self, done: frozenset[str]) -> bytes | None:
+        """Return ``extracted.md`` when these candidates are dealt with as well, None when nothing changes."""
+        old = self.state.files.get(EXTRACTED)
+        text = (old or b"").decode("utf-8", "surrogateescape")
+        new = reconciled(text, self.entries, done | self.state.book.done.keys())
+        data = new.encode("utf-8", "surrogateescape")
+        return None if data == (old or b"") else data
+
+
+def read_snapshot(memory: Path) -> Snapshot:
+    """Read a memory folder; one that does not exist is empty.
+
+    Hashes are taken of exactly the bytes that were parsed, except for the candidates, which are hashed first: when
+    they grow in between, the commit notices and the plan is made anew.
+
+    Raises:
+        CorruptStateError: ledger or state are damaged.
+        UnreadableError: a file cannot be read.
+    """
+    waiting = candidates_path(memory).relative_to(memory).as_posix()
+    hashed = digest(read_or_none(memory / waiting))
+    entries, problems = read_entries(memory)
+    files = read_texts(memory)
+    ledger = read_or_none(memory / LEDGER)
+    state = read_or_none(memory / STATE_FILE)
+    seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
+    return Snapshot(
+        memory=memory,
+        state=orient(files, replay(parse_ledger(ledger or b"", memory / LEDGER))),
+        last=parse_state(state, memory / STATE_FILE),
+        entries=tuple(entries),
+        problems=tuple(problems),
+        seen=seen | {LEDGER: digest(ledger), STATE_FILE: digest(state), waiting: hashed},
+    )

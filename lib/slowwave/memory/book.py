@@ -1,0 +1,184 @@
+"""What the ledger adds up to: every memory with its present status, and what became of every candidate."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from slowwave.memory.ledger import Event, IndexEntry, Sighting, read_ledger
+from slowwave.memory.model import Category, Evidence
+
+T = TypeVar("T")
+
+Status = Literal["active", "superseded", "dropped", "edited-by-person", "removed-by-person"]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A fact that consolidation accepted.
+
+    Attributes:
+        id: 12 characters, a function of the candidate that founded it.
+        line: the line as it stands in ``file``, without line end; its hash is ``sha256``.
+        valid_from: when it was first seen; ``valid_to`` is set when it stopped being true.
+        sightings: the sessions that showed it; they make up its confidence.
+        successor: the memory that took its place, or "".
+    """
+
+    id: str
+    category: Category
+    text: str
+    confidence: float
+    key: str
+    value: str
+    file: str
+    line: str
+    sha256: str
+    valid_from: str
+    candidates: tuple[str, ...]
+    sightings: tuple[Sighting, ...]
+    evidence: tuple[Evidence, ...]
+    status: Status = "active"
+    valid_to: str = ""
+    successor: str = ""
+
+    @property
+    def last_seen(self) -> str:
+        """When it was last seen, or ""."""
+        return max((s.observed_at for s in self.sightings), default="")
+
+    @property
+    def is_from_person(self) -> bool:
+        """Whether a person stands behind it."""
+        return any(s.origin.startswith("user_") for s in self.sightings)
+
+
+@dataclass(slots=True)
+class Book:
+    """The state that a ledger adds up to.
+
+    Attributes:
+        memories: all memories by id, also those that are no longer active, oldest first.
+        done: what became of each candidate that was dealt with, by its id.
+        undone: candidates of undone dreams with that dream's id: they are not taken again.
+        dreams: committed dreams that stand, oldest first.
+        undone_dreams: dreams that a person undid.
+        index: the lines of the index as last rendered.
+        unindexed: what a person took out of the index.
+    """
+
+    memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
+    done: dict[str, str] = field(default_factory=dict[str, str])
+    undone: dict[str, str] = field(default_factory=dict[str, str])
+    dreams: list[str] = field(default_factory=list[str])
+    undone_dreams: list[str] = field(default_factory=list[str])
+    index: tuple[IndexEntry, ...] = ()
+    unindexed: set[str] = field(default_factory=set[str])
+
+    @property
+    def active(self) -> list[Memory]:
+        """The memories that hold, oldest first."""
+        return [m for m in self.memories.values() if m.status == "active"]
+
+    def apply(self, event: Event) -> None:
+        """Add one event that stands."""
+        outcome = f"{event.event} {event.memory}".strip() + (f": {event.reason}" if event.reason else "")
+        self.done.update(dict.fromkeys(event.candidates, outcome))
+        if event.event == "dream":
+            self.dreams.append(event.dream)
+        elif event.event == "unindexed-by-person":
+            self.unindexed.add(event.memory)
+        elif event.event == "index":
+            self.index = event.entries
+        elif event.memory:
+            self.memories[event.memory] = _changed(self.memories, event)
+
+
+def replay(events: Iterable[Event]) -> Book:
+    """Return what these events add up to; events of undone dreams count for nothing but their candidates."""
+    every = list(events)
+    book = Book()
+    gone = {dream for event in every for dream in event.undone}
+    book.undone_dreams = [e.dream for e in every if e.event == "dream" and e.dream in gone]
+    for event in every:
+        if event.dream in gone:
+            book.undone.update(dict.fromkeys(event.candidates, event.dream))
+        else:
+            book.apply(event)
+    # what was dealt with by a dream that stands is not "undone" any more
+    for candidate in book.done:
+        book.undone.pop(candidate, None)
+    return book
+
+
+def read_book(memory: Path) -> Book:
+    """Return the state of a memory folder.
+
+    Raises:
+        CorruptStateError: the ledger is damaged.
+    """
+    return replay(read_ledger(memory))
+
+
+def settled_candidates(memory: Path) -> frozenset[str]:
+    """Return the ids of all candidates that consolidation has dealt with: ``extracted.md`` no longer shows them.
+
+    Raises:
+        CorruptStateError: the ledger is damaged.
+    """
+    return frozenset(read_book(memory).done)
+
+
+_CLOSED_BY: dict[str, Status] = {
+    "drop": "dropped",
+    "edited-by-person": "edited-by-person",
+    "removed-by-person": "removed-by-person",
+}
+
+
+def _changed(memories: Mapping[str, Memory], event: Event) -> Memory:
+    """Return the memory that an event is about, as it is after the event."""
+    if event.event == "add":
+        return _new(event)
+    memory = memories[event.memory]
+    if event.event in _CLOSED_BY:
+        return replace(memory, status=_CLOSED_BY[event.event], valid_to=event.valid_to or event.at)
+    memory = _merged(memory, event)
+    if event.event == "supersede":
+        return replace(memory, status="superseded", valid_to=event.valid_to, successor=event.successor)
+    return memory
+
+
+def _new(event: Event) -> Memory:
+    assert event.category
+    return Memory(
+        id=event.memory,
+        category=event.category,
+        text=event.text,
+        confidence=event.confidence,
+        key=event.key,
+        value=event.value,
+        file=event.file,
+        line=event.line,
+        sha256=event.sha256,
+        valid_from=event.valid_from,
+        candidates=event.candidates,
+        sightings=event.sightings,
+        evidence=event.evidence,
+    )
+
+
+def _merged(memory: Memory, event: Event) -> Memory:
+    return replace(
+        memory,
+        confidence=event.confidence or memory.confidence,
+        valid_from=event.valid_from or memory.valid_from,
+        candidates=unique((*memory.candidates, *event.candidates)),
+        sightings=unique((*memory.sightings, *event.sightings)),
+        evidence=unique((*memory.evidence, *event.evidence)),
+    )
+
+
+def unique(items: Sequence[T]) -> tuple[T, ...]:
+    """Return the items without repetitions, in their order."""
+    return tuple(dict.fromkeys(items))

@@ -1,0 +1,94 @@
+"""The own lines of ``MEMORY.md``: pointers to the topic files, then the memories worth most for their bytes."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from slowwave.memory.book import Memory
+from slowwave.memory.ledger import IndexEntry, line_hash
+from slowwave.memory.model import Category
+from slowwave.memory.topics import POINTER, TOPICS, memory_line, pointer_line
+from slowwave.memory.weave import line_cost, line_count
+
+# What an agent loses most by not knowing comes first.
+_WEIGHT: dict[Category, float] = {
+    "constraint": 1.3,
+    "preference": 1.2,
+    "decision": 1.0,
+    "project": 0.9,
+    "pattern": 0.8,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBlock:
+    """The own lines of the index, what each refers to, and what did not fit."""
+
+    lines: tuple[str, ...]
+    entries: tuple[IndexEntry, ...]
+    left_out: int
+    warning: str = ""
+
+
+def index_block(
+    memories: Iterable[Memory],
+    people: bytes,
+    *,
+    max_lines: int,
+    max_bytes: int,
+    unindexed: Iterable[str] = (),
+) -> IndexBlock:
+    """Return the own lines of the index.
+
+    Args:
+        memories: all active memories.
+        people: what people wrote in the index; it counts towards both limits and is never cut.
+        max_lines: most lines of the whole file.
+        max_bytes: most bytes of the whole file.
+        unindexed: memories and pointers that a person took out of the index.
+
+    Only whole lines are taken, so no character is ever cut. The order of ``memories`` does not matter.
+    """
+    refused = set(unindexed)
+    lines_left, bytes_left = max_lines - line_count(people), max_bytes - len(people)
+    taken: list[tuple[str, str]] = []
+    left_out = 0
+    for ref, line in _wanted(memories):
+        cost = line_cost(line, people)
+        if ref in refused:
+            continue
+        if lines_left < 1 or cost > bytes_left:
+            left_out += 1
+            continue
+        taken.append((ref, line))
+        lines_left -= 1
+        bytes_left -= cost
+    warning = ""
+    if left_out and not taken:
+        warning = (
+            f"MEMORY.md: the lines that people wrote fill it already ({line_count(people)} lines, {len(people)} bytes "
+            f"of {max_lines} and {max_bytes}): nothing else fits; shorten it by hand"
+        )
+    return IndexBlock(
+        tuple(line for _, line in taken),
+        tuple(IndexEntry(ref, line_hash(line)) for ref, line in taken),
+        left_out,
+        warning,
+    )
+
+
+def _wanted(memories: Iterable[Memory]) -> list[tuple[str, str]]:
+    """Return every line that has a place in the index, the most important first."""
+    every = sorted(memories, key=_rank)
+    numbers = Counter(m.category for m in every)
+    pointers = [(POINTER + t.file, pointer_line(c, numbers[c])) for c, t in TOPICS.items() if numbers[c]]
+    lines: dict[str, str] = {}
+    for memory in every:
+        lines.setdefault(memory_line(memory.text), memory.id)
+    return pointers + [(ref, line) for line, ref in lines.items()]
+
+
+def _rank(memory: Memory) -> tuple[float, str]:
+    """Sort by value per byte; equal ones by id, so that the order never depends on that of the input."""
+    value = memory.confidence * _WEIGHT[memory.category] * (1.1 if memory.is_from_person else 1.0)
+    return -value / len(memory_line(memory.text).encode()), memory.id

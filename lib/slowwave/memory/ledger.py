@@ -1,0 +1,140 @@
+"""The ledger of a memory folder: every event of every memory, append-only, one JSON object a line.
+
+It is the only proof of which lines in a memory file are slowwave's own: a line is, if the ledger holds the sha256 of
+exactly that line. The file is only ever replaced together with the whole folder, so it cannot be torn; a line that
+does not parse is damage, and damage is an error and never "no memories".
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from slowwave.errors import CorruptStateError, UnreadableError
+from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.model import CandidateOrigin, Category, Evidence
+
+FILE = "ledger.jsonl"
+PATH = f"{OWN_FOLDER}/{FILE}"
+VERSION = 1
+
+EventKind = Literal[
+    "dream",  # a dream was committed; the events with its id belong to it
+    "add",  # a memory came into being from candidates
+    "merge",  # more evidence for a memory
+    "supersede",  # something newer took its place
+    "drop",  # it left without a successor
+    "refuse",  # a candidate was not taken, for good
+    "edited-by-person",  # somebody reworded its line: the line is theirs now
+    "removed-by-person",  # somebody deleted its line: it never comes back
+    "unindexed-by-person",  # somebody took its line out of the index
+    "index",  # the lines of the index as rendered
+    "reject",  # a person rejected a parked dream
+    "undo",  # dreams were undone
+]
+
+
+class Sighting(msgspec.Struct, frozen=True):
+    """One session that showed a fact: independent sessions make it more certain."""
+
+    dialect: str
+    session: str
+    path: str
+    origin: CandidateOrigin
+    confidence: float
+    observed_at: str
+
+
+class IndexEntry(msgspec.Struct, frozen=True):
+    """A line of the index: a memory's id or a file's name, and the hash of the line as rendered."""
+
+    ref: str
+    sha256: str
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A line of the ledger; fields that an event has no use for are left out."""
+
+    v: int
+    event: EventKind
+    dream: str
+    at: str
+    memory: str = ""
+    category: Category | Literal[""] = ""
+    text: str = ""
+    key: str = ""
+    value: str = ""
+    confidence: float = 0.0
+    valid_from: str = ""
+    valid_to: str = ""
+    successor: str = ""
+    candidates: tuple[str, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    file: str = ""
+    line: str = ""
+    sha256: str = ""
+    entries: tuple[IndexEntry, ...] = ()
+    undone: tuple[str, ...] = ()
+    reason: str = ""
+    run: str = ""
+
+
+class _Version(msgspec.Struct):
+    v: int
+
+
+_decode = msgspec.json.Decoder(Event).decode
+_version = msgspec.json.Decoder(_Version).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def line_hash(line: bytes | str) -> str:
+    """Return the hash by which a line is known as ours; a carriage return at its end does not count."""
+    raw = line.encode("utf-8", "surrogateescape") if isinstance(line, str) else line
+    return hashlib.sha256(raw.removesuffix(b"\r")).hexdigest()
+
+
+def encode_events(events: Iterable[Event]) -> bytes:
+    """Return the lines of the ledger for these events."""
+    return b"".join(_encode(event) + b"\n" for event in events)
+
+
+def parse_ledger(data: bytes, path: Path) -> list[Event]:
+    """Return the events in ``data``; ``path`` is named in errors.
+
+    Raises:
+        CorruptStateError: a line is no event, or comes from a newer version.
+    """
+    events: list[Event] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            if _version(line).v > VERSION:
+                raise CorruptStateError(path, f"line {number} was written by a newer slowwave", "update slowwave")
+            events.append(_decode(line))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise CorruptStateError(
+                path, f"line {number} is not a ledger event ({error})", "restore the file from a backup"
+            ) from error
+    return events
+
+
+def read_ledger(memory: Path) -> Sequence[Event]:
+    """Return all events of a memory folder; none when it has no ledger.
+
+    Raises:
+        CorruptStateError: the ledger is damaged.
+        UnreadableError: the ledger cannot be opened.
+    """
+    path = memory / PATH
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    return parse_ledger(data, path)

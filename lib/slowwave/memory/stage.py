@@ -1,0 +1,189 @@
+"""Building the next state of a memory folder beside it: complete, durable, and not yet seen by anybody.
+
+Files that do not change are hard links, so they stay the same file for whoever has them open. Files that do change
+are new, and their content before and after lies in ``.slowwave/undo/<id>/``.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from slowwave.errors import CorruptStateError
+from slowwave.files import at_fault_point, fsync_folder, write_all
+from slowwave.memory.folder import digest, read_or_none
+from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.ledger import PATH as LEDGER
+from slowwave.memory.ledger import Event, encode_events
+
+UNDO = f"{OWN_FOLDER}/undo"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A transaction on a memory folder.
+
+    Attributes:
+        id: of the dream or of the undo.
+        at: when it was planned, ISO.
+        files: new content by file name, None for a file that shall not be there.
+        events: what is appended to the ledger.
+        seen: the hash of every file that the plan rests on; the commit is refused when one has changed.
+        only_seen: also refuse when a Markdown file appeared that the plan did not see.
+        extra: further files for ``.slowwave/undo/<id>/``, by path within it.
+    """
+
+    id: str
+    at: str
+    files: Mapping[str, bytes | None]
+    events: Sequence[Event]
+    seen: Mapping[str, str | None]
+    only_seen: bool = True
+    extra: Mapping[str, bytes] | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a transaction changed: ``manifest.json`` in its undo folder.
+
+    Attributes:
+        files: for each changed file its hash before and after, None where there was or is no file.
+        inodes: the inode of every other file at that time, by relative path.
+    """
+
+    v: int
+    id: str
+    at: str
+    files: dict[str, tuple[str | None, str | None]]
+    inodes: dict[str, int]
+
+
+def undo_folder(memory: Path, transaction: str) -> Path:
+    """Return where the record of a transaction is."""
+    return memory / UNDO / transaction
+
+
+def read_manifest(memory: Path, transaction: str) -> Manifest | None:
+    """Return what a transaction changed, or None when it was never committed in this folder.
+
+    Raises:
+        CorruptStateError: the manifest does not parse.
+    """
+    if not transaction or "/" in transaction:
+        return None  # no id: what a person typed
+    path = undo_folder(memory, transaction) / "manifest.json"
+    data = read_or_none(path)
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptStateError(path, f"is not a manifest ({error})", "restore it from a backup") from error
+
+
+def build_stage(memory: Path, stage: Path, change: Change) -> None:
+    """Build the folder ``stage`` as ``memory`` with ``change`` applied, and make it durable.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    like = memory.stat()
+    at_fault_point("mkdir", stage)
+    _make_folder(stage, like)
+    folders = [stage]
+    inodes: dict[str, int] = {}
+    for name, info in walk(memory):
+        if stat.S_ISDIR(info.st_mode):
+            _make_folder(stage / name, info)
+            folders.append(stage / name)
+        elif name not in change.files and name != LEDGER:
+            at_fault_point("link", stage / name)
+            os.link(memory / name, stage / name, follow_symlinks=False)
+            if not name.startswith(f"{OWN_FOLDER}/"):
+                inodes[name] = info.st_ino
+    for name, data in change.files.items():
+        if data is not None:
+            _write_like(stage / name, data, memory / name, like)
+    ledger = (read_or_none(memory / LEDGER) or b"") + encode_events(change.events)
+    _write_like(stage / LEDGER, ledger, memory / LEDGER, like)
+    folders += _write_record(memory, stage, change, inodes, like)
+    for folder in reversed(folders):
+        fsync_folder(folder)
+
+
+def walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield everything below a folder by relative path, folders before what is in them; links are not followed."""
+    pending = [""]
+    while pending:
+        at = pending.pop()
+        with os.scandir(folder / at) as entries:
+            for entry in sorted(entries, key=lambda e: e.name):
+                info = entry.stat(follow_symlinks=False)
+                name = f"{at}/{entry.name}" if at else entry.name
+                yield name, info
+                if stat.S_ISDIR(info.st_mode):
+                    pending.append(name)
+
+
+def _write_record(
+    memory: Path, stage: Path, change: Change, inodes: dict[str, int], like: os.stat_result
+) -> list[Path]:
+    """Write the undo folder of the change; return the folders that were made or grew."""
+    record = stage / UNDO / change.id
+    before = {name: read_or_none(memory / name) for name in change.files}
+    files = {name: (digest(before[name]), digest(change.files[name])) for name in change.files}
+    manifest = Manifest(1, change.id, change.at, files, inodes)
+    contents: dict[str, bytes | None] = {"manifest.json": msgspec.json.format(msgspec.json.encode(manifest), indent=1)}
+    contents |= {f"before/{name}": data for name, data in before.items()}
+    contents |= {f"after/{name}": data for name, data in change.files.items()}
+    contents |= change.extra or {}
+    made = [stage / UNDO] if (stage / UNDO).exists() else []
+    for name, data in contents.items():
+        if data is not None:
+            made += _make_parents(record / name, stage, like)
+            _write_new(record / name, data, 0o600, like)
+    return list(dict.fromkeys(made))
+
+
+def _make_parents(path: Path, top: Path, like: os.stat_result) -> list[Path]:
+    missing = [p for p in path.parents if p.is_relative_to(top) and not p.exists()]
+    for folder in reversed(missing):
+        _make_folder(folder, like)
+    return list(reversed(missing))
+
+
+def _make_folder(path: Path, like: os.stat_result) -> None:
+    path.mkdir()
+    _own(path, like)
+    path.chmod(stat.S_IMODE(like.st_mode))
+
+
+def _write_like(path: Path, data: bytes, old: Path, folder: os.stat_result) -> None:
+    """Write a new file with the mode and owner of the one it replaces."""
+    try:
+        info = old.stat()
+    except FileNotFoundError:
+        _write_new(path, data, 0o600, folder)
+    else:
+        _write_new(path, data, stat.S_IMODE(info.st_mode), info)
+
+
+def _write_new(path: Path, data: bytes, mode: int, owner: os.stat_result) -> None:
+    at_fault_point("write", path)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        os.fchmod(fd, mode)
+        write_all(fd, data)
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    _own(path, owner)
+
+
+def _own(path: Path, like: os.stat_result) -> None:
+    """Give a file to the owner of the one it stands for: an administrator may run the night for many people."""
+    if os.geteuid() == 0 and (like.st_uid, like.st_gid) != (0, 0):
+        os.chown(path, like.st_uid, like.st_gid)

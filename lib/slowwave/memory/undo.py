@@ -1,0 +1,143 @@
+"""Undoing dreams: the memory folder becomes, byte for byte, what it was before, by the same exchange as a dream.
+
+Later dreams rest on earlier ones, so undoing a dream undoes those after it as well. Bookkeeping under ``.slowwave/``
+stays: the ledger says what was undone, and candidates of an undone dream are not taken again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
+from slowwave.memory.book import Book, replay
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.extracted import add_lines
+from slowwave.memory.folder import STATE_FILE, digest, read_or_none
+from slowwave.memory.ledger import PATH as LEDGER
+from slowwave.memory.ledger import VERSION, Event, parse_ledger
+from slowwave.memory.model import iso
+from slowwave.memory.stage import Change, read_manifest, undo_folder
+from slowwave.memory.transaction import commit, recover
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo did.
+
+    Attributes:
+        id: of the undo itself; its folder under ``.slowwave/undo/`` keeps what was replaced.
+        dreams: the dreams that were undone, newest first.
+        files: the files that were restored.
+        edited: files with later changes by people that ``force`` replaced; their version is in the undo's folder.
+    """
+
+    id: str
+    dreams: tuple[str, ...]
+    files: tuple[str, ...]
+    edited: tuple[str, ...]
+
+
+def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Undone:
+    """Undo a dream and all later ones.
+
+    Args:
+        memory: the memory folder.
+        dream: id of the dream.
+        now: the time to record.
+        force: also replace files that people have changed since; their version is kept.
+
+    Raises:
+        NotFoundError: there is no such dream, or it was undone before.
+        RefusedError: people have changed a file since that the dream changed; nothing was changed.
+        MovedError: something changed while the undo ran; nothing was changed.
+    """
+    recover(memory)
+    ledger = read_or_none(memory / LEDGER) or b""
+    book = replay(parse_ledger(ledger, memory / LEDGER))
+    dreams = dreams_from(book, dream, memory)
+    files, edited = _restored(memory, dreams)
+    if edited and not force:
+        raise RefusedError(
+            f"undo {dream}: {', '.join(edited)} in {memory} changed since the dream; "
+            "nothing was undone; --force restores it all the same and keeps your version"
+        )
+    name = f"u{dreams[0][1:]}-{len(book.undone_dreams)}"
+    at = iso(now)
+    change = Change(
+        id=name,
+        at=at,
+        files=files,
+        events=[Event(v=VERSION, event="undo", dream=name, at=at, undone=dreams)],
+        seen={file: digest(read_or_none(memory / file)) for file in files} | {LEDGER: digest(ledger)},
+        only_seen=False,
+        extra={f"edited/{file}": read_or_none(memory / file) or b"" for file in edited},
+    )
+    commit(memory, change)
+    return Undone(name, dreams, tuple(sorted(files)), tuple(edited))
+
+
+def dreams_from(book: Book, dream: str, memory: Path) -> tuple[str, ...]:
+    """Return the dreams that undoing ``dream`` undoes, newest first.
+
+    Raises:
+        NotFoundError: there is no such dream, or it was undone before.
+    """
+    if dream in book.undone_dreams:
+        raise NotFoundError(f"dream {dream} was undone already")
+    if dream not in book.dreams:
+        known = ", ".join(reversed(book.dreams[-5:])) or "none"
+        raise NotFoundError(f"no dream {dream} in {memory}; the latest: {known}")
+    return tuple(reversed(book.dreams[book.dreams.index(dream) :]))
+
+
+def _restored(memory: Path, dreams: Sequence[str]) -> tuple[dict[str, bytes | None], list[str]]:
+    """Take the dreams back one by one, newest first.
+
+    Returns:
+        What each file that has to change shall be, and the files whose later changes by people would be lost by it.
+    """
+    present: dict[str, bytes | None] = {}
+    files: dict[str, bytes | None] = {}
+    edited: set[str] = set()
+    for dream in dreams:
+        manifest = read_manifest(memory, dream)
+        if manifest is None:
+            raise CorruptStateError(undo_folder(memory, dream), "is missing: this dream cannot be undone")
+        for file, (was, became) in manifest.files.items():
+            before = _image(memory, dream, "before", file, was)
+            after = _image(memory, dream, "after", file, became)
+            if file not in files:
+                present[file] = files[file] = read_or_none(memory / file)
+            if file == EXTRACTED and files[file] != after:
+                # extractions after the dream added lines of their own: they stay
+                before = _with_later_lines(before, after, files[file])
+            elif file != STATE_FILE and files[file] not in (after, before):
+                edited.add(file)
+            files[file] = before
+    changed = {file: data for file, data in files.items() if data != present[file]}
+    return changed, sorted(edited & set(changed))
+
+
+def _image(memory: Path, dream: str, side: str, file: str, expected: str | None) -> bytes | None:
+    path = undo_folder(memory, dream) / side / file
+    data = read_or_none(path)
+    if digest(data) != expected:
+        raise CorruptStateError(path, "is not what the dream recorded", "restore it from a backup")
+    return data
+
+
+def _with_later_lines(old: bytes | None, after: bytes | None, present: bytes | None) -> bytes | None:
+    """Return the waiting candidates before a dream plus those that were added after it."""
+    if present is None:
+        return old
+    text = (old or b"").decode("utf-8", "surrogateescape")
+    known = set((after or b"").split(b"\n")) | set((old or b"").split(b"\n"))
+    day = ""
+    for raw in present.split(b"\n"):
+        line = raw.decode("utf-8", "surrogateescape").rstrip()
+        if line.startswith("### "):
+            day = line[-10:]
+        elif line and raw not in known and day:
+            text = add_lines(text, [line], day)
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,39 @@
+"""Whether every memory proves itself: its evidence re-reads to the same bytes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slowwave.memory.book import Memory
+from slowwave.memory.evidence import Checked, Finding, check_evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """One memory with what became of its evidence."""
+
+    memory: Memory
+    evidence: tuple[Checked, ...]
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether every piece of its evidence was found."""
+        return all(c.finding in {"ok", "moved"} for c in self.evidence)
+
+
+def verify(memories: Iterable[Memory], folders: Sequence[Path]) -> list[Verified]:
+    """Read the evidence of memories again; ``folders`` are where files that were moved are looked for."""
+    return [Verified(m, tuple(check_evidence(e, folders) for e in m.evidence)) for m in memories]
+
+
+def totals(verified: Iterable[Verified]) -> dict[str, int]:
+    """Return the numbers of pieces of evidence by finding, and of memories."""
+    every = list(verified)
+    findings: tuple[Finding, ...] = ("ok", "moved", "changed", "lost")
+    checked = [c.finding for v in every for c in v.evidence]
+    return {
+        "checked": len(checked),
+        **{finding: checked.count(finding) for finding in findings},
+        "memories": len(every),
+        "unproven": sum(not v.is_proven for v in every),
+    }
