@@ -37,14 +37,17 @@ _PATTERN = re.compile(
 )
 _DECISION = re.compile(r"\b(?:decided|decision|going with|chose|chosen|settled on|agreed)\b", re.IGNORECASE)
 MIN_CONTENT = 2
+# fmt: off
 _EMPTY_WORDS = frozenset({
     "a", "an", "the", "this", "that", "it", "its", "these", "those", "them", "one", "ones", "thing", "things",
     "stuff", "option", "options", "approach", "solution", "plan", "fix", "idea", "suggestion", "suggestions",
     "recommendation", "recommendations", "your", "you", "my", "me", "our", "we", "us", "i", "is", "are", "be",
     "was", "were", "do", "does", "did", "done", "to", "of", "for", "in", "on", "at", "with", "by", "from", "as",
-    "and", "or", "so", "too", "then", "now", "please", "just", "also", "let", "lets", "go", "ahead", "use", "all", "both", "first", "second", "third", "here", "there", "same", "way", "number", "choice",
-    "change", "changes", "proposal", "yes", "ok", "1", "2", "3", "4", "5", "b", "c", "d",
-})  # fmt: skip
+    "and", "or", "so", "too", "then", "now", "please", "just", "also", "let", "lets", "go", "ahead", "use",
+    "all", "both", "first", "second", "third", "here", "there", "same", "way", "number", "choice", "change",
+    "changes", "proposal", "yes", "ok", "1", "2", "3", "4", "5", "b", "c", "d",
+})
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True)

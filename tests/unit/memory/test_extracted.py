@@ -1,0 +1,121 @@
+"""``extracted.md``: Cersei's form to the byte, other people's lines untouched, and repaired after a kill."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.memory.candidates import append_candidates
+from slowwave.memory.extracted import (
+    add_lines,
+    candidate_line,
+    extracted_path,
+    fact_line,
+    reconcile,
+    remove_lines,
+    write_extraction,
+)
+from slowwave.memory.model import Candidate, ExtractedRange, SessionRef
+
+AT = datetime(2026, 11, 3, 3, 30, tzinfo=UTC)
+SESSION = SessionRef("claude", "s1", "/store/s1.jsonl")
+RANGE = ExtractedRange(SESSION, 0, 90, "ab" * 32, "offline/1", "2026-11-03T03:30:00Z")
+A, B, C = (fact_line("pattern", word, 0.9) for word in ("alpha", "beta", "gamma"))
+
+
+def candidate(name: str) -> Candidate:
+    return Candidate(name, "preference", f"use {name}", 0.9, "user_explicit", "offline/1:x", SESSION, ())
+
+
+def test_a_new_file_has_the_section_the_day_and_the_facts():
+    assert add_lines("", [fact_line("preference", "Use pnpm", 0.9)], "2026-11-03") == (
+        "## Auto-extracted memories\n\n### Session memories — 2026-11-03\n"
+        "- **[preference]** Use pnpm *(confidence: 90%)*\n"
+    )
+
+
+def test_the_newest_day_stands_first_and_the_newest_batch_right_under_its_day():
+    text = add_lines("", [A], "2026-11-03")
+    text = add_lines(text, [B], "2026-11-03")
+    text = add_lines(text, [C], "2026-11-04")
+    kept = [line for line in text.split("\n") if line.startswith(("-", "###"))]
+    assert kept == ["### Session memories — 2026-11-04", C, "### Session memories — 2026-11-03", B, A]
+
+
+def test_lines_around_stay_as_they_are():
+    text = "# Mine\r\nkeep me\n\n## Auto-extracted memories\n\nnote\n\n## After\n- **[pattern]** other\n"
+    changed = add_lines(text, [A], "2026-11-03")
+    assert changed == text.replace("memories\n", f"memories\n\n### Session memories — 2026-11-03\n{A}\n", 1)
+
+
+def test_a_day_header_in_another_section_is_not_used():
+    text = "## Auto-extracted memories\n\n## Other\n### Session memories — 2026-11-03\n- mine\n"
+    changed = add_lines(text, [A], "2026-11-03")
+    assert changed.index(A) < changed.index("## Other")
+    assert changed.endswith("## Other\n### Session memories — 2026-11-03\n- mine\n")
+
+
+def test_the_same_fact_is_not_shown_twice_on_a_day():
+    text = add_lines("", [A, A], "2026-11-03")
+    assert text.count(A) == 1
+    assert add_lines(text, [A], "2026-11-03") == text
+
+
+def test_a_file_without_a_final_newline_keeps_its_last_line():
+    assert add_lines("last words", [A], "2026-11-03").startswith("last words\n\n## Auto-extracted memories\n")
+
+
+facts = st.lists(st.sampled_from([A, B, C]), min_size=1, max_size=3, unique=True)
+
+
+@given(facts, facts, st.sampled_from(["2026-11-03", "2026-11-04"]))
+def test_removing_what_was_added_restores_the_text(first: list[str], second: list[str], day: str):
+    text = add_lines("# Mine\n\nwords\n", first, "2026-11-03")
+    fresh = [f for f in second if f not in first]
+    assert remove_lines(add_lines(text, fresh, day), fresh) == text
+
+
+def test_removing_leaves_equal_lines_outside_of_the_section():
+    text = f"{A}\n" + add_lines("", [A], "2026-11-03")
+    assert remove_lines(text, [A]) == f"{A}\n## Auto-extracted memories\n"
+
+
+def test_an_extraction_shows_its_new_candidates(tmp_path: Path):
+    write_extraction(tmp_path, [candidate("pnpm")], [RANGE], AT)
+    assert candidate_line(candidate("pnpm")) in extracted_path(tmp_path).read_text()
+
+
+def test_an_extraction_that_gave_nothing_makes_no_file(tmp_path: Path):
+    write_extraction(tmp_path, [], [RANGE], AT)
+    assert not extracted_path(tmp_path).exists()
+
+
+def test_a_kill_between_the_two_writes_is_repaired_to_the_same_bytes(tmp_path: Path):
+    write_extraction(tmp_path / "whole", [candidate("pnpm"), candidate("uv")], [RANGE], AT)
+    append_candidates(tmp_path / "killed", [candidate("pnpm"), candidate("uv")], [RANGE])
+    assert reconcile(tmp_path / "killed", ())
+    assert extracted_path(tmp_path / "killed").read_bytes() == extracted_path(tmp_path / "whole").read_bytes()
+
+
+def test_candidates_that_were_dealt_with_are_no_longer_shown(tmp_path: Path):
+    write_extraction(tmp_path, [candidate("pnpm"), candidate("uv")], [RANGE], AT)
+    assert reconcile(tmp_path, {"pnpm"})
+    text = extracted_path(tmp_path).read_text()
+    assert candidate_line(candidate("pnpm")) not in text
+    assert candidate_line(candidate("uv")) in text
+
+
+def test_repairing_twice_changes_nothing(tmp_path: Path):
+    write_extraction(tmp_path, [candidate("pnpm")], [RANGE], AT)
+    before = extracted_path(tmp_path).stat().st_mtime_ns
+    assert not reconcile(tmp_path, ())
+    assert extracted_path(tmp_path).stat().st_mtime_ns == before
+
+
+def test_lines_that_people_wrote_among_ours_survive_a_repair(tmp_path: Path):
+    write_extraction(tmp_path, [candidate("pnpm")], [RANGE], AT)
+    path = extracted_path(tmp_path)
+    path.write_text(path.read_text() + "- **[project]** said by hand\n")
+    reconcile(tmp_path, {"pnpm"})
+    assert "said by hand" in path.read_text()
