@@ -6,8 +6,9 @@ from typing import Literal
 
 from slowwave.report import Report
 
-# More failed projects than this share, and the whole run counts as failed; fewer, and it is named PartlyFailed.
-# One broken project of a fleet must not turn every night red, and a night that lost a tenth must not look green.
+# More failed projects or sessions than this share, and the whole run counts as failed; fewer, and it is named
+# PartlyFailed. One broken project of a fleet, or one odd session of a hundred, must not turn every night red, and a
+# night that lost a tenth must not look green.
 FAILED_SHARE = 0.10
 MOST_REASONS = 5
 
@@ -25,9 +26,7 @@ class Outcome:
 def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
     """Return what a report amounts to; a failure outweighs parking, and parking a closed gate."""
     if report.failures:
-        broken = {failure.partition(": ")[0] for failure in report.failures}
-        share = len(broken) / max(report.counts.get("projects", 0), 1)
-        return Outcome("Failed" if share > FAILED_SHARE else "PartlyFailed", _joined(report.failures))
+        return Outcome("Failed" if _failed_share(report) > FAILED_SHARE else "PartlyFailed", _joined(report.failures))
     if report.parked:
         return Outcome("Parked", f"waiting for review: {_joined(report.parked)}")
     if dry_run:
@@ -40,6 +39,16 @@ def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
 def did_something(report: Report) -> bool:
     """Say whether the run left anything behind."""
     return bool(report.dream_ids or report.counts.get("candidates"))
+
+
+def _failed_share(report: Report) -> float:
+    """Return the share of projects that broke as a whole, or of sessions that did, whichever is larger."""
+    parts = [failure.split(": ", 2) for failure in report.failures]
+    sessions = sum(len(part) > 1 and part[1].startswith("session ") for part in parts)
+    projects = {part[0] for part in parts if len(part) < 2 or not part[1].startswith("session ")}  # noqa: PLR2004
+    return max(
+        len(projects) / max(report.counts.get("projects", 0), 1), sessions / max(report.counts.get("sessions", 0), 1)
+    )
 
 
 def _refusals(report: Report) -> str:

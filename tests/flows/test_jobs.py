@@ -1,0 +1,204 @@
+"""The flows against a test server: same bytes as without Prefect, named states, artifacts, contained failures."""
+
+import re
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave import workers
+from slowwave.errors import SettingsError, SlowwaveError
+from slowwave.launch import entrypoint_of, load_job
+from slowwave.nightly import Run, run_job
+from slowwave.parameters import NightlyParameters, run_of
+from slowwave.report import Report
+from slowwave.samples import build
+from slowwave.stores.model import Project
+
+pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
+
+INODES = re.compile(rb'"inodes": \{[^}]*\}')
+NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
+
+
+class Cancelled(BaseException):
+    """What a cancellation looks like to the work; Prefect's own signal would end the tests' process as well."""
+
+
+def given(store: Path, **more: Any) -> dict[str, Any]:
+    return {"store": [str(store)], "now": NOW.isoformat(), "run_id": "r1", **more}
+
+
+def flow_state(job: str, parameters: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a flow as the command does and return its final state."""
+    monkeypatch.chdir(Path.cwd())
+    return load_job(entrypoint_of(job))(parameters, return_state=True)
+
+
+def report_of(state: Any) -> dict[str, Any]:
+    report = state.result(raise_on_failure=False)
+    assert isinstance(report, dict), report
+    return report  # pyright: ignore[reportUnknownVariableType]
+
+
+def about_facts(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the items about one session or memory; notes on a whole project come once for each portion of it."""
+    return [item for item in report["items"] if item["target"] != item["project"]]
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Return every file's bytes; the numbers of inodes in a dream's manifest are the file system's own choice."""
+    found = {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+    return {name: INODES.sub(b"", data) if name.endswith("manifest.json") else data for name, data in found.items()}
+
+
+def artifacts(key: str) -> list[Any]:
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - tests of the library never pay for it
+    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey  # noqa: PLC0415 - as above
+
+    with get_client(sync_client=True) as client:
+        return client.read_artifacts(artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[key])))
+
+
+def a_report(project: Project, run: Run, **fields: Any) -> Report:
+    return Report("consolidate", run.id, memories={project.key: str(project.memory)}, **fields)
+
+
+def test_a_flow_leaves_the_same_bytes_and_the_same_report_as_a_direct_run(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build(own_home, NOW).store
+    parameters = given(store, overrides=["extraction.batch_sessions=2"])
+    direct = run_job("nightly", run_of(NightlyParameters.model_validate(parameters), {"HOME": str(own_home)}))
+    expected = tree(store)
+    shutil.rmtree(store)
+    shutil.rmtree(own_home / "state", ignore_errors=True)
+    (own_home / ".slowwave-sample.json").unlink()
+    build(own_home, NOW)
+
+    state = flow_state("nightly", parameters, monkeypatch)
+
+    assert direct.counts["candidates"] > 0
+    assert state.name == "Completed", state.message
+    assert tree(store) == expected
+    report = report_of(state)
+    assert sorted(report["counts"].items()) == sorted(direct.counts.items())
+    assert about_facts(report) == about_facts(direct.to_builtins())
+    assert report["dream_ids"] == direct.dream_ids
+
+
+def test_a_second_night_is_skipped_with_its_reason_and_changes_nothing(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build(own_home, NOW).store
+    flow_state("nightly", given(store), monkeypatch)
+    before = tree(own_home / ".claude")
+
+    later = (NOW + timedelta(hours=1)).isoformat()
+    state = flow_state("nightly", given(store, now=later, run_id="r2"), monkeypatch)
+
+    assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
+    assert "time" in state.message
+    assert tree(own_home / ".claude") == before
+
+
+def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = build(own_home, NOW).store
+    before = tree(store)
+
+    state = flow_state("extract", given(store, dry_run=True), monkeypatch)
+
+    assert state.name == "Planned"
+    assert tree(store) == before
+    assert any("candidate" in artifact.data for artifact in artifacts("extract-plan"))
+    assert list((own_home / "state" / "slowwave" / "runs").iterdir()) == []
+
+
+def test_a_night_publishes_its_funnel_and_its_memory_diff(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = build(own_home, NOW).store
+    state = flow_state("nightly", given(store, run_id="published"), monkeypatch)
+
+    (funnel,) = [a for a in artifacts("nightly-funnel") if str(a.flow_run_id) == str(state.state_details.flow_run_id)]
+    (diff,) = [a for a in artifacts("nightly-memory-diff") if a.flow_run_id == funnel.flow_run_id]
+    assert "-home-ana-tern" in funnel.data
+    assert "# Memory diff of nightly published" in diff.data
+    assert "slowwave memory undo" in diff.data
+
+
+def test_what_breaks_in_one_project_stays_there_and_fails_the_run_by_name(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build(own_home, NOW).store
+    real = workers.consolidate
+
+    def consolidate(project: Project, run: Run) -> Report:
+        if "quill" in project.key:
+            raise OSError(28, "No space left on device", str(project.memory))
+        return real(project, run)
+
+    monkeypatch.setattr(workers, "consolidate", consolidate)
+    state = flow_state("nightly", given(store), monkeypatch)
+
+    assert (state.type.value, state.name) == ("FAILED", "Failed")
+    assert "No space left on device" in state.message
+    report = report_of(state)
+    assert len(report["failures"]) == 1
+    assert len(report["dream_ids"]) == 1
+
+
+def test_a_portion_that_breaks_as_a_whole_is_named_and_the_others_go_on(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build(own_home, NOW).store
+    monkeypatch.setattr(
+        "tasks.consolidation.consolidate_portion", lambda *_: (_ for _ in ()).throw(MemoryError("full"))
+    )
+    state = flow_state("nightly", given(store), monkeypatch)
+
+    report = report_of(state)
+    assert (state.name, report["failures"]) == ("Failed", ["consolidate_group 0: MemoryError: full"])
+    assert report["counts"]["candidates"] > 0
+
+
+def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = build(own_home, NOW).store
+
+    def consolidate(project: Project, run: Run) -> Report:
+        return a_report(project, run, parked=[f"{project.key}: would lose 40 %"])
+
+    monkeypatch.setattr(workers, "consolidate", consolidate)
+    state = flow_state("consolidate", given(store), monkeypatch)
+    assert (state.type.value, state.name) == ("COMPLETED", "Parked")
+    assert "would lose 40 %" in state.message
+
+
+def test_a_cancellation_passes_through_and_takes_the_manifest_along(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build(own_home, NOW).store
+    seen: list[str] = []
+
+    def consolidate(project: Project, _run: Run) -> Report:
+        seen.append(project.key)
+        raise Cancelled
+
+    monkeypatch.setattr(workers, "consolidate", consolidate)
+    with pytest.raises(Cancelled):
+        flow_state("consolidate", given(store), monkeypatch)
+    assert len(seen) == 1
+    assert list((own_home / "state" / "slowwave" / "runs").iterdir()) == []
+
+
+def test_wrong_parameters_are_refused_before_anything_runs(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = build(own_home, NOW).store
+    before = tree(store)
+    unknown = flow_state("nightly", given(store, stroe="x"), monkeypatch)
+    wrong = flow_state("nightly", given(store, overrides=["extraction.idle=soon"]), monkeypatch)
+    none = flow_state("nightly", given(store, project="nowhere"), monkeypatch)
+    assert "stroe" in str(unknown.result(raise_on_failure=False))
+    assert isinstance(wrong.result(raise_on_failure=False), SettingsError)
+    assert isinstance(none.result(raise_on_failure=False), SlowwaveError)
+    assert tree(store) == before

@@ -1,0 +1,96 @@
+"""A real server, a pool of processes and a worker: deployed, triggered with parameters, finished, artifacts there."""
+
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from slowwave.samples import build
+from slowwave.server import own_server, stop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+
+LIMIT_S = 300
+
+
+def call(api: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    """Ask the server's API."""
+    data = None if body is None else orjson.dumps(body)
+    request = urllib.request.Request(f"{api}{path}", data=data, headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return orjson.loads(answer.read())
+
+
+def run(*arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+@contextmanager
+def worker(api: str, home: Path) -> Iterator[None]:
+    """Run a worker until the end of the block; it is ended by its own process id."""
+    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", "slowwave", "--limit", "1"]
+    env = {**os.environ, "PREFECT_API_URL": api, "PREFECT_HOME": str(home), "PREFECT_WORKER_QUERY_SECONDS": "1"}
+    with (home / "worker.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=home, start_new_session=True
+        )
+    try:
+        yield
+    finally:
+        stop(process)
+
+
+def test_a_deployed_night_runs_on_a_worker_with_its_parameters(own_home: Path, tmp_path: Path) -> None:
+    store = build(own_home, datetime.now(UTC)).store
+    with own_server(tmp_path / "server", os.environ) as api:
+        env = {"PREFECT_API_URL": api, "PREFECT_HOME": str(tmp_path / "client")}
+        (tmp_path / "client").mkdir()
+
+        refused = run("slowwave", "deploy", "--timezone", "Europe/Berlin", **env)
+        assert (refused.returncode, "no work pool slowwave" in refused.stderr) == (2, True), refused.stderr
+
+        deployed = run("slowwave", "deploy", "--timezone", "Europe/Berlin", "--create-pool", **env)
+        assert deployed.returncode == 0, deployed.stderr
+        nightly = call(api, "/deployments/name/nightly/nightly")
+        assert [s["schedule"]["timezone"] for s in nightly["schedules"]] == ["Europe/Berlin"]
+        assert nightly["global_concurrency_limit"]["limit"] == 1
+        assert len(call(api, "/deployments/filter", {})) == 3
+
+        parameters = orjson.dumps({"store": [str(store)], "overrides": ["consolidation.min_sessions=3"]}).decode()
+        with worker(api, tmp_path / "client"):
+            watched = run(
+                *("prefect", "deployment", "run", "nightly/nightly", "--param", f"params={parameters}", "--watch"),
+                **env,
+            )
+            log = (tmp_path / "client" / "worker.log").read_text(encoding="utf-8", errors="replace")
+        assert watched.returncode == 0, watched.stdout + watched.stderr + log
+
+        (flow_run,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] != "SCHEDULED"]
+        assert (flow_run["state"]["name"], flow_run["work_pool_name"]) == ("Completed", "slowwave")
+        assert flow_run["parameters"]["params"]["store"] == [str(store)]
+        keys = {a["key"] for a in call(api, "/artifacts/filter", {}) if a["flow_run_id"] == flow_run["id"]}
+        assert keys == {"nightly-funnel", "nightly-memory-diff"}
+        assert list(store.glob("projects/*/memory/MEMORY.md"))
+
+        # the command records its run with the same server, and finds nothing to do
+        again = run("slowwave", "run", "nightly", "--json", "--store", store, **env)
+        assert again.returncode == 0, again.stderr
+        assert orjson.loads(again.stdout)["dream_ids"] == []
+        names = {r["state"]["name"] for r in call(api, "/flow_runs/filter", {}) if r["deployment_id"] is None}
+        assert names == {"Skipped"}

@@ -1,0 +1,129 @@
+"""prefect.yaml: every key is one that Prefect reads, every entrypoint loads, no schedule falls into the lost hour.
+
+Prefect ignores unknown keys of a deployment without a word, and loads a placeholder for a flow that does not import.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.deployments import in_pool, in_time_zone, read_project, time_zone
+from slowwave.errors import UnreadableError, UsageError
+from slowwave.launch import JOBS, entrypoint_of, load_job, project_root
+
+TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
+DEPLOYMENT = {
+    "name", "version", "version_type", "tags", "description", "schedule", "schedules", "paused", "concurrency_limit",
+    "flow_name", "entrypoint", "parameters", "enforce_parameter_schema", "build", "push", "pull", "work_pool",
+    "triggers", "sla",
+}  # fmt: skip
+SCHEDULE = {
+    "cron", "interval", "rrule", "timezone", "anchor_date", "active", "parameters", "slug", "replaces", "day_or"
+}  # fmt: skip
+POOL = {"name", "work_queue_name", "job_variables"}
+LIMIT = {"limit", "collision_strategy", "grace_period_seconds"}
+
+
+def unknown_keys(document: dict[str, Any]) -> list[str]:
+    """Return every key of a project file that Prefect would ignore or refuse."""
+    found = [f"{key}" for key in document if key not in TOP]
+    for deployment in document["deployments"]:
+        parts: list[tuple[str, dict[str, Any], set[str]]] = [("", deployment, DEPLOYMENT)]
+        parts += [("schedules.", schedule, SCHEDULE) for schedule in deployment.get("schedules", [])]
+        parts += [("work_pool.", deployment.get("work_pool", {}), POOL)]
+        parts += [("concurrency_limit.", deployment.get("concurrency_limit", {}), LIMIT)]
+        found += [f"{deployment['name']}.{at}{key}" for at, part, known in parts for key in part if key not in known]
+    return found
+
+
+def deployments() -> list[dict[str, Any]]:
+    return read_project(project_root())["deployments"]
+
+
+def test_every_key_is_known() -> None:
+    assert unknown_keys(read_project(project_root())) == []
+
+
+@pytest.mark.parametrize("at", ["", "schedules", "work_pool", "concurrency_limit"])
+def test_a_planted_key_is_found(at: str) -> None:
+    document = in_time_zone(read_project(project_root()), "UTC")
+    nightly = document["deployments"][0]
+    part = nightly[at] if at else nightly
+    (part[0] if isinstance(part, list) else part)["concurency_limit"] = 1
+    assert any(key.startswith("nightly.") for key in unknown_keys(document))
+
+
+def test_prefect_itself_knows_every_key_that_this_test_allows() -> None:
+    from prefect.cli.deploy._models import DeploymentConfig, RawScheduleConfig  # noqa: PLC0415 - a slow import
+
+    assert set(DeploymentConfig.model_fields) >= DEPLOYMENT
+    assert set(RawScheduleConfig.model_fields) >= SCHEDULE
+
+
+def test_every_job_is_deployed_and_every_deployment_is_a_job() -> None:
+    assert [d["name"] for d in deployments()] == list(JOBS)
+    assert [d["entrypoint"] for d in deployments()] == [entrypoint_of(job) for job in JOBS]
+    files = {path.stem for path in (project_root() / "flows").glob("*.py")} - {"__init__"}
+    assert files == set(JOBS)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_every_entrypoint_loads_from_anywhere_and_takes_its_parameters(
+    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    flow = load_job(entrypoint_of(job))
+    assert flow.name == job
+    wanted = next(d for d in deployments() if d["name"] == job)
+    assert flow.validate_parameters(wanted["parameters"])["params"].store == []
+    assert Path.cwd() == project_root()
+
+
+def test_the_run_form_describes_every_field() -> None:
+    schema = load_job(entrypoint_of("nightly")).parameters.model_dump()
+    fields = schema["definitions"]["NightlyParameters"]["properties"]
+    assert {name for name, field in fields.items() if not field.get("description")} == set()
+    assert {"store", "project", "force", "dry_run", "overrides", "run_id"} <= set(fields)
+
+
+def test_the_night_is_at_half_past_three_and_never_in_the_hour_that_clocks_skip() -> None:
+    crons = {d["name"]: [s["cron"] for s in d["schedules"]] for d in deployments()}
+    assert crons == {"nightly": ["30 3 * * *"], "extract": [], "consolidate": []}
+    assert all(cron.split()[1] != "2" for each in crons.values() for cron in each)
+
+
+def test_a_second_night_is_not_started_beside_a_running_one() -> None:
+    assert {(d["concurrency_limit"]["limit"], d["concurrency_limit"]["collision_strategy"]) for d in deployments()} == {
+        (1, "CANCEL_NEW")
+    }
+
+
+def test_the_operators_zone_replaces_the_one_in_the_file_and_leaves_it_alone() -> None:
+    document = read_project(project_root())
+    moved = in_pool(in_time_zone(document, "Asia/Tokyo"), "night")
+    assert [s["timezone"] for d in moved["deployments"] for s in d["schedules"]] == ["Asia/Tokyo"]
+    assert {d["work_pool"]["name"] for d in moved["deployments"]} == {"night"}
+    assert document == read_project(project_root())
+
+
+def test_an_unknown_zone_is_refused() -> None:
+    with pytest.raises(UsageError, match="--timezone Mars/Olympus: unknown"):
+        time_zone("Mars/Olympus")
+    assert time_zone("Europe/Berlin") == "Europe/Berlin"
+    assert time_zone(None)
+
+
+def test_a_broken_project_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "prefect.yaml").write_text("deployments: [", encoding="utf-8")
+    with pytest.raises(UnreadableError, match=r"prefect\.yaml"):
+        read_project(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def back_again() -> Any:
+    """Loading a job enters the project; the next test starts where this one did."""
+    before = Path.cwd()
+    yield
+    os.chdir(before)

@@ -1,0 +1,117 @@
+"""The wheel holds every file, and its command works in a clean environment, from a folder full of hostile names."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+import pytest
+
+from slowwave.samples import build
+
+ROOT = Path(__file__).parents[1]
+HOSTILE = "raise SystemExit('a module of the current folder was imported')\n"
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+
+
+def run(command: list[str | Path], cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end and show what it said when it failed."""
+    env = {**os.environ, **environ}
+    done = subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done
+
+
+def sources() -> set[str]:
+    """Return the files of the checkout that must be in the wheel, by their names there."""
+    places = {"lib/slowwave": "slowwave", "flows": "slowwave/_project/flows", "tasks": "slowwave/_project/tasks"}
+    found = {"slowwave/_project/prefect.yaml"}
+    for place, name in places.items():
+        files = [p for p in (ROOT / place).rglob("*") if p.is_file() and p.suffix != ".pyc"]
+        found |= {f"{name}/{p.relative_to(ROOT / place).as_posix()}" for p in files}
+    return found
+
+
+def wheel_of(project: Path, folder: Path) -> Path:
+    run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], project)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def content(wheel: Path) -> set[str]:
+    return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel_of(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel where the checkout cannot be seen; the dependencies are borrowed from this environment."""
+    env = tmp_path_factory.mktemp("clean") / "env"
+    run([sys.executable, "-m", "venv", "--without-pip", env], env.parent)
+    python = env / "bin" / "python"
+    run(
+        [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", wheel], env.parent
+    )
+    (site,) = env.glob("lib/python*/site-packages")
+    # a path in a .pth file is added without its own .pth files: the editable install stays out
+    (site / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"], encoding="utf-8")
+    return env / "bin" / "slowwave"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Make a folder whose modules end every process that imports them."""
+    for name in ("tasks.py", "flows.py", "prefect.yaml", "lib/__init__.py", "flows/__init__.py", "flows/nightly.py"):
+        path = tmp_path / "work" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(HOSTILE, encoding="utf-8")
+    return tmp_path / "work"
+
+
+def test_the_wheel_holds_every_file_and_no_other(wheel: Path) -> None:
+    assert content(wheel) == sources()
+    assert {"slowwave/py.typed", "slowwave/_project/flows/nightly.py", "slowwave/cli/__init__.py"} <= content(wheel)
+
+
+def test_a_wheel_made_from_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:
+    run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path], ROOT)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path / "unpacked", filter="data")
+    (project,) = (tmp_path / "unpacked").iterdir()
+    assert content(wheel_of(project, tmp_path / "again")) == content(wheel)
+    there = {p.relative_to(project).as_posix() for p in project.rglob("*") if p.is_file()}
+    assert {"Makefile", "requirements.lock", "CHANGELOG.md", "LICENSE", "tests/test_packaging.py"} <= there
+
+
+def test_the_command_answers_from_a_hostile_folder(command: Path, hostile: Path, own_home: Path) -> None:
+    assert "nightly" in run([command, "run", "--help"], hostile).stdout
+    assert run([command.with_name("python"), "-m", "slowwave", "--version"], hostile).stdout.startswith("slowwave ")
+    store = build(own_home, datetime.now(UTC)).store
+    done = run([command, "run", "extract", "--direct", "--dry-run", "--json", "--store", store], hostile)
+    report = orjson.loads(done.stdout)
+    assert (report["job"], report["failures"]) == ("extract", [])
+    assert report["counts"]["candidates"] > 0
+
+
+def test_a_night_through_prefect_works_from_a_hostile_folder(command: Path, hostile: Path, own_home: Path) -> None:
+    store = build(own_home, datetime.now(UTC)).store
+    arguments = ["-m", "slowwave", "run", "nightly", "--json", "--store", store]
+    night = run([command.with_name("python"), *arguments], hostile, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE="true")
+    report = orjson.loads(night.stdout)
+    assert (report["failures"], len(report["dream_ids"]) > 0) == ([], True)
+    assert night.stderr == ""
+    where = run([command.with_name("python"), "-c", "import slowwave; print(slowwave.__file__)"], hostile)
+    assert Path(where.stdout.strip()).is_relative_to(command.parents[1])

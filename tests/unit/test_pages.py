@@ -1,0 +1,77 @@
+"""What people read in the scheduler's pages."""
+
+from pathlib import Path
+
+from slowwave.pages import MOST_ROWS, funnel, memory_diff, plan_rows
+from slowwave.report import Gate, Item, Report
+from slowwave.tally import Plan, Tally
+
+
+def tally(sessions: dict[str, int]) -> Tally:
+    return Tally(Plan("nightly", Path("/m"), 1, 1, False, sessions, Report("nightly", "r1")))  # noqa: FBT003 - not dry
+
+
+def done(project: str, action: str, text: str = "Use uv", reason: str = "said so") -> Item:
+    return Item("t", action, reason, project, text, "preference", 0.9)
+
+
+def test_the_funnel_has_a_row_for_each_project_the_busiest_first() -> None:
+    counted = tally({"quiet": 4, "busy": 9})
+    counted.add({"busy": Report("extract", items=[done("busy", "candidate"), done("busy", "candidate")])})
+    counted.add({"busy": Report("consolidate", items=[done("busy", "add"), done("busy", "merge")])})
+    counted.add({"quiet": Report("extract", gates=[Gate("time", "quiet", passed=False, reason="1 h")])})
+    busy, quiet = funnel(counted)
+    assert busy == {
+        "project": "busy",
+        "sessions": 9,
+        "candidates": 2,
+        "memories": 1,
+        "merged": 1,
+        "superseded": 0,
+        "dropped": 0,
+        "refused": "",
+        "failed": "",
+    }
+    assert (quiet["project"], quiet["sessions"], quiet["refused"]) == ("quiet", 4, "time: 1 h")
+
+
+def test_tables_stay_short_and_say_what_they_leave_out() -> None:
+    rows = funnel(tally({f"p{i}": 1 for i in range(500)}))
+    assert len(rows) == MOST_ROWS
+    assert rows[-1]["project"] == "and 301 more"
+    assert len(plan_rows(Report("nightly", items=[done("a", "add")] * 300))) == MOST_ROWS
+
+
+def test_the_memory_diff_names_each_fact_with_its_reason_and_the_undo() -> None:
+    report = Report("nightly", "r1", dream_ids=["d1"], items=[done("a", "add"), done("a", "keep"), done("b", "drop")])
+    page = memory_diff(report, {"d1": "--- a/MEMORY.md\n+++ b/MEMORY.md\n"})
+    assert "- `+` add: Use uv (said so)" in page
+    assert "keep" not in page
+    assert "`slowwave memory undo d1`" in page
+    assert "```diff\n--- a/MEMORY.md\n+++ b/MEMORY.md\n```" in page
+
+
+def test_words_from_transcripts_stay_words() -> None:
+    hostile = "![x](http://evil.example/p.png) <img src=x>\n# Title"
+    page = memory_diff(Report("nightly", items=[done("a", "add", hostile)]), {"d": "+ ```\n+# out\n"})
+    assert "![" not in page
+    assert "<img" not in page.replace("\\<", "")
+    assert "\n# Title" not in page
+    assert "````diff\n+ ```\n+# out\n````" in page
+
+
+def test_names_that_are_not_utf8_can_be_shown() -> None:
+    page = memory_diff(Report("nightly", items=[done("\udcff", "add")]), {})
+    assert "udcff" in page
+    page.encode()
+
+
+def test_the_total_keeps_the_order_of_the_plan_and_names_lost_portions() -> None:
+    counted = tally({"a": 1, "b": 1})
+    counted.add({"b": Report("extract", items=[done("b", "candidate")])})
+    counted.add({"a": Report("extract", items=[done("a", "candidate")])})
+    counted.lose("extract_batch 3", MemoryError("no room"))
+    total = counted.total()
+    assert [item.project for item in total.items] == ["a", "b"]
+    assert total.failures == ["extract_batch 3: MemoryError: no room"]
+    assert (total.job, total.run_id) == ("nightly", "r1")
