@@ -1,28 +1,28 @@
 """``slowwave memory``: what is remembered, why, whether its evidence still stands, and how to take a dream back."""
 
 import argparse
-from collections.abc import Callable
+import importlib
 from pathlib import Path
 
-from slowwave.cli import memory_dreams, memory_facts
 from slowwave.cli.memory_folders import chosen
 from slowwave.cli.options import add_json_option, add_settings_options
 
-_ACTIONS: dict[str, tuple[str, Callable[[argparse.Namespace], int]]] = {
-    "list": ("all memories, one a line", memory_facts.show_list),
-    "show": ("one memory with everything that is known about it", memory_facts.show_one),
-    "why": ("the evidence of a memory, in its own words, and what happened to it", memory_facts.show_why),
-    "verify": ("read the evidence of every memory again", memory_facts.show_verified),
-    "diff": ("what a dream changed", memory_dreams.show_diff),
-    "undo": ("take a dream and all later ones back, byte for byte", memory_dreams.take_back),
-    "review": ("the dreams that wait for a person; accept or reject one", memory_dreams.show_review),
+# action -> (what it does, module, function); only the module of the chosen action is imported
+_ACTIONS = {
+    "list": ("all memories, one a line", "memory_facts", "show_list"),
+    "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
+    "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
+    "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
+    "diff": ("what a dream changed", "memory_dreams", "show_diff"),
+    "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
+    "review": ("the dreams that wait for a person; accept or reject one", "memory_review", "show_review"),
 }
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave memory``."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, (summary, _) in _ACTIONS.items():
+    for name, (summary, _, _) in _ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=summary)
         add_settings_options(action)
         action.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder has this")
@@ -45,4 +45,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
     args.folders = chosen(args)
-    return _ACTIONS[args.action][1](args)
+    _, module, function = _ACTIONS[args.action]
+    return int(getattr(importlib.import_module(f"slowwave.cli.{module}"), function)(args))

@@ -19,7 +19,9 @@ def show_list(args: argparse.Namespace) -> int:
     """Print every memory; ``--json`` prints one object a line, also for those that no longer hold."""
     number = 0
     for folder in args.folders:
-        memories = [m for m in read_book(folder.path).memories.values() if m.status == "active" or args.all or args.json]
+        memories = [
+            m for m in read_book(folder.path).memories.values() if m.status == "active" or args.all or args.json
+        ]
         number += len(memories)
         for memory in memories:
             print(_json(_row(folder, memory)) if args.json else _line(memory))  # noqa: T201
@@ -54,7 +56,8 @@ def show_why(args: argparse.Namespace) -> int:
     for line in _why(memory, evidence):
         print(line)  # noqa: T201
     for event in events:
-        print(f"  {event.at}  {event.event:<20} dream {event.dream}  {event.reason}".rstrip())  # noqa: T201
+        what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
+        print(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())  # noqa: T201
     return DONE
 
 

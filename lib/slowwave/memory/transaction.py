@@ -12,8 +12,6 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
-
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, is_leftover
 from slowwave.memory.exchange import exchange
@@ -104,7 +102,15 @@ def _recover(memory: Path) -> None:
 
 def _is_written_now(name: str) -> bool:
     pid = name.removeprefix(TEMP_PREFIX).partition("-")[0]
-    return pid.isdigit() and int(pid) != os.getpid() and psutil.pid_exists(int(pid))
+    if not pid.isdigit() or int(pid) == os.getpid():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _settle(memory: Path, old: Path, transaction: str) -> bool:
