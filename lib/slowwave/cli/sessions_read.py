@@ -13,7 +13,8 @@ from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
 from slowwave.stores.catalogue import Catalogue, catalogue_path
-from slowwave.stores.listing import Listing, SessionRow, list_sessions
+from slowwave.stores.listing import Listing, list_sessions
+from slowwave.stores.rows import SessionRow, ShownRow
 
 _MOST_PROBLEMS = 5
 _WIDTH = 100
@@ -33,7 +34,7 @@ def list_all(args: argparse.Namespace) -> int:
         raise NotFoundError(f"no project matches {args.project!r}; found: {known}")
     rows = [row for row in rows if args.dialect in ("", row.dialect)]
     if args.json:
-        say_json(rows)
+        say_json(map(ShownRow.of, rows))
     else:
         _print_rows(rows, everything=args.all)
     _tell_problems(listing)

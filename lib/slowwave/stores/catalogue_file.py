@@ -3,20 +3,13 @@
 import sqlite3
 from pathlib import Path
 
-VERSION = 1
+VERSION = 3
 _WAIT_S = 10.0
 # Only these say that the file itself is no good; a lock or a full disk passes.
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)
 _SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS sessions (
-    folder BLOB NOT NULL, name BLOB NOT NULL,
-    size INTEGER, mtime_ns INTEGER, dev INTEGER, ino INTEGER, parts BLOB,
-    dialect TEXT, problem TEXT, side INTEGER, title TEXT, first_prompt TEXT, records INTEGER, messages INTEGER,
-    bad_lines INTEGER, tool_calls INTEGER, created TEXT, last_activity TEXT, cwd TEXT, first_uuid TEXT,
-    last_uuid TEXT, is_fork INTEGER, leaves BLOB,
-    PRIMARY KEY (folder, name)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS marks (folder BLOB NOT NULL, name BLOB NOT NULL, mark BLOB, PRIMARY KEY (folder, name));
+CREATE TABLE IF NOT EXISTS pages (folder BLOB PRIMARY KEY, page BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS marks (folder BLOB NOT NULL, path TEXT NOT NULL, mark BLOB, PRIMARY KEY (folder, path));
 PRAGMA user_version = {VERSION};
 """
 

@@ -12,7 +12,7 @@ from slowwave.settings import Settings
 from slowwave.stores.head import Head, read_head
 from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
 from slowwave.stores.roots import store_folders
-from slowwave.stores.walk import FoundSession, Walk, changed_files
+from slowwave.stores.walk import FoundSession, Known, Walk, changed_files
 from slowwave.stores.worktree import repository_of
 
 HeadReader = Callable[[FoundSession], Head | StoreProblem]
@@ -35,7 +35,7 @@ def find_projects(settings: Settings, environ: Mapping[str, str], *, read_head: 
         SettingsError: the template of memory folders is malformed.
     """
     discovery = Discovery()
-    walk = Walk.begin(discovery.problems)
+    walk = Walk[Known](discovery.problems)
     groups: dict[tuple[str, str], _Group] = {}
     for root in store_folders(settings, environ, discovery.problems):
         strangers = 0
@@ -52,7 +52,7 @@ def find_projects(settings: Settings, environ: Mapping[str, str], *, read_head: 
                 else:
                     group.sessions.append((folder, found, head))
                     known += 1
-        if strangers and not known and not root.has_memory:
+        if strangers and not known and not root.has_memory():
             first = discovery.problems[-1]
             raise UnknownDialectError(
                 root.path, f"no transcript of a known dialect in it ({strangers} seen, {first.kind})", REMEDY

@@ -9,7 +9,7 @@ from slowwave.errors import NotFoundError, UsageError
 from slowwave.settings import Settings
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.roots import store_folders
-from slowwave.stores.walk import SUFFIX, FoundSession, Walk
+from slowwave.stores.walk import SUFFIX, FoundSession, Known, Walk
 
 # Linux allows 255 bytes for a name; a part number and the suffix must still fit.
 _MOST_BYTES = 200
@@ -57,7 +57,7 @@ def found_sessions(settings: Settings, environ: Mapping[str, str], problems: lis
     Raises:
         UnreadableError: a root is missing, a file, or unreadable.
     """
-    walk = Walk.begin(problems)
+    walk = Walk[Known](problems)
     roots = store_folders(settings, environ, problems)
     return [found for root in roots for folder in root.folders for found in walk.sessions(folder)]
 
@@ -101,7 +101,7 @@ def session_of_file(path: Path) -> FoundSession:
     """
     problems: list[StoreProblem] = []
     folder = os.fspath(path.parent)
-    for found in Walk.begin(problems).sessions(folder):
+    for found in Walk[Known](problems).sessions(folder):
         if found.folder == folder and any(file.name == path.name for file in found.files):
             return found
     raise NotFoundError(f"{path}: is not a transcript (its name does not end in {SUFFIX})")

@@ -19,7 +19,10 @@ class Root:
 
     path: Path
     folders: tuple[str, ...]
-    has_memory: bool
+
+    def has_memory(self) -> bool:
+        """Say whether some project in it has a memory folder: such a root is a store, whatever else is in it."""
+        return any(os.path.isdir(f"{folder}/{MEMORY}") for folder in self.folders)  # noqa: PTH112
 
 
 def store_folders(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
@@ -47,33 +50,34 @@ def _root(path: Path, problems: list[StoreProblem]) -> Root:
         return _projects(path, _entries(path / "projects"), problems, is_home=True)
     transcripts = [name for name in entries if name.endswith(SUFFIX) and name[0] != "."]
     if transcripts and path.name != "projects":
-        return Root(path, (os.fspath(path),), MEMORY in entries)
+        return Root(path, (os.fspath(path),))
     return _projects(path, entries, problems, is_home=path.name == "projects")
 
 
 def _projects(root: Path, entries: dict[str, os.DirEntry[str]], problems: list[StoreProblem], *, is_home: bool) -> Root:
     """Take every folder that holds transcripts or memories; a Claude home may be empty, another folder may not."""
     folders: list[str] = []
-    has_memory = False
     for name, entry in sorted(entries.items()):
         if name[0] == ".":
             continue
         if not entry.is_dir():
             if name.endswith(SUFFIX):
                 problems.append(StoreProblem("ignored", entry.path, "lies beside the project folders, not in one"))
-            continue
-        try:
-            inside = os.listdir(entry.path)  # noqa: PTH208 - names only, any bytes
-        except OSError as error:
-            problems.append(StoreProblem("unreadable", entry.path, error.strerror or "cannot be listed"))
-            continue
-        has_memory = has_memory or MEMORY in inside
-        # a session folder without its transcript still has the transcripts of its sub-agents
-        if MEMORY in inside or any(n.endswith(SUFFIX) for n in inside) or is_home:
+        # in a Claude home every folder is a project's; a session folder without its transcript still has sub-agents
+        elif is_home or _holds_sessions(entry.path, problems):
             folders.append(entry.path)
     if not folders and not is_home:
         raise UnreadableError(root, "no transcripts in it", _REMEDY)
-    return Root(root, tuple(folders), has_memory)
+    return Root(root, tuple(folders))
+
+
+def _holds_sessions(folder: str, problems: list[StoreProblem]) -> bool:
+    try:
+        inside = os.listdir(folder)  # noqa: PTH208 - names only, any bytes
+    except OSError as error:
+        problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
+        return False
+    return MEMORY in inside or any(name.endswith(SUFFIX) for name in inside)
 
 
 def _entries(path: Path) -> dict[str, os.DirEntry[str]]:

@@ -6,7 +6,7 @@ from slowwave.dialects.claude_origin import split_typed
 from slowwave.dialects.model import Text
 from slowwave.dialects.times import parse_time
 
-PROMPT_CHARS = 200
+PROMPT_CHARS = 160
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}

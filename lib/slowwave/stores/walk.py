@@ -10,7 +10,8 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -21,10 +22,12 @@ SIDE_FOLDER = "subagents"
 MEMORY = "memory"
 SIDE_PREFIX = "agent-"
 # Cersei numbers its part files from 2, without leading zeros; the base file has no number.
-_PART = re.compile(r"(.+)_part([2-9]|[1-9][0-9]+)\Z", re.DOTALL)
+_PART_FILE = re.compile(r"(.+)_part([2-9]|[1-9][0-9]+)\.jsonl\Z", re.DOTALL)
 # What lies beside sessions and is certainly no folder: not worth a failing system call each.
 _PLAIN_FILES = (".json", ".md", ".txt", ".bak", ".lock", ".tmp", ".gz", ".zst")
 MAX_DEPTH = 8
+
+K = TypeVar("K", bound="Known")
 
 
 class FoundFile(msgspec.Struct, gc=False, frozen=True):
@@ -74,24 +77,42 @@ class FoundSession(msgspec.Struct, gc=False):
         return [n for n in range(1, self.numbers[-1]) if n not in self.numbers] if self.numbers else []
 
 
+class Known(Protocol):
+    """A session that a catalogue knows: as long as these hold, a session of one file need not be looked into."""
+
+    size: int
+    mtime_ns: int
+    dev: int
+    ino: int
+    parts: "list[Signature] | None"
+
+
 @dataclass
-class Walk:
-    """What is shared by the folders of one walk: files and folders met already, and what was odd."""
+class Walk(Generic[K]):
+    """One walk over some folders: what it met already, what was odd, and what a catalogue knew.
+
+    Attributes:
+        problems: everything that was left out, and why.
+        known: sessions of the folder at hand by their path; those that are met are taken out.
+        kept: known sessions that were met and have not changed; they are not yielded.
+    """
 
     problems: list[StoreProblem]
-    files: set[tuple[int, int]]
-    folders: set[tuple[int, int]]
+    known: dict[str, K] = field(default_factory=dict[str, K])
+    kept: list[K] = field(default_factory=list[K])
+    _files: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    _folders: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
 
-    @classmethod
-    def begin(cls, problems: list[StoreProblem]) -> "Walk":
-        """Start a walk that has met nothing yet."""
-        return cls(problems, set(), set())
-
-    def sessions(self, folder: str, *, side: bool = False, depth: int = 0) -> Iterator[FoundSession]:
-        """Yield the sessions that lie in ``folder`` and those of their sub-agents.
+    def sessions(self, folder: str, *, inside: str = "", depth: int = 0) -> Iterator[FoundSession]:
+        """Yield the sessions that lie in ``folder`` and those of their sub-agents, except known and unchanged ones.
 
         Everything that is left out for another reason than its name is reported: unreadable, no regular file, met
         already under another name, or a folder of transcripts where the clients keep none.
+
+        Args:
+            folder: the folder to list.
+            inside: its path in the project folder with a slash at its end; "" for the project folder itself.
+            depth: how many folders it lies below the first one of sub-agents.
         """
         try:
             fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -102,7 +123,7 @@ class Walk:
             if not self._enters(fd, folder):
                 return
             names = os.listdir(fd)
-            found, folders = self._grouped(fd, folder, names, side=side)
+            found, folders = self._grouped(fd, folder, names, inside)
         except OSError as error:
             self.problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
             return
@@ -110,47 +131,63 @@ class Walk:
             os.close(fd)
         yield from found
         for name in folders:
-            yield from self._below(folder, name, side=side, depth=depth)
+            yield from self._below(folder, name, inside, depth)
 
     def _enters(self, fd: int, folder: str) -> bool:
         at = os.fstat(fd)
-        if (at.st_dev, at.st_ino) in self.folders:
+        if (at.st_dev, at.st_ino) in self._folders:
             self.problems.append(
                 StoreProblem("loop", folder, "leads to a folder that was read already (symbolic link)")
             )
             return False
-        self.folders.add((at.st_dev, at.st_ino))
+        self._folders.add((at.st_dev, at.st_ino))
         return True
 
-    def _grouped(self, fd: int, folder: str, names: list[str], *, side: bool) -> tuple[list[FoundSession], list[str]]:
+    def _grouped(self, fd: int, folder: str, names: list[str], inside: str) -> tuple[list[FoundSession], list[str]]:
         found: list[FoundSession] = []
         numbered: list[tuple[str, int, FoundFile]] = []
         folders: list[str] = []
-        met = self.files
+        known, keep, look = self.known, self.kept.append, os.stat
+        here = os.fstat(fd).st_dev
+        prefix = folder + "/"
+        met = self._files.setdefault(here, set())
+        split = {match[1] + SUFFIX for name in names if "_part" in name and (match := _PART_FILE.match(name))}
         for name in names:
-            if not name.endswith(SUFFIX):
+            old = known.get(prefix + name) if known else None
+            if old is None and (not name.endswith(SUFFIX) or name[0] == "."):
                 if name[0] != "." and name != MEMORY and not name.endswith(_PLAIN_FILES):
                     folders.append(name)
                 continue
-            if name[0] == ".":
-                continue
             try:
-                at = os.stat(name, dir_fd=fd)
+                at = look(name, dir_fd=fd)
             except OSError as error:
                 self.problems.append(StoreProblem("unreadable", f"{folder}/{name}", error.strerror or "no stat"))
                 continue
-            key = (at.st_dev, at.st_ino)
-            if key in met or not stat.S_ISREG(at.st_mode):
+            size, mtime_ns, dev, ino = at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino
+            others = met if dev == here else self._files.setdefault(dev, set())
+            if ino in others or not stat.S_ISREG(at.st_mode):
                 self._refuse(f"{folder}/{name}", at)
                 continue
-            met.add(key)
-            file = FoundFile(name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
-            if "_part" in name and (match := _PART.match(name, 0, len(name) - len(SUFFIX))):
+            others.add(ino)
+            if (
+                old is not None
+                and old.mtime_ns == mtime_ns
+                and old.size == size
+                and old.ino == ino
+                and old.dev == dev
+                and old.parts is None
+                and name not in split
+            ):
+                del known[prefix + name]
+                keep(old)
+                continue
+            file = FoundFile(name, size, mtime_ns, dev, ino)
+            if split and (match := _PART_FILE.match(name)):
                 numbered.append((match[1], int(match[2]), file))
             else:
-                found.append(FoundSession(folder, name[: -len(SUFFIX)], [file], side or name.startswith(SIDE_PREFIX)))
+                found.append(FoundSession(folder, name[:-6], [file], bool(inside) or name.startswith(SIDE_PREFIX)))
         if numbered:
-            _stitch(found, numbered, folder, side=side)
+            _stitch(found, numbered, folder, side=bool(inside))
         return found, folders
 
     def _refuse(self, path: str, at: os.stat_result) -> None:
@@ -159,25 +196,25 @@ class Walk:
         else:
             self.problems.append(StoreProblem("unreadable", path, "is not a regular file"))
 
-    def _below(self, folder: str, name: str, *, side: bool, depth: int) -> Iterator[FoundSession]:
+    def _below(self, folder: str, name: str, inside: str, depth: int) -> Iterator[FoundSession]:
         path = f"{folder}/{name}"
-        if side:
+        if inside:
             if os.path.isdir(path):  # noqa: PTH112 - no pathlib in the walk
                 if depth >= MAX_DEPTH:
                     self.problems.append(StoreProblem("ignored", path, f"lies more than {MAX_DEPTH} folders deep"))
                     return
-                yield from self.sessions(path, side=True, depth=depth + 1)
+                yield from self.sessions(path, inside=f"{inside}{name}/", depth=depth + 1)
             return
         try:
-            inside = os.listdir(path)
+            names = os.listdir(path)
         except NotADirectoryError:
             return
         except OSError as error:
             self.problems.append(StoreProblem("unreadable", path, error.strerror or "cannot be listed"))
             return
-        if SIDE_FOLDER in inside:
-            yield from self.sessions(f"{path}/{SIDE_FOLDER}", side=True, depth=1)
-        stray = sum(n.endswith(SUFFIX) for n in inside)
+        if SIDE_FOLDER in names:
+            yield from self.sessions(f"{path}/{SIDE_FOLDER}", inside=f"{name}/{SIDE_FOLDER}/")
+        stray = sum(n.endswith(SUFFIX) for n in names)
         if stray:
             self.problems.append(StoreProblem("ignored", path, f"{stray} .jsonl files where no client keeps sessions"))
 

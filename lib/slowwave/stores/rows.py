@@ -1,0 +1,133 @@
+"""What is kept of a session between two listings: the row that is shown, and what it takes to see a change."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import msgspec
+
+from slowwave.stores.summary import Summary
+from slowwave.stores.walk import FoundSession, Signature, signatures
+
+
+class SessionRow(msgspec.Struct, gc=False, array_like=True):
+    """One session of a listing; :class:`ShownRow` has the same fields as a JSON object."""
+
+    dialect: str
+    id: str
+    path: str
+    parts: int
+    project: str
+    title: str
+    first_prompt: str
+    records: int
+    messages: int
+    bad_lines: int
+    bytes: int
+    created: str | None
+    last_activity: str
+    kind: str
+    tool_calls: int
+    cwd: str
+
+
+class ShownRow(SessionRow, gc=False, array_like=False):
+    """A row as it is printed; other programs rely on the names."""
+
+    @classmethod
+    def of(cls, row: SessionRow) -> "ShownRow":
+        """Return the printed form of a row."""
+        return cls(*msgspec.structs.astuple(row))
+
+
+class Hints(msgspec.Struct, gc=False, array_like=True):
+    """What a row's title and kind follow from, together with the other sessions of its project."""
+
+    title: str
+    side: bool
+    is_fork: bool
+    first_uuid: str
+    last_uuid: str
+    leaves: dict[str, str]
+
+
+class StoredRow(msgspec.Struct, gc=False, array_like=True):
+    """A row as the catalogue keeps it; array-like and with undecoded hints, since a listing reads them all.
+
+    Attributes:
+        size: of the last part, as are ``mtime_ns``, ``dev`` and ``ino``.
+        parts: all parts of a session that has several, else None.
+        problem: why it is no session, or "".
+        row: what is shown.
+        hints: encoded :class:`Hints`.
+    """
+
+    size: int
+    mtime_ns: int
+    dev: int
+    ino: int
+    parts: list[Signature] | None
+    problem: str
+    row: SessionRow
+    hints: bytes
+
+
+def stored_row(found: FoundSession, seen: Summary) -> StoredRow:
+    """Return the row of a session that was just read."""
+    side = found.side or seen.is_side
+    messages = seen.messages + (seen.side_messages if side else 0)
+    activity = seen.last_activity or _iso(found.mtime_ns)
+    row = SessionRow(
+        seen.dialect, found.id, found.path, len(found.files), "", seen.title, seen.first_prompt, seen.records, messages,
+        seen.bad_lines, found.size, seen.created or None, activity, "subagent" if side else "main", seen.tool_calls,
+        seen.cwd,
+    )  # fmt: skip
+    hints = Hints(seen.title, side, seen.is_fork, seen.first_uuid, seen.last_uuid, seen.leaves)
+    return _stored(found, row, "", msgspec.msgpack.encode(hints))
+
+
+def no_session(found: FoundSession, problem: str) -> StoredRow:
+    """Return what is kept of a file that is no session, so that it is not looked into each time."""
+    row = SessionRow("", found.id, found.path, len(found.files), "", "", "", 0, 0, 0, found.size, None, "", "", 0, "")
+    return _stored(found, row, problem, b"")
+
+
+def _stored(found: FoundSession, row: SessionRow, problem: str, hints: bytes) -> StoredRow:
+    last = found.files[-1]
+    parts = signatures(found.files) if len(found.files) > 1 else None
+    return StoredRow(last.size, last.mtime_ns, last.dev, last.ino, parts, problem, row, hints)
+
+
+def resolve(stored: Iterable[StoredRow]) -> None:
+    """Set title and kind of the rows of one project, as far as only its sessions together tell them.
+
+    Client 1.0 writes a session's title into whichever file it has open, and a fork is known by the first message that
+    it shares with an older session.
+    """
+    pairs = [(s.row, msgspec.msgpack.decode(s.hints, type=Hints)) for s in stored if not s.problem]
+    leaves: dict[str, str] = {}
+    for _, hints in pairs:
+        leaves.update(hints.leaves)
+    origins = _origins(pairs)
+    for row, hints in pairs:
+        row.title = hints.title or leaves.get(hints.last_uuid, "")
+        if hints.side:
+            row.kind = "subagent"
+        else:
+            is_copy = hints.is_fork or origins.get(hints.first_uuid, row) is not row
+            row.kind = "fork" if is_copy else "main"
+
+
+def _origins(pairs: list[tuple[SessionRow, Hints]]) -> dict[str, SessionRow]:
+    """Return by the id of a first message the session that began with it first."""
+    origins: dict[str, tuple[bool, str, SessionRow]] = {}
+    for row, hints in pairs:
+        if hints.first_uuid and not hints.side:
+            age = (hints.is_fork, row.created or "", row)
+            other = origins.setdefault(hints.first_uuid, age)
+            if age[:2] < other[:2]:
+                origins[hints.first_uuid] = age
+    return {uuid: age[2] for uuid, age in origins.items()}
+
+
+def _iso(mtime_ns: int) -> str:
+    return datetime.fromtimestamp(mtime_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
