@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from slowwave.dialects.blocks import blocks_of
+from slowwave.dialects.claude_branches import dead_records
 from slowwave.dialects.claude_origin import split_typed
 from slowwave.dialects.claude_records import Node, content_of
 from slowwave.dialects.claude_tree import Tree
@@ -49,7 +50,7 @@ class ClaudeMessage(Message):
 
 def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
     """Return the messages of all user and assistant records, in the order in which they began."""
-    dead = tree.dead()
+    dead = dead_records(tree)
     found: list[Message] = []
     pieces: dict[tuple[str, bool], ClaudeMessage] = {}
     for node in nodes:
