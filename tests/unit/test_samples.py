@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from slowwave.dialects.model import SessionFiles, Transcript
-from slowwave.dialects.registry import sniff
+from slowwave.dialects.registry import by_name, sniff
 from slowwave.errors import UnreadableError
 from slowwave.samples import build, secrets
 from slowwave.samples.building import MARKER
@@ -282,3 +282,16 @@ def test_the_hostile_instruction_stands_in_tool_results_only(tmp_path: Path):
 def test_a_script_that_breaks_the_format_is_refused(text: str, reason: str):
     with pytest.raises(ScriptError, match=reason):
         parse("story", text)
+
+
+def test_what_was_compacted_is_no_longer_sent(tmp_path: Path):
+    read = read_all(build(tmp_path, NOW).store / "projects")
+    long = {t.title or t.files.id: t for t in read.values() if any(m.origin == "summary" for m in t.messages)}
+    sent = {name: by_name(t.dialect).context(t) for name, t in long.items()}
+
+    assert "Move webhook events to an outbox table" in sent
+    assert len(sent) == 3
+    for name, messages in sent.items():
+        (summary,) = {m.text for m in long[name].messages if m.origin == "summary"}
+        assert summary.strip() in messages[0].text, name
+        assert len(messages) < len(long[name].messages), name

@@ -73,10 +73,11 @@ def _say(parts: _Parts, say: Say) -> None:
 
 
 def _summary(parts: _Parts, text: str) -> Json:
-    messages = sum(line["type"] in ("user", "assistant") for part in parts.parts for line in part)
+    entries = [line for part in parts.parts for line in part]
+    gone = {line["deleted_uuid"] for line in entries if line["type"] == "tombstone"}
+    messages = sum(line["type"] in ("user", "assistant") and line["uuid"] not in gone for line in entries)
     line: Json = {"type": "summary", "uuid": parts.ids.uuid(), "timestamp": parts.watch.rfc3339()}
-    # its compaction keeps the last ten messages
-    return line | {"session_id": parts.session, "summary": text, "messages_compacted": max(messages - 10, 0)}
+    return line | {"session_id": parts.session, "summary": text, "messages_compacted": messages}
 
 
 def _answer(parts: _Parts, answer: Answer) -> None:
