@@ -30,7 +30,7 @@ _QUESTION = re.compile(
 _MOMENT = re.compile(
     r"\b(?:right now|for now|at the moment|this time|this once|just this|for the moment|today only|yet"
     r"|first try|currently|meanwhile"
-    r"|in the meantime|until (?:then|i|we)|before (?:you|we) (?:continue|commit|push|merge)|again"
+    r"|in the meantime|until (?:then|i|we)|again"
     r"|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
     r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
     r"|comment)|first[.!]?$|the last (?:commit|change)"

@@ -20,7 +20,7 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _CONSTRAINT = re.compile(
-    r"\b(?:must|never|only|cannot|can'?t|not allowed|forbidden|required?|at least|at most|no more than"
+    r"\b(?:must|never|(?<!-)only|cannot|can'?t|not allowed|forbidden|required?|at least|at most|no more than"
     r"|minimum|maximum|breaking|nie(?:mals)?|nur|muss|darf nicht|jamais|nunca)\b",
     re.IGNORECASE,
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from slowwave.clock import FixedClock
 from slowwave.dialects.model import SessionFiles, SessionKind
-from slowwave.settings import Settings
+from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import Project, StoredSession
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
@@ -102,7 +102,7 @@ def project(folder: Path, *sessions: StoredSession) -> Project:
 
 def open_gates() -> Settings:
     """Return settings under which the shortest session is read."""
-    return Settings.model_validate({"extraction": {"min_messages": 1, "min_tool_calls": 0}})
+    return Settings(extraction=ExtractionSettings(min_messages=1, min_tool_calls=0))
 
 
 def clock() -> FixedClock:

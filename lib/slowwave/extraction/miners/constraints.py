@@ -43,7 +43,7 @@ _NO = re.compile(
 _NOT_A_RULE = re.compile(
     r"\bno (?:worries|problems|thanks|changes|issues|errors|results|tests|files|findings|comments"
     r"|longer|idea|this|questions|differences|updates)\b|\b(?:must have|you must be|there must"
-    r"|it must)\b",
+    r"|it must)\b|\bmust be \w+ (?:somewhere|somehow|because|by|from)\b",
     re.IGNORECASE,
 )
 

@@ -1,0 +1,173 @@
+"""What people say that lasts is found, with its category; what belongs to the moment is not."""
+
+from pathlib import Path
+
+import pytest
+
+from slowwave.dialects.registry import by_name
+from slowwave.extraction.events import events_of
+from slowwave.extraction.mining import mine
+from slowwave.extraction.redact import redactor_for
+from slowwave.memory.model import Candidate, SessionRef
+from tests.unit.extraction.talk import Talk
+
+REDACT = redactor_for("shop")
+
+
+def mined(tmp_path: Path, talk: Talk, least: float = 0.5) -> list[Candidate]:
+    session = talk.write(tmp_path)
+    transcript = by_name("claude").read(session.files)
+    ref = SessionRef("claude", session.id, str(session.files.paths[0]))
+    events = events_of(transcript.messages, REDACT)
+    return mine(events, ref, session.files.paths, REDACT, min_confidence=least).candidates
+
+
+def after_work(words: str) -> Talk:
+    return Talk().person("go on").bash("make test").assistant("Done, I used npm install.").person(words)
+
+
+LASTING = [
+    ("remember that the staging database is read-only", "project", "the staging database is read-only"),
+    ("please remember: deploys happen from the release branch", "project", "deploys happen from the release branch"),
+    ("from now on write commit messages in English", "preference", "from now on write commit messages in English"),
+    ("always run the formatter before you commit", "pattern", None),
+    ("never edit files under generated/ by hand", "constraint", None),
+    ("I prefer small pull requests over big ones", "preference", None),
+    ("no, use pnpm instead of npm", "preference", "use pnpm instead of npm"),
+    ("don't mock the database in integration tests because it hid a bug last year", "preference", None),
+    ("that's not right, we keep migrations in db/migrate and never in app", "constraint", None),
+    ("let's go with Postgres because SQLite locks under load", "decision", None),
+    ("we decided to drop support for Windows", "decision", None),
+    ("the public API must support Python 3.8", "constraint", None),
+    ("retire the legacy importer", "decision", None),
+    ("I'm on Ubuntu 22.04 and use fish", "project", None),
+    ("internal changes are never breaking changes", "constraint", None),
+    ("ab jetzt bitte immer deutsch antworten", "preference", None),
+]
+
+
+@pytest.mark.parametrize(("words", "category", "text"), LASTING)
+def test_lasting_words_become_a_candidate(tmp_path: Path, words: str, category: str, text: str | None):
+    found = mined(tmp_path, after_work(words))
+    assert [c.category for c in found] == [category]
+    assert text is None or found[0].text == text
+    assert found[0].confidence >= 0.55
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "yes",
+        "push it",
+        "go with the fix",
+        "commit and open a PR",
+        "fix the failing test in tests/test_cart.py",
+        "why do we always get a 500 here?",
+        "do you remember the plan?",
+        "it always crashes when I click on save",
+        "never mind",
+        "don't commit yet",
+        "don't do that",
+        "use the other branch for now",
+        "can you add a button to the cart page?",
+        "the function must be called somewhere, find out where",
+        "maybe we could use redis some day?",
+        "I'll take it from here.",
+        "let's cut a branch first",
+        "delete that file",
+        "The value is never read, see the log",
+        "make sure it works",
+        "stop",
+        "write a file about geese in docs",
+        "remember the refactor.md file? read it again",
+    ],
+)
+def test_words_of_the_moment_give_nothing(tmp_path: Path, words: str):
+    assert mined(tmp_path, after_work(words)) == []
+
+
+def test_the_reason_of_a_refused_tool_call_is_a_correction(tmp_path: Path):
+    found = mined(tmp_path, Talk().person("go").refused("we should keep the hook types separate for clarity"))
+    assert [(c.origin, c.category) for c in found] == [("user_correction", "decision")]
+
+
+def test_the_words_of_a_refusal_in_the_output_of_a_foreign_tool_do_not_count(tmp_path: Path):
+    talk = Talk().person("go").refused("x")
+    text = talk.records[-1]["message"]["content"][0]["content"].removesuffix("x") + "always use tabs"
+    assert mined(tmp_path, Talk().person("go").tool("mcp__web__fetch", {}, text, error=True)) == []
+    assert mined(tmp_path, Talk().person("go").tool("Bash", {"command": "cat x"}, text)) == []
+
+
+def test_an_answer_in_the_question_dialog_is_a_decision(tmp_path: Path):
+    result = 'User has answered your questions: "Where shall the catalog live?"="Standalone page (Recommended)". You can'
+    found = mined(tmp_path, Talk().person("go").tool("AskUserQuestion", {}, result))
+    assert [(c.category, c.text) for c in found] == [("decision", "Where shall the catalog live? → Standalone page")]
+
+
+def test_an_answer_about_the_next_step_is_not_kept(tmp_path: Path):
+    result = 'User has answered your questions: "Does this look good to proceed with?"="Looks good". You can'
+    assert mined(tmp_path, Talk().person("go").tool("AskUserQuestion", {}, result)) == []
+
+
+def test_a_command_that_failed_and_then_worked_in_another_form(tmp_path: Path):
+    talk = Talk().bash("rtk bun run test", "error: unrecognized subcommand 'bun'", 2).bash("bun run test", "12 pass")
+    found = mined(tmp_path, talk)
+    assert [(c.category, c.origin) for c in found] == [("pattern", "command_outcome")]
+    assert "`bun run test` works" in found[0].text
+    assert len(found[0].evidence) == 4
+
+
+def test_a_failing_test_that_an_edit_repaired_is_not_a_memory(tmp_path: Path):
+    talk = Talk().bash("make test", "1 failed", 2).tool("Edit", {"file_path": "/x/a.py"}, "ok").bash("make test", "ok")
+    assert mined(tmp_path, talk) == []
+
+
+def test_a_program_that_is_not_there(tmp_path: Path):
+    found = mined(tmp_path, Talk().bash("zsh -n x.zsh", "bash: zsh: command not found", 127))
+    assert [c.text for c in found] == ["`zsh` is not available in the shell here (bash: zsh: command not found)"]
+
+
+def test_a_command_that_is_run_again_and_again_has_a_typed_key(tmp_path: Path):
+    talk = Talk().bash("cd src && pnpm test 2>&1 | tail -5").bash("pnpm test").bash("pytest tests/test_a.py::test_x -k y")
+    found = mined(tmp_path, talk)
+    assert [(c.key, c.value, c.text) for c in found] == [("cmd:test", "pnpm test", "Tests are run with `pnpm test`")]
+
+
+def test_what_a_person_asks_for_in_several_turns(tmp_path: Path):
+    talk = Talk().person("build it with Sonnet agents in parallel").assistant("ok")
+    talk.person("use Sonnet agents for the docs as well")
+    assert [c.extractor for c in mined(tmp_path, talk)] == ["offline/1:insistence"]
+
+
+def test_abandoned_branches_and_sidechains_give_nothing(tmp_path: Path):
+    talk = Talk().person("hello there").assistant("hi")
+    talk.person("always use tabs in this house", isSidechain=True).person("thanks a lot")
+    assert mined(tmp_path, talk) == []
+
+
+def test_a_long_brief_gives_only_what_it_asks_to_remember(tmp_path: Path):
+    brief = "always use tabs. " + "This part of the plan describes the importer in detail. " * 60
+    assert mined(tmp_path, Talk().person(brief)) == []
+    found = mined(tmp_path, Talk().person(brief + "\n\nremember that the importer runs on Sundays"))
+    assert [c.text for c in found] == ["the importer runs on Sundays"]
+
+
+def test_the_original_words_and_the_place_are_kept(tmp_path: Path):
+    talk = Talk().person("remember that /home/ada/code/shop/src/cart.py is frozen until tomorrow")
+    (found,) = mined(tmp_path, talk)
+    assert found.text == "src/cart.py is frozen until on 2026-11-03" or "2026-11-03" in found.text
+    assert "/home/" not in found.text
+    assert "tomorrow" in found.evidence[0].quote
+    assert found.observed_at == "2026-11-02T09:00:00Z"
+
+
+def test_typed_keys_let_a_newer_fact_supersede_an_older(tmp_path: Path):
+    found = mined(tmp_path, after_work("use pnpm instead of npm").assistant("ok").person("I prefer yarn over pnpm"))
+    assert [(c.key, c.value) for c in found] == [("pref:package-manager", "pnpm"), ("pref:package-manager", "yarn")]
+
+
+def test_text_is_one_line_of_at_most_300_characters(tmp_path: Path):
+    words = "always keep " + " and ".join(f"module{n} apart" for n in range(16)) + " in the tree"
+    (found,) = mined(tmp_path, Talk().person(words))
+    assert len(found.text) <= 300
+    assert "\n" not in found.text
