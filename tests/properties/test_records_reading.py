@@ -14,7 +14,8 @@ from slowwave.records.model import Problem
 from slowwave.records.salvage import split
 from slowwave.records.syntax import scan_value
 from slowwave.records.tail import lines_backward
-from slowwave.records.values import clean, is_utf8
+from slowwave.records.utf8 import is_utf8
+from slowwave.records.values import clean
 
 
 class Anything(msgspec.Struct, gc=False):

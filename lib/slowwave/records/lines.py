@@ -10,15 +10,16 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.records.longline import read_long_line
-from slowwave.records.model import Problem, Span
-from slowwave.records.salvage import REFUSALS, OddLine, salvage
-from slowwave.records.values import is_utf8
+from slowwave.records.model import REFUSALS, Problem, Span
+from slowwave.records.utf8 import is_utf8
+
+if TYPE_CHECKING:
+    from slowwave.records.salvage import OddLine
 
 T = TypeVar("T")
 
@@ -27,6 +28,7 @@ BUFFER_BYTES = 1 << 20
 # Longer lines are measured first and read in one piece: readline would hold them twice.
 LONG_LINE_BYTES = 4 << 20
 _BLANK = b" \t\r\n"
+_OPEN, _CLOSE, _NEWLINE = b"{}\n"
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -87,30 +89,45 @@ def read_records(
                 number += 1
                 begin = offset
                 offset += len(line)
-                if line.startswith(b"{") and line.endswith(b"}\n"):
-                    raw = line[:-1]
-                    # decoders skip the strings that nobody asked for without checking their bytes
-                    if raw.isascii() or is_utf8(raw):
-                        try:
-                            value = decode(raw)
-                        except REFUSALS:
-                            pass
-                        else:
-                            yield new_span(Span, (part, number, begin, raw)), value
-                            continue
+                raw = line[:-1]
+                value = None
+                try:
+                    # decoders skip the strings that nobody asked for without looking at their bytes
+                    if (
+                        line[-1] == _NEWLINE
+                        and raw[-1] == _CLOSE
+                        and raw[0] == _OPEN
+                        and (raw.isascii() or is_utf8(raw))
+                    ):
+                        value = decode(raw)
+                except (IndexError, *REFUSALS):
+                    pass
+                if value is not None:
+                    yield new_span(Span, (part, number, begin, raw)), value
+                    continue
                 odd, offset = _odd_line(file, path, part, number, begin, line, problems)
                 if odd.raw:
-                    yield from salvage(odd, decoder, problems)
+                    yield from _salvage(odd, decoder, problems)
                 if odd.torn:
                     return
         except OSError as error:
             raise UnreadableError(path, error.strerror or "cannot be read") from error
 
 
+def _salvage(odd: "OddLine", decoder: msgspec.json.Decoder[T], problems: list[Problem]) -> Iterator[tuple[Span, T]]:
+    """Take the slow path, whose expressions are compiled only when a file needs them."""
+    from slowwave.records.salvage import salvage  # noqa: PLC0415
+
+    return salvage(odd, decoder, problems)
+
+
 def _odd_line(
     file: BinaryIO, path: Path, part: int, number: int, begin: int, line: bytes, problems: list[Problem]
-) -> tuple[OddLine, int]:
+) -> tuple["OddLine", int]:
     """Return a line that is not plainly one object, trimmed, and the offset of the next line."""
+    from slowwave.records.longline import read_long_line  # noqa: PLC0415
+    from slowwave.records.salvage import OddLine  # noqa: PLC0415
+
     ended = line.endswith(b"\n")
     if ended or len(line) < LONG_LINE_BYTES:
         raw = line.strip(_BLANK)

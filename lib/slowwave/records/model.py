@@ -4,6 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
+
+# everything that a decoder raises for a value that it does not accept
+REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
 ProblemKind = Literal[
     "torn",  # the last line is not complete JSON and has no newline
     "garbage",  # a line in the middle that no JSON can be read from

@@ -13,15 +13,14 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from slowwave.records.model import Problem, ProblemKind, Span
+from slowwave.records.model import REFUSALS, Problem, ProblemKind, Span
 from slowwave.records.syntax import Scan, scan_value
-from slowwave.records.values import clean, is_utf8
+from slowwave.records.utf8 import is_utf8
+from slowwave.records.values import clean
 
 T = TypeVar("T")
 
 BOM = b"\xef\xbb\xbf"
-# everything that a decoder raises for a value that it does not accept
-REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _PADDING = re.compile(rb"[ \t\r\n\x00]*+")
 # the start of a record that ended a torn string: its first quote closed the string
 _SWALLOWED = re.compile(rb'\{[ \t\r\n]*"[ \t\r\n]*\Z')

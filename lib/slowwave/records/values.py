@@ -1,28 +1,14 @@
 """JSON as it really occurs, made fit for strict decoders: valid UTF-8, no lone surrogates, no NaN."""
 
-import codecs
 import re
 
-_BLOCK = 1 << 20
+from slowwave.records.utf8 import is_utf8
+
 _HIGH = rb"u[dD][89abAB][0-9a-fA-F]{2}"
 _LOW = rb"u[dD][c-fC-F][0-9a-fA-F]{2}"
 # a pair, a lone half (group 1), or any other escape; the order matters, and "\\" must be eaten as one
 _ESCAPE = re.compile(rb"\\(?:" + _HIGH + rb"\\" + _LOW + rb"|(" + _HIGH + rb"|" + _LOW + rb")|.)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)
-
-
-def is_utf8(raw: bytes) -> bool:
-    """Say whether ``raw`` is valid UTF-8, with bounded memory also for a line of 100 MB."""
-    if raw.isascii():
-        return True
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view = memoryview(raw)
-    try:
-        for at in range(0, len(raw), _BLOCK):
-            decoder.decode(view[at : at + _BLOCK], final=at + _BLOCK >= len(raw))
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def clean(raw: bytes) -> bytes:
