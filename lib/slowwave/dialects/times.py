@@ -19,3 +19,13 @@ def parse_time(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def millisecond_time(at: datetime) -> str:
+    """Return a time as Claude Code writes it: UTC with milliseconds and ``Z``."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def offset_time(at: datetime) -> str:
+    """Return a time as Cersei writes it: UTC with microseconds and ``+00:00``."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
