@@ -1,0 +1,70 @@
+"""What a person reads after a run."""
+
+from pathlib import Path
+from typing import Any
+
+from slowwave.cli.screen import MOST_ROWS, WIDTH, lines
+from slowwave.report import Gate, Item, Report
+
+
+def screen(report: Report, *, dry_run: bool = False) -> str:
+    return "\n".join(lines(report.to_builtins(), dry_run=dry_run))
+
+
+def candidate(text: str, confidence: float) -> Item:
+    return Item("s1", "candidate", "why", project="p", text=text, category="preference", confidence=confidence)
+
+
+def test_a_closed_gate_is_shown_with_its_reason_and_that_there_is_nothing_to_do():
+    shown = screen(Report("nightly", gates=[Gate("time", "p", passed=False, reason="1 h since the last dream")]))
+    assert "stop  p  time: 1 h since the last dream" in shown
+    assert shown.endswith("Nothing to do.")
+
+
+def test_failures_do_not_read_as_nothing_to_do():
+    shown = screen(Report("nightly", failures=["p: extract: disk full"]))
+    assert "Failed: 1" in shown
+    assert "p: extract: disk full" in shown
+    assert "Nothing to do." not in shown
+
+
+def test_candidates_stand_by_confidence_and_the_rest_is_counted():
+    items = [candidate(f"fact {n:02}", n / 100) for n in range(MOST_ROWS + 3)]
+    shown = screen(Report("extract", counts={"candidates": len(items)}, items=items))
+    assert f"Candidates found: {len(items)}" in shown
+    assert shown.index("fact 14") < shown.index("fact 13")
+    assert "fact 00" not in shown
+    assert "and 3 more" in shown
+
+
+def test_every_operation_of_a_dream_is_shown_with_its_reason():
+    items = [
+        Item("m1", action, f"because {action}", project="p", text=f"text {action}")
+        for action in ("add", "merge", "supersede", "wait", "drop")
+    ]
+    shown = screen(Report("consolidate", dream_ids=["d1"], items=items))
+    for action in ("add", "merge", "supersede", "wait", "drop"):
+        assert f"text {action}" in shown
+        assert f"because {action}" in shown
+    assert "memory undo d1" in shown
+
+
+def test_the_index_is_shown_where_a_memory_folder_has_one(tmp_path: Path):
+    (tmp_path / "MEMORY.md").write_text("# Memory\n\n- use pnpm\n")
+    report = Report("nightly", dream_ids=["d1"], memories={"p": str(tmp_path), "q": str(tmp_path / "none")})
+    shown = screen(report)
+    assert "| - use pnpm" in shown
+    assert str(tmp_path / "MEMORY.md") in shown
+
+
+def test_a_dry_run_says_so_and_shows_no_index(tmp_path: Path):
+    (tmp_path / "MEMORY.md").write_text("# Memory\n")
+    shown = screen(Report("nightly", counts={"candidates": 1}, memories={"p": str(tmp_path)}), dry_run=True)
+    assert "nothing was changed" in shown
+    assert "# Memory" not in shown
+
+
+def test_no_line_but_the_index_is_wider_than_the_screen():
+    items: list[Item] = [candidate("x" * 500, 0.9)]
+    data: dict[str, Any] = Report("extract", items=items, warnings=["w" * 400]).to_builtins()
+    assert max(len(line) for line in lines(data, dry_run=False)) <= WIDTH
