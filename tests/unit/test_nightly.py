@@ -1,0 +1,131 @@
+"""The story of a job: chosen projects, steps in order, failures contained, twice is once."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from slowwave import nightly
+from slowwave.clock import FixedClock
+from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.nightly import Run, run_job
+from slowwave.report import Report
+from slowwave.samples import build
+from slowwave.settings import load_settings
+from slowwave.standing import standings
+from slowwave.stores.model import Project
+
+NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
+
+
+def sample_run(home: Path, *, at: datetime = NOW, project: str = "", dry_run: bool = False) -> Run:
+    build(home, NOW)
+    environ: Mapping[str, str] = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    return Run("r1", load_settings(environ, cwd=home), FixedClock(at), environ, project=project, dry_run=dry_run)
+
+
+def memory_files(home: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(home)): p.read_bytes() for p in home.rglob("memory/*.md")}
+
+
+def test_a_night_leaves_memories_and_a_second_one_nothing(tmp_path: Path):
+    run = sample_run(tmp_path)
+    first = run_job("nightly", run)
+    assert first.failures == []
+    assert first.counts["candidates"] > 10
+    assert len(first.dream_ids) == 1
+    files = memory_files(tmp_path)
+    assert any(name.endswith("MEMORY.md") for name in files)
+    second = run_job("nightly", run)
+    assert second.dream_ids == []
+    assert second.counts.get("candidates", 0) == 0
+    assert second.counts.get("bytes_read", 0) == 0
+    assert any(gate.gate == "time" and not gate.passed for gate in second.gates)
+    assert memory_files(tmp_path) == files
+
+
+def test_no_planted_secret_or_hostile_line_reaches_a_memory_folder(tmp_path: Path):
+    from slowwave.samples import secrets  # noqa: PLC0415 - only here
+
+    run_job("nightly", sample_run(tmp_path))
+    everything = b"".join(p.read_bytes() for p in tmp_path.rglob("memory/**/*") if p.is_file())
+    assert everything
+    for name, secret in secrets().items():
+        assert secret.encode() not in everything, name
+    assert b"| sh" not in everything
+
+
+def test_a_dry_run_changes_nothing_and_shows_the_candidates(tmp_path: Path):
+    report = run_job("nightly", sample_run(tmp_path, dry_run=True))
+    assert any(item.action == "candidate" for item in report.items)
+    assert not list(tmp_path.rglob("memory"))
+
+
+def test_a_broken_project_does_not_cost_the_others_their_night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def broken(project: Project, run: Run) -> Report:
+        if "tern" in project.key:
+            raise ZeroDivisionError("a bug")
+        return nightly.extract(project, run)
+
+    monkeypatch.setitem(nightly.JOBS, "extract", (broken,))
+    report = run_job("extract", sample_run(tmp_path))
+    assert len(report.failures) == 1
+    assert "tern" in report.failures[0]
+    assert "ZeroDivisionError: a bug" in report.failures[0]
+    assert any("quill" in item.project for item in report.items if item.action == "candidate")
+
+
+def test_an_interrupt_is_not_contained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(_project: Project, _run: Run) -> Report:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(nightly.JOBS, "extract", (interrupted,))
+    with pytest.raises(KeyboardInterrupt):
+        run_job("extract", sample_run(tmp_path))
+
+
+def test_only_the_asked_project_is_worked_on(tmp_path: Path):
+    report = run_job("extract", sample_run(tmp_path, project="quill"))
+    assert report.counts["projects"] == 1
+    assert {item.project for item in report.items if item.project} == {"-home-ana-quill"}
+
+
+def test_a_project_that_nobody_knows_is_an_error_that_names_the_known_ones(tmp_path: Path):
+    with pytest.raises(NotFoundError, match="home-ana-tern"):
+        run_job("extract", sample_run(tmp_path, project="nothing like it"))
+
+
+def test_a_store_that_is_missing_is_an_error(tmp_path: Path):
+    run = sample_run(tmp_path)
+    gone = Run("r", run.settings.with_roots([tmp_path / "gone"]), run.clock, run.environ)
+    with pytest.raises(UnreadableError, match="gone"):
+        run_job("nightly", gone)
+
+
+def test_standing_tells_what_is_due_and_why_not(tmp_path: Path):
+    run = sample_run(tmp_path)
+    before, _ = standings(run.settings, run.environ, run.clock)
+    assert {row.project: row.due for row in before} == {"-home-ana-quill": False, "-home-ana-tern": True}
+    run_job("nightly", run)
+    later = FixedClock(NOW + timedelta(hours=1))
+    after, _ = standings(run.settings, run.environ, later)
+    tern = next(row for row in after if "tern" in row.project)
+    assert tern.last_dream == "2026-11-20T22:00:00Z"
+    assert tern.memories > 5
+    assert not tern.due
+    assert any(gate.gate == "time" and "1.0 h" in gate.reason for gate in tern.gates)
+    quill = next(row for row in after if "quill" in row.project)
+    assert quill.waiting > 0
+    assert quill.last_dream is None
+
+
+def test_standing_names_a_corrupt_state_and_never_calls_it_due(tmp_path: Path):
+    run = sample_run(tmp_path)
+    run_job("nightly", run)
+    state = next(tmp_path.rglob(".consolidation_state.json"))
+    state.write_text("{broken")
+    rows, _ = standings(run.settings, run.environ, run.clock)
+    tern = next(row for row in rows if "tern" in row.project)
+    assert not tern.due
+    assert ".consolidation_state.json" in tern.problem
