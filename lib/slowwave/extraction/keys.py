@@ -61,7 +61,7 @@ def _chosen(low: str, names: tuple[str, ...]) -> str:
     picked = [
         n
         for n in mentioned
-        if re.search(rf"\b{_CHOOSES} (?:\w+ ){{0,2}}?{re.escape(n)}\b", low)
+        if re.search(rf"\b{_CHOOSES} (?:\w+ ){{0,1}}?{re.escape(n)}\b", low)
         or re.search(rf"\b{re.escape(n)}\b,? (?:\w+ )?{_INSTEAD} ", low)
     ]
     refused = [

@@ -11,7 +11,7 @@ _QUIET = re.compile(
     r"\s*(?:\d?>&\d|\d?>>?\s*\S+|&>\s*\S+|<\s*/dev/null|\|\s*(?:tail|head|tee|cat|grep|less|wc|sort|sed|awk)\b.*)\s*"
 )
 _ENV = re.compile(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)+")
-_WRAPPER = re.compile(r"^(?:sudo|time|command|exec|nohup|nice|env|timeout\s+\S+)\s+")
+_WRAPPER = re.compile(r"^(?:(?:sudo|time|command|exec|nohup|nice|env|timeout\s+\S+)\s+)+")
 _SETUP = re.compile(r"^(?:cd|export|set|source|\.|echo|printf|true|sleep|pwd|mkdir|pushd|popd|umask|unset|wait)\b")
 _PURPOSES: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     ("typecheck", re.compile(r"\b(?:mypy|pyright|basedpyright|tsc|type-?check|cargo check|go vet)\b")),

@@ -48,7 +48,8 @@ _HOSTILE = tuple(
             r"\b(?:do not|don'?t|never|without)\b.{0,20}\b(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?"
             r"|reveal(?:ing)?|show(?:ing)?|alert(?:ing)?|notify(?:ing)?)\b"
             r".{0,30}\b(?:the )?(?:user|human|person|operator|developer|owner|anyone|anybody)\b"
-            r"(?!'s?|[ _-](?:ids?|names?|data|e-?mails?|tables?|input|interface|profile|account|list|count|agent|model)\b)"
+            r"(?!'s?|[ _-](?:ids?|names?|data|e-?mails?|tables?|input|interface|profile|account|list|count"
+            r"|agent|model)\b)"
         ),
         r"\b(?:hide|conceal|keep)\b.{0,40}\b(?:from the (?:user|human|operator|developer)|secret from|hidden from)\b",
         (

@@ -1,12 +1,14 @@
-"""Extraction end to end on sessions on disk: gates, idempotence, rewriting, secrets, hostile text, contained failures."""
+"""Extraction end to end on sessions on disk: gates, idempotence, secrets, hostile text, contained failures."""
 
 import hashlib
+import json
 import os
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import extracted_path
@@ -51,9 +53,10 @@ def test_a_rule_becomes_a_candidate_with_evidence_that_reads_back(tmp_path: Path
     assert hashlib.sha256(data).hexdigest() == item.sha256
     assert b"always use tabs" in data
     assert item.record.encode() in data
-    assert "- **[preference]** always use tabs in this house *(confidence: 85%)*" in extracted_path(
-        memory(tmp_path)
-    ).read_text()
+    assert (
+        "- **[preference]** always use tabs in this house *(confidence: 85%)*"
+        in extracted_path(memory(tmp_path)).read_text()
+    )
     assert report.counts["candidates"] == 1
     assert [(i.action, i.text) for i in report.items] == [("candidate", "always use tabs in this house")]
 
@@ -211,8 +214,6 @@ def test_one_broken_session_costs_the_others_nothing_and_is_tried_three_times(
 ):
     good = rule_talk().write(tmp_path / "store")
     bad = Talk("bad00000-0000-4000-8000-000000000002").person("hello there").write(tmp_path / "store")
-    from slowwave.extraction import job
-
     read = job.read_session
 
     def broken(session: StoredSession, *args: object) -> object:
@@ -240,7 +241,8 @@ def test_an_unreadable_file_is_named(tmp_path: Path):
 
 def test_a_command_of_two_sessions_becomes_certain(tmp_path: Path):
     first, second = (
-        Talk(f"{n}d0c6a1e-0000-4000-8000-00000000000{n}").bash("pnpm test").bash("pnpm test").assistant("ok") for n in (1, 2)
+        Talk(f"{n}d0c6a1e-0000-4000-8000-00000000000{n}").bash("pnpm test").bash("pnpm test").assistant("ok")
+        for n in (1, 2)
     )
     sessions = [talk.write(tmp_path / "store") for talk in (first, second)]
     run(tmp_path, *sessions)
@@ -267,10 +269,19 @@ def test_sessions_in_one_call_and_one_by_one_leave_the_same_bytes(tmp_path: Path
 
 def test_a_cersei_session_over_two_parts_is_read_whole(tmp_path: Path):
     lines = [
-        '{"type":"user","uuid":"u1","timestamp":"2026-11-02T09:00:00Z","session_id":"s1","cwd":"/x","is_sidechain":false,'
-        '"message":{"role":"user","content":"always use tabs in this house"}}\n',
-        '{"type":"user","uuid":"u2","timestamp":"2026-11-02T09:01:00Z","session_id":"s1","cwd":"/x","is_sidechain":false,'
-        '"message":{"role":"user","content":"never edit generated files by hand"}}\n',
+        json.dumps(
+            {
+                "type": "user",
+                "uuid": f"u{number}",
+                "timestamp": "2026-11-02T09:00:00Z",
+                "session_id": "s1",
+                "cwd": "/x",
+                "is_sidechain": False,
+                "message": {"role": "user", "content": words},
+            }
+        )
+        + "\n"
+        for number, words in enumerate(("always use tabs in this house", "never edit generated files by hand"))
     ]
     folder = tmp_path / "store"
     folder.mkdir()

@@ -99,7 +99,9 @@ def test_the_words_of_a_refusal_in_the_output_of_a_foreign_tool_do_not_count(tmp
 
 
 def test_an_answer_in_the_question_dialog_is_a_decision(tmp_path: Path):
-    result = 'User has answered your questions: "Where shall the catalog live?"="Standalone page (Recommended)". You can'
+    result = (
+        'User has answered your questions: "Where shall the catalog live?"="Standalone page (Recommended)". You can'
+    )
     found = mined(tmp_path, Talk().person("go").tool("AskUserQuestion", {}, result))
     assert [(c.category, c.text) for c in found] == [("decision", "Where shall the catalog live? → Standalone page")]
 
@@ -128,7 +130,9 @@ def test_a_program_that_is_not_there(tmp_path: Path):
 
 
 def test_a_command_that_is_run_again_and_again_has_a_typed_key(tmp_path: Path):
-    talk = Talk().bash("cd src && pnpm test 2>&1 | tail -5").bash("pnpm test").bash("pytest tests/test_a.py::test_x -k y")
+    talk = (
+        Talk().bash("cd src && pnpm test 2>&1 | tail -5").bash("pnpm test").bash("pytest tests/test_a.py::test_x -k y")
+    )
     found = mined(tmp_path, talk)
     assert [(c.key, c.value, c.text) for c in found] == [("cmd:test", "pnpm test", "Tests are run with `pnpm test`")]
 

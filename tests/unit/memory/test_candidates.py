@@ -46,7 +46,11 @@ def test_a_candidate_that_is_there_is_not_written_again(tmp_path: Path):
 def test_a_batch_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     append_candidates(tmp_path, [candidate("first")], [RANGE])
     events: list[str] = []
-    monkeypatch.setattr(files, "fault_hook", lambda event, _path: events.append(event))
+
+    def note(event: str, _path: str) -> None:
+        events.append(event)
+
+    monkeypatch.setattr(files, "fault_hook", note)
     append_candidates(tmp_path, [candidate("second"), candidate("third")], [RANGE])
     assert events == ["write", "fsync"]
 

@@ -1,0 +1,58 @@
+"""Dates and paths hold wherever and whenever they are read again."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowwave.extraction.absolute import absolute_dates, relative_paths
+
+MONDAY = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        ("frozen until tomorrow", "frozen until on 2026-11-03"),
+        ("we met yesterday", "we met on 2026-11-01"),
+        ("release by friday", "release by friday (2026-11-06)"),
+        ("broken since Friday", "broken since Friday (2026-10-30)"),
+        ("next monday", "next monday (2026-11-09)"),
+        ("last monday", "last monday (2026-10-26)"),
+        ("dropped 3 days ago", "dropped 3 days ago (2026-10-30)"),
+        ("ships in two weeks", "ships in two weeks (2026-11-16)"),
+        ("next week", "next week (week of 2026-11-09)"),
+        ("last month", "last month (2026-10)"),
+        ("next year", "next year (2027)"),
+        ("next quarter", "next quarter (2027 Q1)"),
+        ("gestern gemacht", "on 2026-11-01 gemacht"),
+        ("vor drei Tagen", "vor drei Tagen (2026-10-30)"),
+    ],
+)
+def test_relative_dates_become_absolute(words: str, result: str):
+    assert absolute_dates(words, MONDAY) == result
+
+
+@pytest.mark.parametrize(
+    "words", ["run `git log --since yesterday`", "every Friday", "on Fridays", "today's plan", "in time"]
+)
+def test_what_is_no_date_stays(words: str):
+    assert absolute_dates(words, MONDAY) == words
+
+
+def test_without_a_time_nothing_is_guessed():
+    assert absolute_dates("until tomorrow", None) == "until tomorrow"
+
+
+@pytest.mark.parametrize(
+    ("text", "cwd", "result"),
+    [
+        ("edit /home/ada/shop/src/a.py", "/home/ada/shop", "edit src/a.py"),
+        ("in /home/ada/shop and", "/home/ada/shop/", "in . and"),
+        ("/home/ada/shop-old/a.py", "/home/ada/shop", "/home/ada/shop-old/a.py"),
+        (r"edit D:\code\shop\src\a.py", r"D:\code\shop", r"edit src\a.py"),
+        ("/home/ada/x", "/home", "/home/ada/x"),
+        ("/x/y", "", "/x/y"),
+    ],
+)
+def test_paths_below_the_working_folder_are_written_from_there(text: str, cwd: str, result: str):
+    assert relative_paths(text, cwd) == result

@@ -1,0 +1,25 @@
+"""Typed keys where the words leave no doubt, and none where they do."""
+
+import pytest
+
+from slowwave.extraction.keys import key_of
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("use pnpm instead of npm", ("pref:package-manager", "pnpm")),
+        ("always use uv, never pip", ("pref:python-packages", "uv")),
+        ("we switched from npm to yarn", ("pref:package-manager", "yarn")),
+        ("I prefer pytest over unittest", ("pref:test-runner", "pytest")),
+        ("let's go with Postgres because SQLite locks", ("project:database", "postgres")),
+        ("the API must support Python 3.8", ("runtime:python", "3.8")),
+        ("we require node >= 20", ("runtime:node", "20")),
+        ("npm and yarn both work", ("", "")),
+        ("don't use npm", ("", "")),
+        ("read python 3 docs", ("", "")),
+        ("fix the bug", ("", "")),
+    ],
+)
+def test_keys(text: str, key: tuple[str, str]):
+    assert key_of(text) == key
