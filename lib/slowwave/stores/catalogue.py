@@ -82,13 +82,13 @@ class Catalogue:
 
     def read_folder(self, folder: str, walk: Walk[StoredRow]) -> Page:
         """Return the rows of one project folder, reading only what is new in it; :meth:`save` keeps them."""
-        walk.known = self._known(folder)
+        known = walk.known = self._known(folder)
         walk.kept = []
         page = Page(folder, walk.kept, is_changed=False)
         fresh: list[StoredRow] = []
         for found in walk.sessions(folder):
             path = found.path
-            old = walk.known.pop(path, None)
+            old = known.get(path)
             if old is not None and old.parts is not None and old.parts == signatures(found.files):
                 fresh.append(old)
                 continue
@@ -97,9 +97,10 @@ class Catalogue:
             page.is_changed = True
             if scanned is not None:
                 page.marks[path] = scanned.mark
-        page.gone = list(walk.known)
         page.rows += fresh
-        page.is_changed = page.is_changed or bool(page.gone)
+        if page.is_changed or len(page.rows) != len(known):
+            page.gone = list(known.keys() - {stored.row.path for stored in page.rows})
+            page.is_changed = True
         return page
 
     def save(self, page: Page) -> None:

@@ -75,9 +75,10 @@ def stored_row(found: FoundSession, seen: Summary) -> StoredRow:
     """Return the row of a session that was just read."""
     side = found.side or seen.is_side
     messages = seen.messages + (seen.side_messages if side else 0)
+    prompt = seen.side_prompt if side and not seen.first_prompt else seen.first_prompt
     activity = seen.last_activity or _iso(found.mtime_ns)
     row = SessionRow(
-        seen.dialect, found.id, found.path, len(found.files), "", seen.title, seen.first_prompt, seen.records, messages,
+        seen.dialect, found.id, found.path, len(found.files), "", seen.title, prompt, seen.records, messages,
         seen.bad_lines, found.size, seen.created or None, activity, "subagent" if side else "main", seen.tool_calls,
         seen.cwd,
     )  # fmt: skip

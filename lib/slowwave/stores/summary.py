@@ -68,6 +68,7 @@ class Summary(msgspec.Struct):
         titles: the newest title of each kind.
         leaves: titles that this file holds for sessions ending in some message (client 1.0 writes them anywhere).
         first_prompt: the first text that a person typed, shortened.
+        side_prompt: the first task of a sub-agent, shortened.
         first_uuid: id of the first message; forks share it with their origin.
         last_uuid: id of the last message.
         created: time of the first record that has one.
@@ -86,6 +87,7 @@ class Summary(msgspec.Struct):
     titles: dict[str, str] = {}
     leaves: dict[str, str] = {}
     first_prompt: str = ""
+    side_prompt: str = ""
     first_uuid: str = ""
     last_uuid: str = ""
     created: str = ""
@@ -153,8 +155,11 @@ class Summary(msgspec.Struct):
                 self.tool_calls += sum(block.type == "tool_use" for block in _blocks(message.content))
             if self._is_further_piece(message.id):
                 return
-        elif not self.first_prompt and not record.isMeta and not record.isCompactSummary:
-            self.first_prompt = _typed_text(message.content)
+        elif not record.isMeta and not record.isCompactSummary:
+            if side and not self.side_prompt:
+                self.side_prompt = _typed_text(message.content)
+            elif not side and not self.first_prompt:
+                self.first_prompt = _typed_text(message.content)
         if side:
             self.side_messages += 1
         else:

@@ -93,7 +93,7 @@ class Walk(Generic[K]):
 
     Attributes:
         problems: everything that was left out, and why.
-        known: sessions of the folder at hand by their path; those that are met are taken out.
+        known: sessions of the folder at hand by their path.
         kept: known sessions that were met and have not changed; they are not yielded.
     """
 
@@ -147,13 +147,13 @@ class Walk(Generic[K]):
         found: list[FoundSession] = []
         numbered: list[tuple[str, int, FoundFile]] = []
         folders: list[str] = []
-        known, keep, look = self.known, self.kept.append, os.stat
+        get, keep, look = self.known.get, self.kept.append, os.stat
         here = os.fstat(fd).st_dev
-        prefix = folder + "/"
         met = self._files.setdefault(here, set())
+        prefix = folder + "/"
         split = {match[1] + SUFFIX for name in names if "_part" in name and (match := _PART_FILE.match(name))}
         for name in names:
-            old = known.get(prefix + name) if known else None
+            old = get(prefix + name)
             if old is None and (not name.endswith(SUFFIX) or name[0] == "."):
                 if name[0] != "." and name != MEMORY and not name.endswith(_PLAIN_FILES):
                     folders.append(name)
@@ -163,25 +163,26 @@ class Walk(Generic[K]):
             except OSError as error:
                 self.problems.append(StoreProblem("unreadable", f"{folder}/{name}", error.strerror or "no stat"))
                 continue
-            size, mtime_ns, dev, ino = at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino
-            others = met if dev == here else self._files.setdefault(dev, set())
+            ino = at.st_ino
+            if (
+                old is not None
+                and at.st_mtime_ns == old.mtime_ns
+                and at.st_size == old.size
+                and ino == old.ino
+                and at.st_dev == old.dev == here
+                and old.parts is None
+                and ino not in met
+                and name not in split
+            ):
+                met.add(ino)
+                keep(old)
+                continue
+            others = self._files.setdefault(at.st_dev, set())
             if ino in others or not stat.S_ISREG(at.st_mode):
                 self._refuse(f"{folder}/{name}", at)
                 continue
             others.add(ino)
-            if (
-                old is not None
-                and old.mtime_ns == mtime_ns
-                and old.size == size
-                and old.ino == ino
-                and old.dev == dev
-                and old.parts is None
-                and name not in split
-            ):
-                del known[prefix + name]
-                keep(old)
-                continue
-            file = FoundFile(name, size, mtime_ns, dev, ino)
+            file = FoundFile(name, at.st_size, at.st_mtime_ns, at.st_dev, ino)
             if split and (match := _PART_FILE.match(name)):
                 numbered.append((match[1], int(match[2]), file))
             else:
