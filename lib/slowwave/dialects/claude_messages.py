@@ -7,6 +7,7 @@ from slowwave.dialects.claude_branches import dead_records
 from slowwave.dialects.claude_origin import split_typed
 from slowwave.dialects.claude_records import Node, content_of
 from slowwave.dialects.claude_tree import Tree
+from slowwave.dialects.claude_typed import queued_prompt, said_in_result, without_repeats
 from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Role, Text, ToolResult
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
@@ -49,28 +50,39 @@ class ClaudeMessage(Message):
 
 
 def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
-    """Return the messages of all user and assistant records, in the order in which they began."""
+    """Return the messages of all records in the order in which they began.
+
+    Beside user and assistant records these are the places where a person's words stand, too: :mod:`claude_typed`.
+    """
     dead = dead_records(tree)
+    own = tree.own
     found: list[Message] = []
+    queued: list[Message] = []
     pieces: dict[tuple[str, bool], ClaudeMessage] = {}
     for node in nodes:
         env = node.env
         kind = env.type
-        if kind not in ("assistant", "user"):
-            continue
-        sidechain = bool(env.sidechain) and not tree.own
-        active = node.index not in dead
-        if kind == "assistant" and env.message and env.message.id:
-            key = (env.message.id, active)
-            known = pieces.get(key)
-            if known is not None:
+        if kind == "assistant":
+            active = node.index not in dead
+            mid = env.message.id if env.message else None
+            if mid is not None and (known := pieces.get((mid, active))) is not None:
                 known.add(node)
                 continue
-            pieces[key] = message = ClaudeMessage("assistant", node, active=active, sidechain=sidechain)
-        else:
-            message = ClaudeMessage(kind, node, active=active, sidechain=sidechain)
-        found.append(message)
-    return found
+            message = ClaudeMessage("assistant", node, active=active, sidechain=bool(env.sidechain) and not own)
+            if mid is not None:
+                pieces[mid, active] = message
+            found.append(message)
+        elif kind == "user":
+            active = node.index not in dead
+            found.append(ClaudeMessage("user", node, active=active, sidechain=bool(env.sidechain) and not own))
+            if not env.sidechain and (said := said_in_result(node, active=active)) is not None:
+                found.append(said)
+        elif (kind == "queue-operation" or (kind == "attachment" and b'"queued_command"' in node.span.raw)) and (
+            prompt := queued_prompt(node)
+        ) is not None:
+            found.append(prompt)
+            queued.append(prompt)
+    return without_repeats(found, queued)
 
 
 def _assistant(pieces: list[Node]) -> Content:
