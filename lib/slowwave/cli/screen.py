@@ -7,8 +7,10 @@ from typing import Any
 
 # What a dream or an extraction can do to a fact, in the order that a reader cares about.
 ACTIONS = ("add", "merge", "supersede", "keep", "wait", "drop")
-MOST_ROWS = 12
+MOST_ROWS = 8
 WIDTH = 108
+TEXT_WIDTH = 66
+MOST_INDEX_LINES = 24
 
 
 def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
@@ -69,8 +71,8 @@ def _operations(items: Iterable[dict[str, Any]]) -> Iterator[str]:
         yield ""
         yield f"{_TITLES[action]}: {len(rows)}"
         for item in rows[:MOST_ROWS]:
-            yield _cut(f"  {item['text'] or item['target']}")
-            yield _cut(f"      {item['reason']}")
+            text = _cut(item["text"] or item["target"], TEXT_WIDTH)
+            yield _cut(f"  {text:<{TEXT_WIDTH}}  {item['reason']}")
         yield from _more(rows)
 
 
@@ -104,17 +106,21 @@ def _numbers(counts: dict[str, int]) -> Iterator[str]:
 
 def _index(report: dict[str, Any]) -> Iterator[str]:
     """The resulting index of each project, where it lies, and how to go back."""
-    for key, folder in sorted(report["memories"].items()):
-        index = Path(folder) / "MEMORY.md"
+    for _, name in sorted(report["memories"].items()):
+        folder = Path(name)
+        index = folder / "MEMORY.md"
         if not index.is_file():
             continue
+        shown = index.read_text(encoding="utf-8", errors="replace").splitlines()
         yield ""
         yield f"{index}"
-        yield from (f"  | {line}" for line in index.read_text(encoding="utf-8", errors="replace").splitlines()[:30])
-        yield f"  Evidence: slowwave memory list --memory {folder}"
-        del key
-    for dream in report["dream_ids"]:
-        yield f"  Undo: slowwave memory undo {dream}"
+        yield from (_cut(f"  | {line}") for line in shown[:MOST_INDEX_LINES])
+        if len(shown) > MOST_INDEX_LINES:
+            yield f"  | and {len(shown) - MOST_INDEX_LINES} more lines"
+        yield f"  Why each is believed: slowwave memory list --memory {folder}"
+        for dream in report["dream_ids"]:
+            if (folder / ".slowwave" / "undo" / dream).is_dir():
+                yield f"  Undo this dream:      slowwave memory undo {dream} --memory {folder}"
 
 
 def _more(rows: list[Any]) -> Iterator[str]:
@@ -126,6 +132,6 @@ def _percent(confidence: float | None) -> str:
     return "    " if confidence is None else f"{confidence:>4.0%}"
 
 
-def _cut(line: str) -> str:
+def _cut(line: str, width: int = WIDTH) -> str:
     flat = " ".join(line.split("\n"))
-    return flat if len(flat) <= WIDTH else flat[: WIDTH - 3] + "..."
+    return flat if len(flat) <= width else flat[: width - 3] + "..."
