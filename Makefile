@@ -27,10 +27,10 @@ check: $(READY) ## lint, format and types
 	$(BIN)/pyright
 
 bench: $(READY) ## speed ratios of the design
-	$(BIN)/python -m pytest tests/benchmarks -q -s -m bench
+	$(BIN)/python tests/benchmarks/run.py
 
 drills: $(READY) ## every fault drill in full length (minutes)
-	DRILLS=full $(BIN)/python -m pytest -m drill --timeout 3600
+	SLOWWAVE_DRILL=full $(BIN)/python -m pytest tests/faults --timeout 3600
 
 conformance: $(READY) ## against real transcripts and the clients' own tests
 	$(BIN)/python -m pytest tests/conformance

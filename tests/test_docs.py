@@ -1,4 +1,4 @@
-"""What the documents say is there: commands parse, make targets exist, every deployment has its row, links lead somewhere."""
+"""What the documents say is there: commands parse, make targets exist, deployments have rows, links lead somewhere."""
 
 import re
 import shlex

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import SlowwaveError
 from slowwave.places import state_folder
+from slowwave.settings import load_settings
 
 if TYPE_CHECKING:
     from prefect import Flow
 
 JOBS = ("nightly", "extract", "consolidate")
-_REMEDY = "run the job without it: add --direct"
+_REMEDY = "run the job without Prefect: add --direct"
 
 # Measured on SQLite: with the defaults every fifth small run meets a 503 and a two-second pause; with larger batches
 # nearly none does, at a quarter of the server's processor time.
@@ -93,11 +94,21 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
         SlowwaveError: no server can be had, or the flow broke outside its own containment.
         SettingsError: the parameters do not make settings.
     """
-    given = {**parameters, "config": parameters.get("config") or _config_here()}
+    given = _from_anywhere(parameters)
     _prepare(os.environ, verbose=verbose)
     with chdir("."):
         flow = load_job(entrypoint_of(job))
         return _report_of(_run(flow, given), job)
+
+
+def _from_anywhere(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters that mean the same in every folder: settings file and store roots as absolute paths."""
+    config = parameters.get("config") or _config_here()
+    found = load_settings(
+        os.environ, config=Path(config) if config else None, overrides=parameters.get("overrides", ())
+    )
+    roots = parameters.get("store") or [str(path.expanduser().absolute()) for path in found.store.roots]
+    return {**parameters, "config": config, "store": roots}
 
 
 def _config_here() -> str | None:
@@ -126,12 +137,20 @@ def _run(flow: "Flow[..., Any]", parameters: Mapping[str, Any]) -> Any:
     try:
         return flow(parameters, return_state=True)
     except (httpx.TransportError, PrefectHTTPStatusError) as error:
-        where = os.environ.get("PREFECT_API_URL", "of this process")
-        raise SlowwaveError(f"the Prefect server {where} does not answer ({error}); {_REMEDY}") from error
-    except RuntimeError as error:
-        if "Prefect API" not in str(error) and "server" not in str(error):
+        raise SlowwaveError(_without_server(error)) from error
+    except (RuntimeError, ValueError) as error:
+        # Prefect has no class of its own for a server that is missing, does not answer or does not start
+        if " API" not in str(error):
             raise
-        raise SlowwaveError(f"no Prefect server can be started ({error}); {_REMEDY}") from error
+        raise SlowwaveError(_without_server(error)) from error
+
+
+def _without_server(error: Exception) -> str:
+    reason = " ".join(str(error).split()).rstrip(".")
+    given = os.environ.get("PREFECT_API_URL")
+    if given:
+        return f"the Prefect server at {given} does not answer ({reason}); start it, or {_REMEDY}"
+    return f"no Prefect server can be started ({reason}); {_REMEDY}"
 
 
 def _report_of(state: Any, job: str) -> dict[str, Any]:
