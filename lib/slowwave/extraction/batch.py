@@ -10,13 +10,15 @@ from slowwave.extraction.repeats import repeated
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import write_extraction
-from slowwave.memory.model import Candidate, iso
+from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.report import Gate, Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
 
 # Damage of one file is named line by line up to here; the rest is counted.
 _MOST_PROBLEMS = 5
+# Sessions written together: each write costs two fsyncs.
+_MOST_PENDING = 100
 
 
 class Batch:
@@ -41,6 +43,7 @@ class Batch:
         self.now = clock.now()
         self.redact = redactor_for(project.key)
         self._dry_run = dry_run
+        self._pending: list[tuple[list[Candidate], list[ExtractedRange]]] = []
         self._known, self.ranges, problems = read_candidates(project.memory)
         self._ids = {c.id for c in self._known}
         self._failed, more = read_failures(project.memory)
@@ -75,15 +78,22 @@ class Batch:
             append_failures(self.project.memory, [failure])
 
     def keep(self, session: StoredSession, read: Read) -> None:
-        """Write what a session gave, and note it."""
+        """Take what a session gave, and note it."""
         new = [c for c in read.mined.candidates if c.id not in self._ids]
         new += [c for c in repeated(self._known, new) if c.id not in self._ids]
         if not self._dry_run:
-            ranges = new_ranges(session, read.states, iso(self.now))
-            write_extraction(self.project.memory, new, ranges, self.now)
+            self._pending.append((new, new_ranges(session, read.states, iso(self.now))))
+            if len(self._pending) >= _MOST_PENDING:
+                self.flush()
         self._known += new
         self._ids |= {c.id for c in new}
         self._note(session, read, new)
+
+    def flush(self) -> None:
+        """Write what the sessions since the last time gave; a kill before it costs only that they are read again."""
+        if self._pending:
+            write_extraction(self.project.memory, self._pending, self.now)
+            self._pending = []
 
     def finish(self) -> None:
         """Say once what needs no line for each session."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import cast
 
 from slowwave.dialects.model import Message, Text, ToolCall, ToolResult
-from slowwave.extraction.harness import answers_in, command_in, edited_path, rejection_reason
+from slowwave.extraction.harness import answers_in, command_in, edited_path, is_foreign, rejection_reason
 from slowwave.extraction.shell import Step, error_line, exit_code, setup_error, steps_of
 from slowwave.extraction.taint import own_words, visible
 from slowwave.records.model import Span
@@ -105,6 +105,10 @@ class Events:
 # longer typed messages are briefs or pasted documents; people who talk to an agent stay far below
 LONG_TURN = 2000
 _AFTER_CHARS = 400
+_OUTPUT_CHARS = 20_000
+LINE_CHARS = 4_000
+# of a huge paste only its ends can be words of the person who pasted it
+_END_CHARS = 16_000
 
 
 def events_of(messages: Sequence[Message], redact: Redact) -> Events:
@@ -126,6 +130,8 @@ class _Reader:
         self._said = ""
         self._worked = False
         self._order = 0
+        # records whose words of a person were taken from the tool result, or must not be taken at all
+        self._heard: set[tuple[int, int]] = set()
 
     def read(self, message: Message) -> None:
         for block, span in message.placed():
@@ -137,7 +143,8 @@ class _Reader:
                 case Text() if message.role == "assistant":
                     self._said = block.text[-_AFTER_CHARS:]
                 case Text() if message.role == "user" and message.origin == "typed":
-                    self._turn(block.text, (span,), message, rejection=False)
+                    if (span.part, span.offset) not in self._heard:
+                        self._turn(block.text, (span,), message, rejection=False)
                 case _:
                     pass
 
@@ -148,7 +155,7 @@ class _Reader:
         return (sources, message.id or "", message.timestamp, message.cwd, self._order)
 
     def _turn(self, text: str, sources: tuple[Span, ...], message: Message, *, rejection: bool) -> None:
-        words = own_words(self._redact(text))
+        words = own_words(self._redact(_ends(text)))
         if words:
             long = len(text) > LONG_TURN
             place = self._place(sources, message)
@@ -159,10 +166,13 @@ class _Reader:
         call, called_at = self._calls.pop(result.id, (None, span))
         if call is None:
             return
+        if is_foreign(call.name):
+            self._heard.add((span.part, span.offset))
         given: object = call.args
         args = cast("Mapping[str, object]", given) if isinstance(given, dict) else dict[str, object]()
         reason = rejection_reason(call.name, result)
         if reason is not None:
+            self._heard.add((span.part, span.offset))
             self._turn(reason, (span,), message, rejection=True)
             return
         sources = (called_at, span)
@@ -176,17 +186,30 @@ class _Reader:
             self._worked = True
             self.events.edits.append(Edit(*self._place(sources, message), self._redact(path)))
         for question, answer in answers_in(call.name, result):
+            self._heard.add((span.part, span.offset))
             place = self._place((span,), message)
             self.events.answers.append(Answer(*place, visible(self._redact(question)), visible(self._redact(answer))))
 
     def _command(
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
-        output = result.text[:20_000]
+        output = _start(result.text, _OUTPUT_CHARS)
         code = exit_code(output)
         ok = not result.is_error and not code
-        clean = visible(self._redact(line[:4000])).strip()
+        clean = visible(self._redact(_start(line, LINE_CHARS))).strip()
         output = visible(self._redact(output)) if not ok else ""
         steps = tuple(steps_of(clean))
         error = "" if ok else error_line(output)
         self.events.commands.append(Command(*place, clean, steps, ok, code, error, "" if ok else setup_error(output)))
+
+
+def _start(text: str, most: int) -> str:
+    """Return the start of a text, cut between words so that no half of a secret is left over."""
+    return text if len(text) <= most else text[:most].rpartition(" ")[0]
+
+
+def _ends(text: str) -> str:
+    """Return a text without its middle when it is huge."""
+    if len(text) <= 2 * _END_CHARS:
+        return text
+    return f"{_start(text, _END_CHARS)}\n\n{text[-_END_CHARS:].partition(' ')[2]}"

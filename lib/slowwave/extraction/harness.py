@@ -19,6 +19,7 @@ _REJECTED = re.compile(
 _PAIR = re.compile(
     r'"(?P<q>[^"]*(?:"(?!=")[^"]*)*)"="(?P<a>.*?)"(?=, "|\. |\s*\Z| (?:selected|user|notes)\b)', re.DOTALL
 )
+_MOST_CHARS = 50_000
 _NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
 
 
@@ -27,15 +28,20 @@ def rejection_reason(tool: str, result: ToolResult) -> str | None:
 
     Tools of other programs could write the same words themselves, so only the client's own tools count.
     """
-    if not result.is_error or "__" in tool or tool.lower().startswith("web"):
+    if not result.is_error or is_foreign(tool):
         return None
     found = _REJECTED.match(result.text)
     return found["reason"] if found else None
 
 
+def is_foreign(tool: str) -> bool:
+    """Say whether a tool's output is written by other programs or pages, which could imitate the client's words."""
+    return "__" in tool or tool.lower().startswith("web")
+
+
 def answers_in(tool: str, result: ToolResult) -> Iterator[tuple[str, str]]:
     """Yield question and answer of every question that a person answered in the client's dialog."""
-    if tool.lower() not in _ASKS or result.is_error:
+    if tool.lower() not in _ASKS or result.is_error or len(result.text) > _MOST_CHARS:
         return
     start = result.text.find(': "')
     for found in _PAIR.finditer(result.text[start + 2 :] if start >= 0 else ""):

@@ -53,9 +53,13 @@ def extract_sessions(
     )
     if not dry_run:
         _repair(project.memory, batch.report)
-    for session in sessions:
-        batch.report.count("sessions")
-        _contained(session, batch)
+    try:
+        for session in sessions:
+            batch.report.count("sessions")
+            _contained(session, batch)
+    finally:
+        # also when the run is cancelled: what was read so far is not read again
+        batch.flush()
     batch.finish()
     return batch.report
 

@@ -18,6 +18,9 @@ from slowwave.records.model import Problem
 
 FILE = "candidates.jsonl"
 
+# what one session gave: its candidates and the ranges that they came from
+Batch = tuple[Sequence[Candidate], Sequence[ExtractedRange]]
+
 
 class _RangeLine(msgspec.Struct, frozen=True):
     """The form of a range's line."""
@@ -99,13 +102,26 @@ def append_unguarded(
     memory: Path, candidates: Sequence[Candidate], ranges: Iterable[ExtractedRange]
 ) -> list[Candidate]:
     """As :func:`append_candidates`, for a caller that holds the guard already."""
-    known = {c.id for c in read_candidates(memory)[0]} if candidates else set[str]()
-    new: list[Candidate] = []
-    for candidate in candidates:
-        if candidate.id not in known:
-            known.add(candidate.id)
-            new.append(candidate)
-    lines = [_encode(c) for c in new] + [_encode(_RangeLine(r)) for r in ranges]
+    return append_batches(memory, [(candidates, tuple(ranges))])[0]
+
+
+def append_batches(memory: Path, batches: Iterable[Batch]) -> list[list[Candidate]]:
+    """Append several batches in one write and return the new candidates of each; the caller holds the guard.
+
+    The bytes are the same as those of one write for each batch.
+    """
+    every = list(batches)
+    known = {c.id for c in read_candidates(memory)[0]} if any(c for c, _ in every) else set[str]()
+    lines: list[bytes] = []
+    new: list[list[Candidate]] = []
+    for candidates, ranges in every:
+        fresh: list[Candidate] = []
+        for candidate in candidates:
+            if candidate.id not in known:
+                known.add(candidate.id)
+                fresh.append(candidate)
+        lines += [_encode(c) for c in fresh] + [_encode(_RangeLine(r)) for r in ranges]
+        new.append(fresh)
     if lines:
         append_lines(candidates_path(memory), lines)
     return new

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from slowwave.files import atomic_write
-from slowwave.memory.candidates import append_unguarded, read_entries
+from slowwave.memory.candidates import Batch, append_batches, candidates_path, read_entries
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Candidate, ExtractedRange
 
@@ -87,10 +87,8 @@ def remove_lines(text: str, facts: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def write_extraction(
-    memory: Path, candidates: Sequence[Candidate], ranges: Sequence[ExtractedRange], at: datetime
-) -> list[Candidate]:
-    """Record a batch: ``candidates.jsonl`` first, then its lines; return the candidates that were new.
+def write_extraction(memory: Path, batches: Sequence[Batch], at: datetime) -> list[Candidate]:
+    """Record what sessions gave: ``candidates.jsonl`` first, then its lines; return the candidates that were new.
 
     Both happen under one guard, so that no consolidation comes between them.
 
@@ -99,10 +97,13 @@ def write_extraction(
         OSError: a file cannot be written; what is missing is written by the next :func:`reconcile`.
     """
     with guarded(memory):
-        new = append_unguarded(memory, candidates, ranges)
-        if new:
-            _update(memory, add_lines(_read(memory), [candidate_line(c) for c in new], day_of(at)))
-    return new
+        new = append_batches(memory, batches)
+        text = _read(memory) if any(new) else ""
+        for of_batch in new:
+            text = add_lines(text, [candidate_line(c) for c in of_batch], day_of(at))
+        if any(new):
+            _update(memory, text)
+    return [candidate for of_batch in new for candidate in of_batch]
 
 
 def reconcile(memory: Path, done: Collection[str]) -> bool:
@@ -116,7 +117,7 @@ def reconcile(memory: Path, done: Collection[str]) -> bool:
         LockHeldError: another process kept the memory folder locked for too long.
         UnreadableError: ``candidates.jsonl`` cannot be opened.
     """
-    if not memory.exists():
+    if not candidates_path(memory).exists():
         return False
     with guarded(memory):
         before = _read(memory)

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.memory.candidates import append_candidates
+from slowwave.memory.candidates import Batch, append_candidates, candidates_path
 from slowwave.memory.extracted import (
     add_lines,
     candidate_line,
@@ -82,24 +82,24 @@ def test_removing_leaves_equal_lines_outside_of_the_section():
 
 
 def test_an_extraction_shows_its_new_candidates(tmp_path: Path):
-    write_extraction(tmp_path, [candidate("pnpm")], [RANGE], AT)
+    write_extraction(tmp_path, [([candidate("pnpm")], [RANGE])], AT)
     assert candidate_line(candidate("pnpm")) in extracted_path(tmp_path).read_text()
 
 
 def test_an_extraction_that_gave_nothing_makes_no_file(tmp_path: Path):
-    write_extraction(tmp_path, [], [RANGE], AT)
+    write_extraction(tmp_path, [([], [RANGE])], AT)
     assert not extracted_path(tmp_path).exists()
 
 
 def test_a_kill_between_the_two_writes_is_repaired_to_the_same_bytes(tmp_path: Path):
-    write_extraction(tmp_path / "whole", [candidate("pnpm"), candidate("uv")], [RANGE], AT)
+    write_extraction(tmp_path / "whole", [([candidate("pnpm"), candidate("uv")], [RANGE])], AT)
     append_candidates(tmp_path / "killed", [candidate("pnpm"), candidate("uv")], [RANGE])
     assert reconcile(tmp_path / "killed", ())
     assert extracted_path(tmp_path / "killed").read_bytes() == extracted_path(tmp_path / "whole").read_bytes()
 
 
 def test_candidates_that_were_dealt_with_are_no_longer_shown(tmp_path: Path):
-    write_extraction(tmp_path, [candidate("pnpm"), candidate("uv")], [RANGE], AT)
+    write_extraction(tmp_path, [([candidate("pnpm"), candidate("uv")], [RANGE])], AT)
     assert reconcile(tmp_path, {"pnpm"})
     text = extracted_path(tmp_path).read_text()
     assert candidate_line(candidate("pnpm")) not in text
@@ -107,15 +107,28 @@ def test_candidates_that_were_dealt_with_are_no_longer_shown(tmp_path: Path):
 
 
 def test_repairing_twice_changes_nothing(tmp_path: Path):
-    write_extraction(tmp_path, [candidate("pnpm")], [RANGE], AT)
+    write_extraction(tmp_path, [([candidate("pnpm")], [RANGE])], AT)
     before = extracted_path(tmp_path).stat().st_mtime_ns
     assert not reconcile(tmp_path, ())
     assert extracted_path(tmp_path).stat().st_mtime_ns == before
 
 
 def test_lines_that_people_wrote_among_ours_survive_a_repair(tmp_path: Path):
-    write_extraction(tmp_path, [candidate("pnpm")], [RANGE], AT)
+    write_extraction(tmp_path, [([candidate("pnpm")], [RANGE])], AT)
     path = extracted_path(tmp_path)
     path.write_text(path.read_text() + "- **[project]** said by hand\n")
     reconcile(tmp_path, {"pnpm"})
     assert "said by hand" in path.read_text()
+
+
+def test_sessions_written_together_and_one_by_one_leave_the_same_bytes(tmp_path: Path):
+    batches: list[Batch] = [
+        ([candidate("pnpm")], [RANGE]),
+        ([], [RANGE]),
+        ([candidate("uv"), candidate("pnpm")], [RANGE]),
+    ]
+    write_extraction(tmp_path / "together", batches, AT)
+    for batch in batches:
+        write_extraction(tmp_path / "single", [batch], AT)
+    for path in (extracted_path, candidates_path):
+        assert path(tmp_path / "together").read_bytes() == path(tmp_path / "single").read_bytes()
