@@ -22,24 +22,22 @@ def blocks_of(content: object) -> list[Block]:
 
 
 def _block(item: object) -> Block:
-    if isinstance(item, str):
-        return Text(item)
     if not isinstance(item, dict):
-        return Other(type(item).__name__)
+        return Text(item) if isinstance(item, str) else Other(type(item).__name__)
     data = cast("dict[str, Any]", item)
     match data.get("type"):
         case "text":
-            return Text(_string(data.get("text")))
+            block = Text(_string(data.get("text")))
         case "tool_use":
-            return ToolCall(_string(data.get("id")), _string(data.get("name")), data.get("input"))
+            block = ToolCall(_string(data.get("id")), _string(data.get("name")), data.get("input"))
         case "tool_result":
-            return ToolResult(
-                _string(data.get("tool_use_id")), _result_text(data.get("content")), data.get("is_error") is True
-            )
+            content = _result_text(data.get("content"))
+            block = ToolResult(_string(data.get("tool_use_id")), content, data.get("is_error") is True)
         case "thinking":
-            return Thinking(_string(data.get("thinking")))
+            block = Thinking(_string(data.get("thinking")))
         case kind:
-            return Other(_string(kind))
+            block = Other(_string(kind))
+    return block
 
 
 def _result_text(content: object) -> str:

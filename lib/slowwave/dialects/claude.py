@@ -9,20 +9,23 @@ from slowwave.dialects.claude_records import DECODER, Node
 from slowwave.dialects.claude_titles import title_of
 from slowwave.dialects.claude_tree import Tree
 from slowwave.dialects.model import Message, SessionFiles, SessionKind, Transcript
+from slowwave.records.bulk import relaxed_collector
 from slowwave.records.lines import read_records
 
 # A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
 MARKS = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})
 MESSAGE_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
 # The client's own table of line types, and those seen in real files beside it (clients.md, corpus.md).
-KNOWN_TYPES = MESSAGE_TYPES | frozenset(
-    """queue-operation api-request api-request-resumed api-request-shape api-request-blob frame-link observer-ref
-    continued-in resume-head-vouch file-history-snapshot file-history-delta attribution-snapshot custom-title ai-title
-    tag relocated agent-name agent-color agent-setting mode permission-mode session-owner isolation-latch dev-mods
-    atis-latch worktree-state bridge-session tools-used derived-from summary repl-mode history-suppression
-    ended-by-model content-replacement memory-mode artifact-comment-monitor fork-context-ref data-flow-incomplete
-    last-prompt cost-state pr-link session_start started result""".split()
-)
+KNOWN_TYPES = MESSAGE_TYPES | {
+    *("queue-operation", "api-request", "api-request-resumed", "api-request-shape", "api-request-blob", "frame-link"),
+    *("observer-ref", "continued-in", "resume-head-vouch", "file-history-snapshot", "file-history-delta"),
+    *("attribution-snapshot", "custom-title", "ai-title", "tag", "relocated", "agent-name", "agent-color"),
+    *("agent-setting", "mode", "permission-mode", "session-owner", "isolation-latch", "dev-mods", "atis-latch"),
+    *("worktree-state", "bridge-session", "tools-used", "derived-from", "summary", "repl-mode"),
+    *("history-suppression", "ended-by-model", "content-replacement", "memory-mode", "artifact-comment-monitor"),
+    *("fork-context-ref", "data-flow-incomplete", "last-prompt", "cost-state", "pr-link", "session_start"),
+    *("started", "result"),
+}
 
 
 @dataclass(slots=True)
@@ -70,11 +73,12 @@ def _load(files: SessionFiles, result: Transcript) -> tuple[list[Node], dict[str
     nodes: list[Node] = []
     counts: dict[str, int] = {}
     add = nodes.append
-    for part, path in enumerate(files.paths):
-        for index, (span, env) in enumerate(read_records(path, DECODER, result.problems, part=part), len(nodes)):
-            kind = env.type or ""
-            counts[kind] = counts.get(kind, 0) + 1
-            add(Node(env, span, index))
+    with relaxed_collector():
+        for part, path in enumerate(files.paths):
+            for index, (span, env) in enumerate(read_records(path, DECODER, result.problems, part=part), len(nodes)):
+                kind = env.type or ""
+                counts[kind] = counts.get(kind, 0) + 1
+                add(Node(env, span, index))
     return nodes, counts
 
 

@@ -3,7 +3,8 @@
 ::
 
     user_line(content, *, uuid, parent, session, cwd, at, branch="", version=VERSION) -> bytes
-    assistant_line(content, *, uuid, parent, session, cwd, at, message_id, model=MODEL, branch="", version=VERSION) -> bytes
+    assistant_line(content, *, uuid, parent, session, cwd, at, message_id, model=MODEL, branch="", version=VERSION)
+        -> bytes
     title_line(title, *, session) -> bytes
 
 ``content`` is text or a list of blocks of the Anthropic API; ``parent`` is the uuid of the record before, or None for

@@ -1,6 +1,7 @@
 """Records of Claude Code to messages: pieces of one API message joined, every block with the span it came from."""
 
 from datetime import datetime
+from typing import cast
 
 from slowwave.dialects.blocks import blocks_of
 from slowwave.dialects.claude_branches import dead_records
@@ -11,6 +12,9 @@ from slowwave.dialects.claude_typed import queued_prompt, said_in_result, withou
 from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Role, Text, ToolResult
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
+
+# Values of ``origin.kind`` that stand for a person at a keyboard; all others are the harness or other agents.
+_PEOPLE = (None, "human", "cli", "user")
 
 
 class ClaudeMessage(Message):
@@ -119,7 +123,9 @@ def _origin(node: Node, blocks: list[Block]) -> Origin:
         return "tool"
     if env.is_meta or env.sidechain:
         return "injected"
-    kind = node.fields().get("origin")
-    if isinstance(kind, dict) and kind.get("kind") not in (None, "human", "cli", "user"):
+    fields = node.fields()
+    kind = fields.get("origin")
+    if isinstance(kind, dict) and cast("dict[str, object]", kind).get("kind") not in _PEOPLE:
         return "injected"
-    return "typed"
+    # The client starts a new conversation with a plan that the model wrote and a person accepted.
+    return "injected" if "planContent" in fields else "typed"

@@ -21,7 +21,8 @@ _WRAPPERS = (
 _ELEMENT = re.compile(rf"<({_WRAPPERS})(?:\s[^>]*)?>.*?</\1>\s*|<({_WRAPPERS})(?:\s[^>]*)?>.*\Z", re.DOTALL)
 _NOTICES = re.compile(
     r"\s*(?:\[Request interrupted by user|\[Image: |\[Image #|Caveat: The messages below were generated|"
-    r"This session is being continued from a previous conversation|Base directory for this skill:|"
+    r"Operation stopped by hook:|This session is being continued from a previous conversation|"
+    r"Base directory for this skill:|"
     r"(?:Stop|PreToolUse|PostToolUse|UserPromptSubmit|SessionStart|SubagentStop|Notification)(?::\w+)? hook |"
     r"Continue from where you left off\.\s*\Z|No response requested\.\s*\Z|Tool loaded\.\s*\Z)"
 )

@@ -12,6 +12,7 @@ from slowwave.dialects.cersei import CERSEI
 from slowwave.dialects.cersei_bare import CERSEI_BARE
 from slowwave.dialects.claude import CLAUDE
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from slowwave.records.lines import open_regular
 
 DIALECTS: tuple[Dialect, ...] = (CERSEI, CLAUDE, CERSEI_BARE)
 
@@ -58,7 +59,7 @@ def sniff(path: Path) -> Dialect | None:
         UnreadableError: the file cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(1 << 16)
             found = _of_records(_records(head))
             if found is None and len(head) == 1 << 16:
@@ -115,7 +116,7 @@ def _next_field(raw: bytes, at: int) -> tuple[str, object, int] | None:
     end = _value_end(raw, value_at)
     try:
         key = msgspec.json.decode(raw[start:close], type=str)
-        value = orjson.loads(raw[value_at:end]) if end is not None else {}
+        value: object = orjson.loads(raw[value_at:end]) if end is not None else None
     except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError):
         return None
     return (key, value, end) if end is not None else (key, value, len(raw))
