@@ -153,9 +153,11 @@ def test_a_portion_that_breaks_as_a_whole_is_named_and_the_others_go_on(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = build(own_home, NOW).store
-    monkeypatch.setattr(
-        "tasks.consolidation.consolidate_portion", lambda *_: (_ for _ in ()).throw(MemoryError("full"))
-    )
+
+    def consolidate_portion(_manifest: Path, _index: int, _environ: Mapping[str, str]) -> dict[str, Report]:
+        raise MemoryError("full")
+
+    monkeypatch.setattr("tasks.consolidation.consolidate_portion", consolidate_portion)
     state = flow_state("nightly", given(store), monkeypatch)
 
     report = report_of(state)

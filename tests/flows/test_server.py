@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +42,7 @@ def run(*arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[s
 
 
 @contextmanager
-def worker(api: str, home: Path) -> Iterator[None]:
+def worker(api: str, home: Path) -> Generator[None]:
     """Run a worker until the end of the block; it is ended by its own process id."""
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", "slowwave", "--limit", "1"]
     env = {**os.environ, "PREFECT_API_URL": api, "PREFECT_HOME": str(home), "PREFECT_WORKER_QUERY_SECONDS": "1"}
