@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.consolidation.dreams import House
 
 from slowwave import files
 from slowwave.memory.book import read_book
@@ -16,6 +15,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.folder import LOCK_FILE, visible_files
 from slowwave.memory.places import siblings
 from slowwave.memory.undo import undo
+from tests.unit.consolidation.dreams import House
 
 FULL = os.environ.get("SLOWWAVE_DRILL") == "full"
 

@@ -62,14 +62,14 @@ def words_of(text: str) -> Words:
     skeleton: list[str] = []
     numbers: list[str] = []
     negations = 0
-    for raw in _TOKEN.findall(unicodedata.normalize("NFKC", text)):
+    for place, raw in enumerate(_TOKEN.findall(unicodedata.normalize("NFKC", text))):
         token = raw.strip(_EDGES) if not raw.startswith((".", "*")) else raw.rstrip(_EDGES)
         word = token.casefold().replace("\u2019", "'")
         if not word:
             continue
         if word in _NEGATIONS:
             negations += 1
-        elif _is_mark(token):
+        elif _is_mark(token) or _is_letter(token, place):
             marks.append(token)
             stems.append(token)
             (numbers if any(c.isdigit() for c in token) else skeleton).append(token)
@@ -111,10 +111,17 @@ def _is_mark(token: str) -> bool:
     return bool(re.search(r"[a-z][A-Z]", token) or re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", token))
 
 
+def _is_letter(word: str, place: int) -> bool:
+    """Say whether a token is a letter that names something: "plan B", "service x", but not "a" or "I"."""
+    if len(word) != 1 or not word.isalpha() or word == "I":
+        return False
+    return place > 0 if word.isupper() else word not in _FILLER
+
+
 def _stem(word: str) -> str:
     """Return a word without the commonest endings, so that "test", "tests" and "testing" are one."""
     word = word.removesuffix("'s")
-    for ending in ("ing", "ed", "es", "s"):
+    for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:  # noqa: PLR2004 - "use" and "bus" stay
             return word.removesuffix(ending)
     return word

@@ -85,7 +85,7 @@ class House:
     def extract(self, *candidates: Candidate) -> None:
         """Record candidates as extraction does."""
         ranges = [ExtractedRange(c.session, 0, 1, "", "test/1", "2026-11-19T11:00:00Z") for c in candidates[:1]]
-        write_extraction(self.memory, candidates, ranges, self.clock.now())
+        write_extraction(self.memory, [(candidates, ranges)], self.clock.now())
 
     def project(self) -> Project:
         stored = tuple(

@@ -1,0 +1,101 @@
+"""``slowwave memory``: output, contracts and exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slowwave.cli import main
+from slowwave.memory.folder import visible_files
+from tests.unit.consolidation.dreams import House
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    made = House(tmp_path)
+    made.extract(
+        made.candidate("We use npm", session="a", key="pref:pm", value="npm", at="2026-11-01T00:00:00Z"),
+        made.candidate("We use bun", session="b", key="pref:pm", value="bun", at="2026-11-02T00:00:00Z"),
+    )
+    made.dream()
+    return made
+
+
+def _run(capsys: pytest.CaptureFixture[str], house: House, *arguments: str, code: int = 0) -> str:
+    assert main(["memory", arguments[0], "--memory", str(house.memory), *arguments[1:]]) == code
+    captured = capsys.readouterr()
+    return captured.out or captured.err
+
+
+def test_list_prints_one_object_a_line_with_every_promised_field(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [json.loads(line) for line in _run(capsys, house, "list", "--json").splitlines()]
+    promised = {"id", "category", "text", "confidence", "file", "status", "valid_from", "valid_to", "evidence"}
+    assert all(promised <= row.keys() for row in rows)
+    assert {row["text"]: (row["status"], row["valid_to"]) for row in rows} == {
+        "We use npm": ("superseded", "2026-11-02T00:00:00Z"),
+        "We use bun": ("active", None),
+    }
+    text = _run(capsys, house, "list")
+    assert "We use bun" in text
+    assert "We use npm" not in text
+    assert "We use npm  [superseded]" in _run(capsys, house, "list", "--all")
+
+
+def test_show_and_why_explain_a_memory_by_its_evidence(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = json.loads(_run(capsys, house, "list", "--json").splitlines()[0])["id"]
+    assert "We use bun" in _run(capsys, house, "show", memory[:5])
+    why = _run(capsys, house, "why", memory)
+    assert '"We use bun"' in why
+    assert "takes the place of" in why
+    data = json.loads(_run(capsys, house, "why", memory, "--json"))
+    assert data["evidence"][0]["finding"] == "ok"
+    assert [e["event"] for e in data["events"]] == ["add", "supersede"]
+    assert "no memory nothing" in _run(capsys, house, "show", "nothing", code=3)
+
+
+def test_verify_counts_and_fails_when_evidence_is_gone(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    data = json.loads(_run(capsys, house, "verify", "--json"))
+    assert {name: data[name] for name in ("checked", "ok", "moved", "changed", "lost")} == {
+        "checked": 1, "ok": 1, "moved": 0, "changed": 0, "lost": 0,
+    }  # fmt: skip
+    (house.folder / "b.jsonl").unlink()
+    assert "lost 1" in _run(capsys, house, "verify", code=6)
+
+
+def test_diff_and_undo_take_a_dream_back(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    dream = next((house.memory / ".slowwave" / "undo").iterdir()).name
+    diff = _run(capsys, house, "diff", dream)
+    assert "+++ b/preferences.md\n" in diff
+    assert "+- We use bun\n" in diff
+    assert "no dream d0" in _run(capsys, house, "diff", "d0", code=3)
+    assert "no dream ../" in _run(capsys, house, "diff", "../undo", code=3)
+    (house.memory / "preferences.md").write_text("mine")
+    assert "--force" in _run(capsys, house, "undo", dream, code=4)
+    assert "edited/" in _run(capsys, house, "undo", dream, "--force")
+    assert set(visible_files(house.memory)) == {"extracted.md"}
+    assert "undone already" in _run(capsys, house, "undo", dream, code=3)
+
+
+def test_review_shows_accepts_and_rejects(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "No dream waits" in _run(capsys, house, "review")
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    parked = house.dream(mode="review").parked[0]
+    assert parked in _run(capsys, house, "review", code=5)
+    assert json.loads(_run(capsys, house, "review", "--json", code=5))["id"] == parked
+    assert "Applied" in _run(capsys, house, "review", "--accept", parked)
+    assert "Never push" in house.read("preferences.md")
+    house.extract(house.candidate("Never pull on a Monday", session="d"))
+    parked = house.dream(mode="review").parked[0]
+    assert "Rejected: 1" in _run(capsys, house, "review", "--reject", parked)
+    assert "no parked dream" in _run(capsys, house, "review", "--reject", parked, code=3)
+
+
+def test_a_missing_folder_and_a_corrupt_ledger_are_one_clear_line(
+    tmp_path: Path, house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memory", "list", "--memory", str(tmp_path / "none")]) == 3
+    assert capsys.readouterr().err.count("\n") == 1
+    (house.memory / ".slowwave" / "ledger.jsonl").write_text("{")
+    assert "is not a ledger event" in _run(capsys, house, "list", code=3)

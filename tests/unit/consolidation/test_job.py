@@ -1,0 +1,225 @@
+"""The dream of one project from gates to commit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from slowwave.consolidation.model import Gathered, Operation, State
+from slowwave.consolidation.review import accept, parked_dreams, reject
+from slowwave.consolidation.state import render_state
+from slowwave.errors import CorruptStateError, MovedError, NotFoundError, UnreadableError
+from slowwave.memory.book import read_book
+from slowwave.memory.folder import LOCK_FILE, STATE_FILE, visible_files
+from slowwave.memory.undo import undo
+from slowwave.settings import ConsolidationSettings
+from tests.unit.consolidation.dreams import House
+
+WORDS = ("alpha", "beta", "gamma", "delta", "kappa")
+
+
+def _everything(house: House) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(house.memory.rglob("*")) if p.is_file()}
+
+
+def _house(tmp_path: Path, number: int = 5) -> House:
+    house = House(tmp_path)
+    facts = [house.candidate(f"Fact {w} of the house", session=w, category="project") for w in WORDS[:number]]
+    house.extract(*facts)
+    return house
+
+
+def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
+    house = _house(tmp_path, 4)
+    report = house.dream(force=False)
+    assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", False)]
+    assert report.gates[1].reason == "4 sessions changed since the last dream, 5 needed"
+    house.session("e", "one more")
+    report = house.dream(force=False)
+    assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", True), ("lock", True)]
+    assert report.dream_ids
+    house.clock.advance(hours=23)
+    report = house.dream(force=False)
+    assert [(g.gate, g.passed) for g in report.gates] == [("time", False)]
+    assert "23.0 h since the last dream" in report.gates[0].reason
+
+
+def test_a_second_dream_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    house.dream()
+    before = _everything(house)
+    house.clock.advance(days=2)
+    report = house.dream()
+    assert _everything(house) == before
+    assert not report.dream_ids
+    assert "nothing to do" in report.items[-1].reason
+
+
+def test_sessions_without_anything_new_are_looked_at_once(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    house.dream()
+    house.clock.advance(days=2)
+    for name in "vwxyz":
+        house.session(name, "small talk")
+    house.dream(force=False)
+    assert house.read(STATE_FILE).encode() == render_state(int(house.clock.now().timestamp()))
+    house.clock.advance(days=2)
+    assert not house.dream(force=False).gates[-1].passed
+
+
+def test_the_state_is_stamped_with_the_start_of_the_scan(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    start = int(house.clock.now().timestamp())
+
+    def slow(state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
+        from slowwave.consolidation.plan import offline  # noqa: PLC0415 - only here
+
+        house.clock.advance(minutes=30)
+        return offline(state, gathered, settings)
+
+    house.dream(planner=slow)
+    assert house.read(STATE_FILE).encode() == render_state(start)
+
+
+def test_a_dry_run_shows_the_plan_and_changes_nothing(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    before = _everything(house)
+    planned = house.dream(dry_run=True)
+    assert _everything(house) == before
+    assert planned.items == house.dream().items
+
+
+def test_a_project_without_anything_extracted_is_left_alone(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.session("a", "hello")
+    report = house.dream()
+    assert not house.memory.exists()
+    assert "nothing to do" in report.items[0].reason
+
+
+def test_a_corrupt_state_stops_the_dream(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    for content in ("", "{", "[]", '{"last_consolidated_at": "x"}', '{"last_consolidated_at": true}', "{}"):
+        (house.memory / STATE_FILE).write_text(content)
+        before = _everything(house)
+        with pytest.raises(CorruptStateError, match="never ran"):
+            house.dream(force=False)
+        with pytest.raises(CorruptStateError, match="never ran"):
+            house.dream()
+        assert _everything(house) == before
+
+
+def test_a_corrupt_ledger_stops_the_dream(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    house.dream()
+    ledger = house.memory / ".slowwave" / "ledger.jsonl"
+    whole = ledger.read_bytes()
+    for content, says in ((whole[:-9], "line 7"), (b'{"v":2,"event":"x"}\n', "newer slowwave")):
+        ledger.write_bytes(content)
+        with pytest.raises(CorruptStateError, match=says):
+            house.dream()
+        assert not (house.memory / LOCK_FILE).exists()
+
+
+def test_a_file_in_place_of_the_memory_folder_is_named(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.session("a", "hello")
+    house.memory.write_text("no folder")
+    with pytest.raises(UnreadableError, match="is a file where a memory folder is expected"):
+        house.dream()
+
+
+def test_a_clock_that_ran_backwards_closes_the_time_gate(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    house.dream()
+    house.clock.advance(days=-3)
+    report = house.dream(force=False)
+    assert not report.gates[0].passed
+    assert "ran backwards" in report.gates[0].reason
+
+
+def test_a_link_to_a_memory_folder_stays_a_link(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    house.memory.rename(tmp_path / "elsewhere")
+    house.memory.symlink_to(tmp_path / "elsewhere")
+    assert house.dream().dream_ids
+    assert house.memory.is_symlink()
+    assert "Fact alpha of the house" in (tmp_path / "elsewhere" / "project.md").read_text()
+
+
+def test_files_that_a_dream_does_not_change_stay_the_same_files(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    (house.memory / "sub").mkdir()
+    (house.memory / "sub" / "notes.md").write_text("mine")
+    (house.memory / "link").symlink_to("sub/notes.md")
+    inode = (house.memory / "sub" / "notes.md").stat().st_ino
+    house.dream()
+    assert (house.memory / "sub" / "notes.md").stat().st_ino == inode
+    assert (house.memory / "link").read_text() == "mine"
+
+
+def _drop_all(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> Sequence[Operation]:
+    dropped = [Operation("DROP", m.id, (), "not worth it") for m in state.standing]
+    return dropped + [Operation("DROP", "", (c.id,), "not worth it") for c in gathered.waiting]
+
+
+def test_a_dream_that_would_lose_too_much_is_parked_and_can_be_accepted(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    house.dream()
+    house.clock.advance(days=1)
+    before = visible_files(house.memory)
+    report = house.dream(planner=_drop_all)
+    assert not report.dream_ids
+    assert visible_files(house.memory) == before
+    assert "it would lose 5 of 5 memories (100%), more than 25%" in report.items[-1].reason
+    everything = _everything(house)
+    house.clock.advance(days=1)
+    assert house.dream(planner=_drop_all).parked == report.parked
+    assert _everything(house) == everything
+    accept(house.memory, report.parked[0], ConsolidationSettings(), house.clock.now())
+    assert read_book(house.memory).active == []
+    assert parked_dreams(house.memory) == []
+    undo(house.memory, read_book(house.memory).dreams[-1], house.clock.now())
+    assert visible_files(house.memory) == before
+
+
+def test_in_review_mode_every_dream_is_parked_and_a_rejected_one_never_comes_back(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    before = visible_files(house.memory)
+    report = house.dream(mode="review")
+    assert visible_files(house.memory) == before
+    assert len(reject(house.memory, report.parked[0], house.clock.now())) == 5
+    assert parked_dreams(house.memory) == []
+    again = house.dream(mode="review")
+    assert not again.parked
+    with pytest.raises(NotFoundError, match="no parked dream"):
+        reject(house.memory, report.parked[0], house.clock.now())
+
+
+def test_a_parked_dream_that_no_longer_fits_is_not_applied(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    parked = house.dream(mode="review").parked[0]
+    done = house.dream().dream_ids[0]
+    with pytest.raises(NotFoundError):
+        accept(house.memory, parked, ConsolidationSettings(), house.clock.now())
+    house.extract(house.candidate("Fact omega of the house", session="z", category="project"))
+    parked = house.dream(mode="review").parked[0]
+    undo(house.memory, done, house.clock.now())
+    with pytest.raises(MovedError, match="no longer fits"):
+        accept(house.memory, parked, ConsolidationSettings(), house.clock.now())
+
+
+def test_the_order_of_candidates_makes_no_difference(tmp_path: Path) -> None:
+    files: list[dict[str, bytes]] = []
+    for name, step in (("x", 1), ("y", -1)):
+        house = House(tmp_path / name)
+        (tmp_path / name).mkdir()
+        facts = [
+            house.candidate(f"Use {tool} for installs", session=tool, key="pref:pm", value=tool, at=f"2026-11-0{n}")
+            for n, tool in enumerate(("npm", "pnpm", "bun"), 1)
+        ]
+        facts += [house.candidate(f"Fact {w} of the house", session=w, category="project") for w in WORDS]
+        house.extract(*facts[::step])
+        house.dream()
+        files.append({n: d for n, d in visible_files(house.memory).items() if n.endswith(".md")})
+    assert files[0] == files[1]

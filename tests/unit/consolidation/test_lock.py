@@ -1,0 +1,153 @@
+"""The lock of a dream: exclusive, alive, taken over only from the dead, honoured by and honouring others."""
+
+import os
+import socket
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from slowwave.consolidation.lock import CLAUDE_LOCK, held, refusal
+from slowwave.consolidation.owner import Owner, is_provably_dead, parse_owner, this_process
+from slowwave.errors import LockHeldError, LockLostError
+from slowwave.memory.folder import LOCK_FILE
+
+HOUR = timedelta(hours=1)
+NOW = 1_795_145_400.0
+
+
+def _wall() -> float:
+    return NOW
+
+
+def _lock(memory: Path, body: str, *, age: float = 0.0) -> Path:
+    memory.mkdir(exist_ok=True)
+    path = memory / LOCK_FILE
+    path.write_text(body)
+    os.utime(path, (NOW - age, NOW - age))
+    return path
+
+
+def test_the_lock_names_its_time_and_owner_and_is_gone_afterwards(tmp_path: Path) -> None:
+    with held(tmp_path / "m", HOUR) as lock:
+        lock.check()
+        stamp, owner = (tmp_path / "m" / LOCK_FILE).read_bytes().splitlines()
+        assert len(stamp) == 10
+        assert stamp.isdigit()
+        found = parse_owner(owner)
+        assert found
+        assert (found.host, found.pid) == (socket.gethostname(), os.getpid())
+    assert not (tmp_path / "m" / LOCK_FILE).exists()
+
+
+def test_two_cannot_hold_it(tmp_path: Path) -> None:
+    with held(tmp_path, HOUR), pytest.raises(LockHeldError, match=f"process {os.getpid()} on"), held(tmp_path, HOUR):
+        pytest.fail("held twice")
+    with held(tmp_path, HOUR):
+        pass
+
+
+@pytest.mark.parametrize(("age", "is_free"), [(0, False), (3600, False), (3601, True)])
+def test_a_lock_of_cersei_is_honoured_for_an_hour(tmp_path: Path, age: int, is_free: bool) -> None:  # noqa: FBT001
+    _lock(tmp_path, str(int(NOW - age)), age=age)
+    assert (refusal(tmp_path, HOUR, _wall) == "") == is_free
+
+
+def test_the_older_of_body_and_modification_time_counts(tmp_path: Path) -> None:
+    _lock(tmp_path, str(int(NOW - 4000)), age=10)
+    assert refusal(tmp_path, HOUR, _wall) == ""
+    _lock(tmp_path, str(int(NOW - 10)), age=4000)
+    assert refusal(tmp_path, HOUR, _wall) == ""
+    _lock(tmp_path, "", age=10)
+    assert "Cersei" in refusal(tmp_path, HOUR, _wall)
+    _lock(tmp_path, str(int(NOW) + 500), age=-500)
+    assert "in the future" in refusal(tmp_path, HOUR, _wall)
+
+
+def test_cersei_judges_our_lock_by_its_modification_time_and_finds_it_alive(tmp_path: Path) -> None:
+    with held(tmp_path, HOUR, wall=_wall) as lock:
+        path = tmp_path / LOCK_FILE
+        os.utime(path, (1, 1))
+        assert lock.beat()
+        assert path.stat().st_mtime > 1_000_000
+        assert path.read_bytes().startswith(b"1795145400\n")
+
+
+def test_the_heartbeat_runs_while_the_lock_is_held(tmp_path: Path) -> None:
+    beats = 0
+    enough = threading.Event()
+
+    def wall() -> float:
+        nonlocal beats
+        beats += 1
+        if beats > 4:
+            enough.set()
+        return NOW + beats
+
+    with held(tmp_path, HOUR, wall=wall, beat_s=0.001):
+        assert enough.wait(20)
+
+
+def test_the_lock_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with held(tmp_path, HOUR):
+            os.write(write, b"x")
+            os.read(read, 1) if False else os.kill(os.getpid(), 9)
+    os.waitpid(pid, 0)
+    assert (tmp_path / LOCK_FILE).exists()
+    with held(tmp_path, HOUR) as lock:
+        lock.check()
+    assert not (tmp_path / LOCK_FILE).exists()
+
+
+def test_only_a_provably_dead_owner_counts_as_dead() -> None:
+    here = this_process("t")
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # a zombie now
+    gone = Owner(here.host, here.boot, here.pid_namespace, pid, "", "t")
+    assert is_provably_dead(gone)
+    os.waitpid(pid, 0)
+    assert is_provably_dead(gone)
+    assert not is_provably_dead(here)
+    assert is_provably_dead(Owner(here.host, here.boot, here.pid_namespace, here.pid, "1", "t"))
+    for field in ("host", "boot", "pid_namespace"):
+        values = {name: getattr(gone, name) for name in gone.__struct_fields__} | {field: "elsewhere"}
+        assert not is_provably_dead(Owner(**values))
+
+
+def test_a_lock_that_was_taken_over_fails_the_check_and_is_not_released(tmp_path: Path) -> None:
+    path = tmp_path / LOCK_FILE
+    with held(tmp_path, HOUR) as lock:
+        path.write_text("1795145400")
+        assert not lock.beat()
+        with pytest.raises(LockLostError, match="taken over"):
+            lock.check()
+    assert path.read_text() == "1795145400"
+
+
+def test_a_lock_that_somebody_removed_is_lost(tmp_path: Path) -> None:
+    with held(tmp_path, HOUR) as lock:
+        (tmp_path / LOCK_FILE).unlink()
+        with pytest.raises(LockLostError):
+            lock.check()
+
+
+@pytest.mark.parametrize(
+    ("pid", "age", "is_free"),
+    [(os.getpid(), 10, False), (os.getpid(), 3601, True), (2**22 + 1, 10, True), (0, 10, True)],
+)
+def test_the_lock_of_claude_code_is_honoured_while_its_process_lives(
+    tmp_path: Path,
+    pid: int,
+    age: int,
+    is_free: bool,  # noqa: FBT001
+) -> None:
+    path = tmp_path / CLAUDE_LOCK
+    path.write_text(str(pid) if pid else "")
+    os.utime(path, (NOW - age, NOW - age))
+    assert (refusal(tmp_path, HOUR, _wall) == "") == is_free

@@ -1,0 +1,52 @@
+"""Whether memories prove themselves: the bytes are where they were, elsewhere, changed or gone."""
+
+from pathlib import Path
+
+from slowwave.memory.book import read_book
+from slowwave.memory.verify import totals, verify
+from tests.unit.consolidation.dreams import House
+
+
+def _findings(house: House) -> list[str]:
+    memories = read_book(house.memory).active
+    return [c.finding for v in verify(memories, [house.folder]) for c in v.evidence]
+
+
+def _house(tmp_path: Path) -> House:
+    house = House(tmp_path)
+    house.session("s1", "something before it")
+    house.extract(house.candidate("Use npm for installs"))
+    house.dream()
+    return house
+
+
+def test_untouched_evidence_is_ok(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    results = verify(read_book(house.memory).active, [])
+    assert totals(results) == {
+        "checked": 1, "ok": 1, "moved": 0, "changed": 0, "lost": 0, "memories": 1, "unproven": 0,
+    }  # fmt: skip
+
+
+def test_evidence_at_another_place_in_the_file_has_moved(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    path = house.folder / "s1.jsonl"
+    path.write_bytes(b'{"new": 1}\r\n  ' + path.read_bytes())
+    assert _findings(house) == ["moved"]
+
+
+def test_a_file_that_was_moved_within_the_project_is_found_by_its_name(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    (house.folder / "archive[1]").mkdir()
+    (house.folder / "s1.jsonl").rename(house.folder / "archive[1]" / "s1.jsonl")
+    assert _findings(house) == ["moved"]
+
+
+def test_other_bytes_are_changed_and_no_file_is_lost(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    path = house.folder / "s1.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"npm", b"bun"))
+    assert _findings(house) == ["changed"]
+    path.unlink()
+    assert _findings(house) == ["lost"]
+    assert not verify(read_book(house.memory).active, [])[0].is_proven
