@@ -1,0 +1,284 @@
+"""The sessions API: write, load, list, resume, hide and fork, in both dialects."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from slowwave.clock import FixedClock
+from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
+from slowwave.stores.sessions import Sessions
+from tests.unit.stores.store_builder import claude, tombstone, write
+
+
+def numbered() -> Iterator[str]:
+    return (f"00000000-0000-4000-8000-{n:012d}" for n in count(1))
+
+
+def sessions_in(folder: Path, dialect: str = "cersei", part_bytes: int = 50_000_000) -> Sessions:
+    ids = numbered()
+    clock = FixedClock(datetime(2026, 11, 21, 9, tzinfo=UTC))
+    return Sessions(
+        folder, dialect, clock=clock, ids=lambda: next(ids), part_bytes=part_bytes, cwd="/home/ann/shop", home=folder
+    )
+
+
+def texts(sessions: Sessions, session_id: str) -> list[str]:
+    return [f"{message.role}: {message.text}" for message in sessions.load(session_id)]
+
+
+@pytest.mark.parametrize("dialect", ["cersei", "claude"])
+def test_what_is_written_is_loaded_in_order(tmp_path: Path, dialect: str):
+    sessions = sessions_in(tmp_path / "new" / "folder", dialect)
+    asked = sessions.write_user_message("session-1", "fix the tests")
+    answered = sessions.write_assistant_message("session-1", "I'll fix those tests.", asked)
+    sessions.write_user_message("session-1", [{"type": "text", "text": "thanks"}])
+    sessions.write_assistant_message("session-1", [{"type": "text", "text": "You're welcome."}])
+    assert asked != answered
+    assert texts(sessions, "session-1") == [
+        "user: fix the tests", "assistant: I'll fix those tests.", "user: thanks", "assistant: You're welcome.",
+    ]  # fmt: skip
+    (row,) = sessions.list()
+    assert (row.dialect, row.id, row.messages, row.first_prompt) == (dialect, "session-1", 4, "fix the tests")
+    assert row.cwd == "/home/ann/shop"
+
+
+def test_cersei_entries_have_exactly_the_fields_of_cersei(tmp_path: Path):
+    sessions = sessions_in(tmp_path)
+    asked = sessions.write_user_message("abc", "hi")
+    sessions.write_assistant_message("abc", "yo", asked)
+    user, assistant = [json.loads(line) for line in (tmp_path / "abc.jsonl").read_bytes().splitlines()]
+    assert set(user) == {"type", "uuid", "timestamp", "session_id", "cwd", "message", "is_sidechain"}
+    assert assistant["parent_uuid"] == asked == user["uuid"]
+    assert (user["session_id"], user["message"]) == ("abc", {"role": "user", "content": "hi"})
+
+
+def test_claude_records_are_chained_to_the_last_one(tmp_path: Path):
+    path = write(
+        tmp_path / "s.jsonl",
+        claude("user", "hi", 0, cwd="/w", gitBranch="main"),
+        claude("user", "sub", 1, isSidechain=True, cwd="/sub"),
+        {"type": "last-prompt", "sessionId": "s"},
+    )
+    with path.open("ab") as file:
+        file.write(b'{"type":"user","uuid":"torn')
+    sessions_in(tmp_path, "claude").write_user_message("s", "more")
+    *_, torn, added = path.read_bytes().splitlines()
+    record = json.loads(added)
+    assert torn == b'{"type":"user","uuid":"torn'
+    assert (record["parentUuid"], record["cwd"], record["gitBranch"]) == ("u0", "/w", "main")
+
+
+def test_an_existing_session_is_written_in_its_own_dialect(tmp_path: Path):
+    write(tmp_path / "s.jsonl", claude("user", "hi"))
+    sessions = sessions_in(tmp_path, "cersei")
+    sessions.write_assistant_message("s", "yo")
+    assert texts(sessions, "s") == ["user: hi", "assistant: yo"]
+    write(tmp_path / "bare.jsonl", {"role": "user", "content": "hi"})
+    sessions.write_assistant_message("bare", "yo")
+    assert json.loads((tmp_path / "bare.jsonl").read_bytes().splitlines()[1]) == {"role": "assistant", "content": "yo"}
+
+
+def test_a_tombstone_hides_a_message_and_keeps_its_bytes(tmp_path: Path):
+    sessions = sessions_in(tmp_path)
+    sessions.write_user_message("abc", "first")
+    middle = sessions.write_user_message("abc", "second")
+    sessions.write_user_message("abc", "third")
+    before = (tmp_path / "abc.jsonl").read_bytes()
+    sessions.tombstone("abc", middle)
+    assert texts(sessions, "abc") == ["user: first", "user: third"]
+    assert (tmp_path / "abc.jsonl").read_bytes().startswith(before)
+    assert sessions.list()[0].messages == 2
+
+
+def test_claude_code_knows_no_tombstones(tmp_path: Path):
+    path = write(tmp_path / "s.jsonl", claude("user", "hi"))
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="tombstones"):
+        sessions_in(tmp_path).tombstone("s", "u0")
+    assert path.read_bytes() == before
+
+
+def test_a_tombstone_needs_a_session(tmp_path: Path):
+    with pytest.raises(NotFoundError):
+        sessions_in(tmp_path).tombstone("nothing", "u0")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_session_forks_into_parts_and_stays_one(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=1000)
+    made = [sessions.write_user_message("abc", f"message {n} " + "x" * 200) for n in range(12)]
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert names == ["abc.jsonl", *(f"abc_part{n}.jsonl" for n in range(2, 7))]
+    assert all(p.stat().st_size <= 1000 for p in tmp_path.iterdir())
+    sessions.tombstone("abc", made[0])
+    assert [t.split()[2] for t in texts(sessions, "abc")] == [str(n) for n in range(1, 12)]
+    (row,) = sessions.list()
+    assert (row.parts, row.messages, row.bytes) == (6, 11, sum(p.stat().st_size for p in tmp_path.iterdir()))
+
+
+def test_summaries_are_read_by_mode(tmp_path: Path):
+    sessions = sessions_in(tmp_path)
+    for text in ("a", "b", "c"):
+        sessions.write_user_message("abc", text)
+    sessions.write_summary("abc", "they said a, b and c", 3)
+    sessions.write_user_message("abc", "d")
+    seed = texts(sessions, "abc")
+    assert len(seed) == 2
+    assert "they said a, b and c" in seed[0]
+    sessions.mode = "code"
+    assert texts(sessions, "abc") == ["user: a", "user: b", "user: c", "user: d"]
+
+
+def test_resume_by_id_by_beginning_and_most_recent(tmp_path: Path):
+    sessions = sessions_in(tmp_path)
+    assert sessions.last_session_id() is None
+    for number, name in enumerate(("abc12345", "abd", "def")):
+        sessions.write_user_message(name, name)
+        os.utime(tmp_path / f"{name}.jsonl", (number, number))
+    write(tmp_path / "agent-9.jsonl", claude("user", "go", isSidechain=True))
+    assert sessions.last_session_id() == "def"
+    assert texts(sessions, "abc") == ["user: abc12345"]
+    with pytest.raises(NotFoundError, match="fits 2"):
+        sessions.load("ab")
+    with pytest.raises(NotFoundError):
+        sessions.load("nope")
+
+
+def test_the_last_session_of_parts_is_the_session(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=300)
+    for _ in range(4):
+        sessions.write_user_message("abc", "x" * 100)
+    assert (tmp_path / "abc_part2.jsonl").exists()
+    assert sessions.last_session_id() == "abc"
+
+
+@pytest.mark.parametrize("dialect", ["cersei", "claude"])
+def test_a_fork_has_the_same_messages_and_ids_and_its_own_session_id(tmp_path: Path, dialect: str):
+    sessions = sessions_in(tmp_path, dialect)
+    first = sessions.write_user_message("orig", 'the id "orig" is "sessionId":"orig", "session_id":"orig"')
+    sessions.write_assistant_message("orig", "ok", first)
+    before = (tmp_path / "orig.jsonl").read_bytes()
+    made = sessions.fork("orig")
+    assert (tmp_path / "orig.jsonl").read_bytes() == before
+    assert texts(sessions, made) == texts(sessions, "orig")
+    old, new = [
+        [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_bytes().splitlines()] for name in ("orig", made)
+    ]
+    key = "sessionId" if dialect == "claude" else "session_id"
+    assert [line["uuid"] for line in new] == [line["uuid"] for line in old]
+    assert {line[key] for line in new} == {made}
+    for line in new:
+        line.pop("forkedFrom", None) or line.pop("forked_from", None)
+    assert [line | {key: "orig"} for line in new] == old
+    assert {row.id: row.kind for row in sessions.list()} == {"orig": "main", made: "fork"}
+
+
+def test_a_fork_of_claude_code_copies_messages_only_and_every_byte_of_them(tmp_path: Path):
+    odd = (
+        b'{ "type" : "user", "sessionId" : "orig" , "uuid":"u1","n":1.0,"big":12345678901234567890123,'
+        b'"message":{"role":"user","content":"caf\\u00e9 \xe2\x80\xa8"} }'
+    )
+    write(tmp_path / "orig.jsonl", {"type": "last-prompt", "sessionId": "orig"}, odd, b"garbage {")
+    sessions = sessions_in(tmp_path, "claude")
+    made = sessions.fork("orig")
+    data = (tmp_path / f"{made}.jsonl").read_bytes()
+    expected = odd.replace(b'"orig"', json.dumps(made).encode())[:-2]
+    assert data.startswith(expected)
+    assert data.count(b"\n") == 1
+
+
+def test_a_fork_of_cersei_keeps_tombstones_and_parts(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=700)
+    made = [sessions.write_user_message("orig", f"{n} " + "x" * 100) for n in range(8)]
+    sessions.tombstone("orig", made[3])
+    copy = sessions.fork("orig")
+    assert texts(sessions, copy) == texts(sessions, "orig")
+    assert len(texts(sessions, copy)) == 7
+    assert (tmp_path / f"{copy}_part2.jsonl").exists()
+    assert all(p.stat().st_size <= 700 for p in tmp_path.glob(f"{copy}*"))
+
+
+def test_a_session_without_messages_cannot_be_forked(tmp_path: Path):
+    write(tmp_path / "s.jsonl", {"type": "summary", "summary": "x", "leafUuid": "u"})
+    with pytest.raises(Exception, match="no message to copy"):
+        sessions_in(tmp_path).fork("s")
+    assert [p.name for p in tmp_path.iterdir()] == ["s.jsonl"]
+
+
+@pytest.mark.parametrize("session_id", ["../x", "a/b", "", ".", "x_part2", "a\nb"])
+def test_hostile_ids_write_nothing(tmp_path: Path, session_id: str):
+    folder = tmp_path / "in" / "folder"
+    folder.mkdir(parents=True)
+    with pytest.raises(UsageError):
+        sessions_in(folder).write_user_message(session_id, "hi")
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+
+
+def test_text_that_is_no_unicode_is_refused(tmp_path: Path):
+    with pytest.raises(UsageError, match="not valid text"):
+        sessions_in(tmp_path).write_user_message("s", "bad \ud800 text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_session_that_a_client_has_open_is_not_written_to(tmp_path: Path):
+    sessions = sessions_in(tmp_path)
+    made = sessions.write_user_message("s", "hi")
+    before = (tmp_path / "s.jsonl").read_bytes()
+    claims = tmp_path / ".claude" / "sessions"
+    claims.mkdir(parents=True)
+    (claims / f"{os.getpid()}.json").write_text(json.dumps({"sessionId": "s"}))
+    for write_it in (
+        lambda: sessions.write_user_message("s", "more"),
+        lambda: sessions.tombstone("s", made),
+        lambda: sessions.write_summary("s", "x", 1),
+    ):
+        with pytest.raises(RefusedError, match=f"process {os.getpid()}"):
+            write_it()
+    assert (tmp_path / "s.jsonl").read_bytes() == before
+    sessions.write_user_message("other", "fine")
+
+
+def test_an_unknown_file_is_neither_read_nor_written(tmp_path: Path):
+    path = write(tmp_path / "s.jsonl", {"foo": 1})
+    before = path.read_bytes()
+    for act in (sessions_in(tmp_path).load, lambda i: sessions_in(tmp_path).write_user_message(i, "hi")):
+        with pytest.raises(UnknownDialectError):
+            act("s")
+    assert path.read_bytes() == before
+
+
+def test_a_tombstone_may_come_before_its_message(tmp_path: Path):
+    write(tmp_path / "s.jsonl", tombstone("00000000-0000-4000-8000-000000000001"))
+    sessions = sessions_in(tmp_path)
+    sessions.write_user_message("s", "never seen")
+    sessions.write_user_message("s", "seen")
+    assert texts(sessions, "s") == ["user: seen"]
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from slowwave.stores.sessions import Sessions
+folder, name, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+sessions = Sessions(folder, part_bytes=20_000, home=folder)
+for number in range(times):
+    sessions.write_user_message("s", f"{name}-{number} " + "x" * 100)
+"""
+
+
+def test_writers_in_several_processes_lose_and_merge_nothing(tmp_path: Path):
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path), str(n), "60"]) for n in range(3)]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    sessions = sessions_in(tmp_path)
+    got = sorted(text.split()[1] for text in texts(sessions, "s"))
+    assert got == sorted(f"{name}-{number}" for name in range(3) for number in range(60))
+    transcript = sessions.transcript("s")
+    assert (transcript.records, transcript.problems) == (180, [])
+    assert len(transcript.files.paths) > 1
