@@ -40,7 +40,7 @@ _MOMENT = re.compile(
 _GUESS = re.compile(
     r"\b(?:maybe|perhaps|probably|i (?:think|guess|believe|suppose|assume|wonder|suspect)|might"
     r"|could be|not sure|seems?|looks like|apparently"
-    r"|what if|i'?m (?:wondering|thinking|confused)|hopefully)\b",
+    r"|what if|i'?m (?:wondering|thinking|confused)|hopefully|theoretically|would be to)\b",
     re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(

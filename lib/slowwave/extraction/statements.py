@@ -36,6 +36,8 @@ _PATTERN = re.compile(
     re.IGNORECASE,
 )
 _DECISION = re.compile(r"\b(?:decided|decision|going with|chose|chosen|settled on|agreed)\b", re.IGNORECASE)
+# "option 1" means nothing to somebody who does not see the list
+_LABEL = re.compile(r"\b(?:option|direction|approach|variant|proposal|alternative) (?:#?\d+|[A-D])\b", re.IGNORECASE)
 MIN_CONTENT = 2
 # fmt: off
 _EMPTY_WORDS = frozenset({
@@ -71,8 +73,10 @@ class Statement:
     def found(
         self, miner: str, category: Category, confidence: float, origin: CandidateOrigin, text: str = ""
     ) -> Found:
-        """Return the fact that this statement is; a guess counts less."""
+        """Return the fact that this statement is; a guess counts less, and so does what names only a label."""
         if self.sentence.is_guess:
+            confidence -= 0.15
+        if _LABEL.search(self.sentence.text):
             confidence -= 0.15
         words = text or self.text
         return Found(miner, category, words, round(confidence, 2), origin, (self.turn,), self.sentence.text)

@@ -34,6 +34,7 @@ _PARTICULAR = frozenset(
         "righ",
     )
 )
+_POLITE = re.compile(r"^(?:can|could) you (?:please )?", re.IGNORECASE)
 _ENOUGH = 2
 
 
@@ -55,4 +56,12 @@ def mine_insistence(events: Events) -> Iterator[Found]:
             first, *_, last = by_turn.values()
             confidence = 0.6 if len(by_turn) == _ENOUGH else 0.7
             quote = last.sentence.text
-            yield Found(NAME, "preference", quote, confidence, "user_explicit", (first.turn, last.turn), quote)
+            yield Found(
+                NAME,
+                "preference",
+                _POLITE.sub("", quote).rstrip("?"),
+                confidence,
+                "user_explicit",
+                (first.turn, last.turn),
+                quote,
+            )

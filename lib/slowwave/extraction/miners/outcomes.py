@@ -18,6 +18,9 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _NOT_FOUND = re.compile(r"no such file|cannot find module|ENOENT|could not find|not found|can't read", re.IGNORECASE)
+# how output is shown says nothing about the command, and the same command shall read the same in every session
+_REST = re.compile(r"\s*2>&1|\s*\|\s*(?:tail|head|cat|less)\b[^|;&]*")
+_ONE_CASE = re.compile(r"\s--?run[ =]|::|\s-k\s|--(?:filter|grep|testNamePattern)\b|\s-t\s")
 _MAX_COMMAND = 220
 _OWN = re.compile(r"\bextracted\.md\b|\.slowwave\b|\bMEMORY\.md\b|\bslowwave\b")
 # looking for something and not finding it says nothing about how this project works
@@ -92,8 +95,13 @@ def _does_the_same(failed: Command, works: Command) -> bool:
 
 
 def _is_script(command: Command) -> bool:
-    """Say whether a line is a small program of its own: what it shows is about its text, not about the project."""
-    return len(command.line) > _MAX_COMMAND or "\n" in command.line or "<<" in command.line
+    """Say whether a line is a small program of its own or runs one case: that is about its text, not the project."""
+    return (
+        bool(_ONE_CASE.search(command.line))
+        or len(command.line) > _MAX_COMMAND
+        or "\n" in command.line
+        or "<<" in command.line
+    )
 
 
 def _folder(command: Command) -> str:
@@ -112,7 +120,7 @@ def _pair(failed: Command, works: Command) -> Found:
 
 
 def _short(line: str) -> str:
-    flat = " ".join(line.split())
+    flat = " ".join(_REST.sub("", line).split())
     return flat if len(flat) <= _MAX_LINE else flat[: _MAX_LINE - 1] + "…"
 
 
