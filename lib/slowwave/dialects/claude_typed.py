@@ -14,6 +14,8 @@ from slowwave.dialects.claude_records import Node
 from slowwave.dialects.model import Block, Injected, Message, Text, ToolResult
 from slowwave.dialects.times import parse_time
 
+# Nobody types more into a rejection; longer results are never looked at while a session is read.
+_LONGEST = 16_384
 _REJECTION = "The user doesn't want to proceed with this tool use."
 _SAID = "the user said:"
 _ANSWERED = ("User has answered your questions:", "Your questions have been answered:", "The user answered:")
@@ -21,10 +23,13 @@ _ANSWERED = ("User has answered your questions:", "Your questions have been answ
 
 def said_in_result(node: Node, *, active: bool) -> Message | None:
     """Return the reason or the answers that a person gave in a tool result, as a typed message."""
-    raw = node.span.raw
-    if b"the user said:" in raw:
+    head = node.env.message
+    if head is None or len(head.content) > _LONGEST:
+        return None
+    content = bytes(head.content)
+    if b"the user said:" in content:
         blocks = _reason(node)
-    elif b'"answers"' in raw and b'"tool_result"' in raw:
+    elif b" answered" in content and b'"tool_result"' in content:
         blocks = _answers(node)
     else:
         return None
