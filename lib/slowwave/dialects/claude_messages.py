@@ -9,7 +9,7 @@ from slowwave.dialects.claude_origin import split_typed
 from slowwave.dialects.claude_records import Node, content_of
 from slowwave.dialects.claude_tree import Tree
 from slowwave.dialects.claude_typed import queued_prompt, said_in_result, without_repeats
-from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Role, Text, ToolResult
+from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text, ToolResult
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
 
@@ -106,11 +106,10 @@ def _user(node: Node) -> Content:
         split: list[Block] = []
         for block in blocks:
             split += split_typed(block.text) if isinstance(block, Text) else [block]
-        blocks = split
-        if not any(isinstance(b, Text) for b in blocks):
-            origin = "tool" if any(isinstance(b, ToolResult) for b in blocks) else "injected"
-            # Nothing was typed, so the plain text view shows what the record says.
-            blocks = [Text(b.text) if isinstance(b, Injected) else b for b in blocks]
+        if any(isinstance(b, Text) for b in split):
+            blocks = split
+        else:
+            origin = "injected"
     return Content(tuple(blocks), (node.span,) * len(blocks), origin)
 
 

@@ -191,7 +191,9 @@ def test_what_the_model_never_saw_is_left_out(tmp_path: Path) -> None:
     session.add("assistant", message=error, isApiErrorMessage=True)
     session.add("system", subtype="informational", content="note")
     session.add("progress", data={"type": "bash_progress"})
-    session.add("attachment", attachment={"type": "date"}, rendered=[{"content": "<system-reminder>x</system-reminder>"}])
+    session.add(
+        "attachment", attachment={"type": "date"}, rendered=[{"content": "<system-reminder>x</system-reminder>"}]
+    )
     session.user("again")
     session.says("m2", {"type": "thinking", "thinking": "only"})
     session.says("m3", "fine")
