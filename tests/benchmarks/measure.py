@@ -1,0 +1,83 @@
+"""Measuring: processor time, medians, interleaved rounds. Ratios of one run are comparable, absolute times are not."""
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: our time beside the comparator's, and what the design demands."""
+
+    job: str
+    ours: str
+    comparator: str
+    theirs: str
+    ratio: float | None
+    must: float | None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the demand holds."""
+        if self.ratio is None or self.must is None:
+            return "-"
+        return "holds" if self.ratio <= self.must else "MISSED"
+
+
+def cpu_of_calls(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Return the median processor time of each work in this process, run in turns."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(rounds):
+        for name, work in works.items():
+            begin = time.process_time()
+            work()
+            times[name].append(time.process_time() - begin)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def cpu_of_commands(commands: Mapping[str, Sequence[str | Path]], rounds: int) -> dict[str, float]:
+    """Return the median processor time of each command, start and imports included, run in turns."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            times[name].append(cpu_of_command(command))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def cpu_of_command(command: Sequence[str | Path]) -> float:
+    """Return the processor time of one run."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        output = process.stdout.read() if process.stdout else b""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command} failed: {output.decode(errors='replace')}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def seconds(value: float) -> str:
+    """Return a time for the table."""
+    return f"{value * 1000:.1f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def compared(job: str, times: Mapping[str, float], ours: str, theirs: str, must: float | None) -> Row:
+    """Return a row of two measured times."""
+    ratio = times[ours] / times[theirs]
+    return Row(job, seconds(times[ours]), theirs, seconds(times[theirs]), ratio, must)
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """Print the table."""
+    head = ("job", "slowwave", "comparator", "its figure", "ratio", "must", "")
+    body = [(r.job, r.ours, r.comparator, r.theirs, _number(r.ratio), _number(r.must), r.verdict) for r in rows]
+    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+    for line in [head, *body]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

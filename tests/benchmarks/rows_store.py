@@ -1,0 +1,93 @@
+"""List, re-scan and find what changed, over many sessions."""
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from measure import Row, compared, cpu_of_calls, cpu_of_commands
+from sessions_data import VERSION, Maker, claude_lines, fleet
+
+from slowwave.settings import load_settings
+from slowwave.stores.catalogue import Catalogue
+from slowwave.stores.discovery import changed_since
+from slowwave.stores.listing import list_sessions
+
+
+def _bare_walk(folder: Path) -> int:
+    """Stat every file of the projects, the fastest way that Python has."""
+    total = 0
+    for home in os.listdir(folder):  # noqa: PTH208
+        if home.startswith("-"):
+            fd = os.open(folder / home, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                total += sum(os.stat(name, dir_fd=fd).st_size for name in os.listdir(fd))  # noqa: PTH208
+            finally:
+                os.close(fd)
+    return total
+
+
+def _lister(root: Path, state: Path) -> Callable[[], int]:
+    """Return a function that lists all sessions by the catalogue, as ``sessions list`` does."""
+    settings = load_settings({}, overrides=[f"store.roots={root}"], cwd=root)
+
+    def work() -> int:
+        with Catalogue(state) as catalogue:
+            return len(list_sessions(settings, {"HOME": str(root)}, catalogue).rows)
+
+    return work
+
+
+def listing(build: Path, rounds: int, files: int = 10_000) -> list[Row]:
+    """List 10,000 sessions: first scan, warm catalogue, and again after one in a hundred has grown."""
+    folder = fleet(build / f"data-{VERSION}" / f"fleet{files}", files, 67_000, projects=40)
+    state = build / "catalogue" / "fleet.sqlite"
+    work = _lister(folder, state)
+    sessions = sorted(folder.glob("*/*.jsonl"))
+    chance = random.Random(1)
+    line = next(claude_lines(Maker(9), 1))
+
+    def first() -> None:
+        shutil.rmtree(state.parent, ignore_errors=True)
+        assert work() == files
+
+    def grow() -> None:
+        for path in chance.sample(sessions, files // 100):
+            with path.open("ab") as file:
+                file.write(line * 4)
+
+    def warm() -> None:
+        assert work() == files
+
+    first_s = cpu_of_calls({"first scan": first}, max(1, rounds // 4))
+    warm()
+    times = first_s | cpu_of_calls({"warm": warm, "bare stat walk": lambda: _bare_walk(folder)}, rounds)
+    again: list[float] = []
+    for _ in range(rounds):
+        grow()
+        again.append(cpu_of_calls({"again": warm}, 1)["again"])
+    times["again"] = sorted(again)[len(again) // 2]
+    return [
+        compared("list 10,000, warm", times, "warm", "bare stat walk", 2.5),
+        compared("re-scan, 1 % grew", times, "again", "first scan", 0.08),
+    ]
+
+
+def changed(build: Path, rounds: int, files: int = 100_000) -> list[Row]:
+    """Find what changed since a moment among 100,000 files: against ``find -newermt``."""
+    folder = fleet(build / f"data-{VERSION}" / f"tiny{files}", files, 1, projects=100)
+    settings = load_settings({}, overrides=[f"store.roots={folder}"], cwd=folder)
+    chance = random.Random(2)
+    since = 1_700_000_000
+    for number, path in enumerate(folder.glob("*/*.jsonl")):
+        at = since + (50 if chance.random() < 0.01 or number == 0 else -50)
+        os.utime(path, (at, at))
+    homes = [str(home) for home in folder.iterdir() if home.is_dir()]
+    find = ["find", *homes, "-name", "*.jsonl", "-newermt", f"@{since}"]
+    expected = subprocess.run(find, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert sorted(changed_since(settings, {}, since * 10**9)) == sorted(expected)
+    times = cpu_of_calls({"ours": lambda: changed_since(settings, {}, since * 10**9)}, rounds)
+    times |= cpu_of_commands({"find -newermt": find}, rounds)
+    return [compared("changed since, 100,000", times, "ours", "find -newermt", 1.5)]

@@ -1,0 +1,37 @@
+"""Measure the promises of speed and print their table: ``python tests/benchmarks/run.py [--only load,list]``.
+
+Data and comparators are made once under ``build/bench`` (about 2 GB and a minute). Every figure is processor time,
+the median of interleaved rounds; a ratio is ours divided by the comparator's of the same run. The exit code is 1
+when a demand is missed.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from measure import print_rows
+from rows_load import load, memory
+from rows_rewrite import rewrite
+from rows_store import changed, listing
+
+ROWS = {"load": load, "list": listing, "changed": changed, "rewrite": rewrite, "memory": memory}
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Run the chosen rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(ROWS), help=f"comma-separated: {', '.join(ROWS)}")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="where data and comparators lie")
+    options = parser.parse_args()
+    unknown = set(options.only.split(",")) - set(ROWS)
+    if unknown:
+        parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
+    rows = [row for name in options.only.split(",") for row in ROWS[name](options.build, options.rounds)]
+    print_rows(rows)
+    return int(any(row.verdict == "MISSED" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
