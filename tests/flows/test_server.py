@@ -1,10 +1,12 @@
 """A real server, a pool of processes and a worker: deployed, triggered with parameters, finished, artifacts there."""
 
+import itertools
 import os
+import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,41 +58,64 @@ def worker(api: str, home: Path) -> Generator[None]:
         stop(process)
 
 
-def test_a_deployed_night_runs_on_a_worker_with_its_parameters(own_home: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("server")
+    with own_server(home, {**os.environ, "HOME": str(home)}) as address:
+        yield address
+
+
+def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_home: Path, tmp_path: Path) -> None:
     store = build(own_home, datetime.now(UTC)).store
-    with own_server(tmp_path / "server", os.environ) as api:
-        env = {"PREFECT_API_URL": api, "PREFECT_HOME": str(tmp_path / "client")}
-        (tmp_path / "client").mkdir()
+    env = {"PREFECT_API_URL": api, "PREFECT_HOME": str(tmp_path)}
 
-        refused = run("slowwave", "deploy", "--timezone", "Europe/Berlin", **env)
-        assert (refused.returncode, "no work pool slowwave" in refused.stderr) == (2, True), refused.stderr
+    refused = run("slowwave", "deploy", "--timezone", "Europe/Berlin", **env)
+    assert (refused.returncode, "no work pool slowwave" in refused.stderr) == (2, True), refused.stderr
 
-        deployed = run("slowwave", "deploy", "--timezone", "Europe/Berlin", "--create-pool", **env)
-        assert deployed.returncode == 0, deployed.stderr
-        nightly = call(api, "/deployments/name/nightly/nightly")
-        assert [s["schedule"]["timezone"] for s in nightly["schedules"]] == ["Europe/Berlin"]
-        assert nightly["global_concurrency_limit"]["limit"] == 1
-        assert len(call(api, "/deployments/filter", {})) == 3
+    deployed = run("slowwave", "deploy", "--timezone", "Europe/Berlin", "--create-pool", **env)
+    assert deployed.returncode == 0, deployed.stderr
+    nightly = call(api, "/deployments/name/nightly/nightly")
+    assert [s["schedule"]["timezone"] for s in nightly["schedules"]] == ["Europe/Berlin"]
+    assert nightly["global_concurrency_limit"]["limit"] == 1
+    assert len(call(api, "/deployments/filter", {})) == 3
 
-        parameters = orjson.dumps({"store": [str(store)], "overrides": ["consolidation.min_sessions=3"]}).decode()
-        with worker(api, tmp_path / "client"):
-            watched = run(
-                *("prefect", "deployment", "run", "nightly/nightly", "--param", f"params={parameters}", "--watch"),
-                **env,
-            )
-            log = (tmp_path / "client" / "worker.log").read_text(encoding="utf-8", errors="replace")
-        assert watched.returncode == 0, watched.stdout + watched.stderr + log
+    parameters = orjson.dumps({"store": [str(store)], "overrides": ["consolidation.min_sessions=3"]}).decode()
+    start = ("prefect", "deployment", "run", "nightly/nightly", "--param", f"params={parameters}", "--watch")
+    with worker(api, tmp_path):
+        watched = run(*start, **env)
+        log = (tmp_path / "worker.log").read_text(encoding="utf-8", errors="replace")
+    assert watched.returncode == 0, watched.stdout + watched.stderr + log
 
-        (flow_run,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] != "SCHEDULED"]
-        assert (flow_run["state"]["name"], flow_run["work_pool_name"]) == ("Completed", "slowwave")
-        assert flow_run["parameters"]["params"]["store"] == [str(store)]
-        keys = {a["key"] for a in call(api, "/artifacts/filter", {}) if a["flow_run_id"] == flow_run["id"]}
-        assert keys == {"nightly-funnel", "nightly-memory-diff"}
-        assert list(store.glob("projects/*/memory/MEMORY.md"))
+    (flow_run,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] != "SCHEDULED"]
+    assert (flow_run["state"]["name"], flow_run["work_pool_name"]) == ("Completed", "slowwave")
+    assert flow_run["parameters"]["params"]["store"] == [str(store)]
+    keys = {a["key"] for a in call(api, "/artifacts/filter", {}) if a["flow_run_id"] == flow_run["id"]}
+    assert keys == {"nightly-funnel", "nightly-memory-diff"}
+    assert list(store.glob("projects/*/memory/MEMORY.md"))
 
-        # the command records its run with the same server, and finds nothing to do
-        again = run("slowwave", "run", "nightly", "--json", "--store", store, **env)
-        assert again.returncode == 0, again.stderr
-        assert orjson.loads(again.stdout)["dream_ids"] == []
-        names = {r["state"]["name"] for r in call(api, "/flow_runs/filter", {}) if r["deployment_id"] is None}
-        assert names == {"Skipped"}
+    # the command records its run with the same server, and finds nothing to do
+    again = run("slowwave", "run", "nightly", "--json", "--store", store, **env)
+    assert again.returncode == 0, again.stderr
+    assert orjson.loads(again.stdout)["dream_ids"] == []
+    names = {r["state"]["name"] for r in call(api, "/flow_runs/filter", {}) if r["deployment_id"] is None}
+    assert names == {"Skipped"}
+
+
+def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(api: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "slowwave", "serve", "--timezone", "Asia/Tokyo"]
+    env = {**os.environ, "PREFECT_API_URL": api, "PREFECT_HOME": str(tmp_path)}
+    process = subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    try:
+        said = list(itertools.takewhile(lambda line: "being served" not in line, process.stdout))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+    assert said == [f"Prefect: {api.removesuffix('/api')}\n", "  nightly: 30 3 * * * (Asia/Tokyo)\n"]
+    nightly = call(api, "/deployments/name/nightly/nightly")
+    (schedule,) = [s for s in nightly["schedules"] if s["schedule"]["timezone"] == "Asia/Tokyo"]
+    assert (nightly["paused"], schedule["active"]) == (False, True)

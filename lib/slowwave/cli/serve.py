@@ -27,11 +27,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted or terminated; the schedules are left as they are."""
     zone = time_zone(args.timezone)
-    # a shell's background job inherits an ignored SIGINT, and with it nothing here could be ended politely
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    with _server(args.port) as api:
-        print(f"Prefect: {api.removesuffix('/api')}", flush=True)  # noqa: T201 - the command's own output
-        _serve(in_time_zone(read_project(project_root()), zone))
+    # Both, until Prefect puts its own in their place: a shell's background job inherits an ignored SIGINT, and a plain
+    # SIGTERM would leave the own server behind.
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, signal.default_int_handler)
+    try:
+        with _server(args.port) as api:
+            print(f"Prefect: {api.removesuffix('/api')}", flush=True)  # noqa: T201 - the command's own output
+            _serve(in_time_zone(read_project(project_root()), zone))
+    except KeyboardInterrupt:
+        pass  # being stopped is how serving ends
     return DONE
 
 
