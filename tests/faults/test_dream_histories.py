@@ -10,7 +10,7 @@ from slowwave.errors import RefusedError
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
 from slowwave.memory.undo import undo
-from tests.unit.consolidation.dreams import House
+from tests.unit.consolidation.dreams import House, no_fsync
 
 FULL = os.environ.get("SLOWWAVE_DRILL") == "full"
 TOOLS = ("npm", "pnpm", "yarn", "bun")
@@ -20,7 +20,7 @@ NOTES = (b"- a note\n", b"no newline at the end", b"\xff\xfe odd bytes\n", b"crl
 @pytest.fixture(autouse=True)
 def _without_disk(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Nothing here depends on what survives a power cut."""
-    monkeypatch.setattr(os, "fsync", lambda _fd: None)
+    monkeypatch.setattr(os, "fsync", no_fsync)
 
 
 def _random_extraction(house: House, chance: random.Random) -> None:

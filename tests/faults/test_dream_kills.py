@@ -15,7 +15,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.folder import LOCK_FILE, visible_files
 from slowwave.memory.places import siblings
 from slowwave.memory.undo import undo
-from tests.unit.consolidation.dreams import House
+from tests.unit.consolidation.dreams import House, no_fsync
 
 FULL = os.environ.get("SLOWWAVE_DRILL") == "full"
 
@@ -75,7 +75,7 @@ def _dies_after(seconds: float) -> None:
 @pytest.fixture(autouse=True)
 def _without_disk(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """A killed process loses nothing that the kernel has: waiting for the disk would only make the drill slow."""
-    monkeypatch.setattr(os, "fsync", lambda _fd: None)
+    monkeypatch.setattr(os, "fsync", no_fsync)
 
 
 def _rooted(template: Path, root: Path) -> House:

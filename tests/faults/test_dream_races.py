@@ -13,7 +13,7 @@ from slowwave.memory import exchange, stage, transaction
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import LOCK_FILE, visible_files
 from slowwave.memory.places import siblings
-from tests.unit.consolidation.dreams import House
+from tests.unit.consolidation.dreams import House, no_fsync
 
 FULL = os.environ.get("SLOWWAVE_DRILL") == "full"
 SESSIONS = ("a", "b", "c", "d", "e")
@@ -22,7 +22,7 @@ SESSIONS = ("a", "b", "c", "d", "e")
 @pytest.fixture(autouse=True)
 def _without_disk(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Nothing here depends on what survives a power cut."""
-    monkeypatch.setattr(os, "fsync", lambda _fd: None)
+    monkeypatch.setattr(os, "fsync", no_fsync)
 
 
 def _together(house: House, number: int) -> list[str]:

@@ -6,7 +6,9 @@ import msgspec
 import orjson
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
+from slowwave.cli.options import settings_of
 from slowwave.clock import SystemClock
+from slowwave.consolidation.lock import held
 from slowwave.errors import DONE
 from slowwave.memory.book import read_book
 from slowwave.memory.difference import difference
@@ -34,7 +36,8 @@ def take_back(args: argparse.Namespace) -> int:
         return args.dream in book.dreams or args.dream in book.undone_dreams
 
     folder, _ = the_one(args.folders, f"dream {args.dream}", has)
-    undone = undo(folder.path, args.dream, SystemClock().now(), force=args.force)
+    with held(folder.path, settings_of(args).consolidation.lock_stale):
+        undone = undo(folder.path, args.dream, SystemClock().now(), force=args.force)
     if args.json:
         print(_json({**msgspec.to_builtins(undone), "memory": str(folder.path)}))  # noqa: T201
         return DONE

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact, Grouping, claim, says_same
-from slowwave.consolidation.likeness import is_same, words_of
+from slowwave.consolidation.likeness import is_same
 from slowwave.consolidation.model import Gathered, Operation, PersonLine, State
+from slowwave.consolidation.near import Near
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Candidate
 
@@ -55,14 +56,14 @@ class _Refusals:
     unproven: dict[str, str]
     removed: tuple[Memory, ...]
     reworded: tuple[Memory, ...]
-    people: dict[frozenset[str], list[PersonLine]]
+    people: Near[PersonLine]
 
     @classmethod
     def of(cls, state: State, gathered: Gathered) -> "_Refusals":
         past = state.book.memories.values()
-        people: dict[frozenset[str], list[PersonLine]] = {}
+        people: Near[PersonLine] = Near()
         for line in state.people:
-            people.setdefault(words_of(line.text).marks, []).append(line)
+            people.add(line.text, line)
         return cls(
             unproven=dict(gathered.unproven),
             removed=(*(m for m in past if m.status == "removed-by-person"), *state.removed),
@@ -77,7 +78,7 @@ class _Refusals:
             return "a person removed this memory"
         if _says_one_of(candidate, self.reworded):
             return "a person has put it in their own words"
-        for line in self.people.get(words_of(candidate.text).marks, ()):
+        for line in self.people.find(candidate.text):
             if is_same(line.text, candidate.text):
                 return f"a person wrote it in {line.file} already"
         return ""

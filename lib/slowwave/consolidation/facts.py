@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from slowwave.consolidation.confidence import PERSONAL, combined
-from slowwave.consolidation.likeness import is_same, opposed, words_of
+from slowwave.consolidation.likeness import is_same, opposed
+from slowwave.consolidation.near import Near
 from slowwave.memory.book import Memory, unique
 from slowwave.memory.ledger import Sighting
 from slowwave.memory.model import Candidate, Category, Evidence
@@ -101,18 +102,18 @@ def says_same(one: Memory | Candidate, other: Memory | Candidate) -> bool:
 
 
 class Grouping:
-    """Facts that grow candidate by candidate; what can be the same shares its marks, so only those are compared."""
+    """Facts that grow candidate by candidate; only what may be the same is compared."""
 
     def __init__(self, memories: Iterable[Memory]) -> None:
         self.facts: list[Fact] = []
         self._by_key: dict[tuple[str, str], list[Fact]] = {}
-        self._by_marks: dict[frozenset[str], list[Fact]] = {}
+        self._near: Near[Fact] = Near()
         for memory in memories:
             self._enter(Fact(memory), memory)
 
     def take(self, candidate: Candidate) -> None:
         """Put a candidate to the fact that it states, or let it found a new one."""
-        for fact in self._near(candidate):
+        for fact in [*self._by_key.get(claim(candidate), ()), *self._near.find(candidate.text)]:
             if any(says_same(member, candidate) for member in _members(fact)):
                 fact.candidates.append(candidate)
                 return
@@ -120,12 +121,9 @@ class Grouping:
 
     def _enter(self, fact: Fact, item: Memory | Candidate) -> None:
         self.facts.append(fact)
-        self._by_marks.setdefault(words_of(item.text).marks, []).append(fact)
+        self._near.add(item.text, fact)
         if claim(item)[0]:
             self._by_key.setdefault(claim(item), []).append(fact)
-
-    def _near(self, candidate: Candidate) -> Sequence[Fact]:
-        return [*self._by_key.get(claim(candidate), ()), *self._by_marks.get(words_of(candidate.text).marks, ())]
 
 
 def _members(fact: Fact) -> Sequence[Memory | Candidate]:

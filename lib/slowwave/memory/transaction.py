@@ -85,7 +85,7 @@ def _recover(memory: Path) -> None:
     """Under the guard nobody else is at work here: what lies around belongs to the dead."""
     for kind, transaction, path in siblings(memory):
         if kind == "trash":
-            shutil.rmtree(path)
+            _remove(path)
         elif read_manifest(memory, transaction) is not None:
             _settle(memory, path, transaction)
         elif kind == "stage":
@@ -169,5 +169,14 @@ def _discard(memory: Path, folder: Path, transaction: str) -> None:
     trash = sibling(memory, "trash", transaction)
     at_fault_point("rename", trash)
     folder.rename(trash)
+    _remove(trash)
+
+
+def _remove(trash: Path) -> None:
+    """Remove a folder that was renamed out of the way, also what its owner made read-only in it."""
     at_fault_point("unlink", trash)
+    trash.chmod(stat.S_IRWXU)
+    for name, info in walk(trash):
+        if stat.S_ISDIR(info.st_mode):
+            (trash / name).chmod(stat.S_IRWXU)
     shutil.rmtree(trash)

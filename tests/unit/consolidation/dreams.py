@@ -28,6 +28,10 @@ from slowwave.stores.model import Project, StoredSession
 T0 = datetime(2026, 11, 20, 3, 30, tzinfo=UTC)
 
 
+def no_fsync(_fd: int) -> None:
+    """Stand in for ``os.fsync`` where nothing depends on what survives a power cut: it only makes a drill slow."""
+
+
 @dataclass
 class House:
     """A project folder with transcripts and a memory folder, and a clock."""
