@@ -28,7 +28,7 @@ _CHOOSES = (
 _INSTEAD = r"(?:instead of|rather than|over|not|statt|anstatt|no longer|en lugar de|au lieu de|,? never)"
 _RUNTIME = re.compile(
     r"\b(?P<what>python|node(?:\.?js)?|go(?:lang)?|java|rust|ruby|php|postgres(?:ql)?|typescript|dotnet"
-    r"|\.net)\s*(?:version\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)",
+    r"|\.net)\s*(?:version\s*)?(?:is\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)",
     re.IGNORECASE,
 )
 _SAME = {"nodejs": "node", "node.js": "node", "golang": "go", "postgresql": "postgres", ".net": "dotnet"}

@@ -12,7 +12,8 @@ _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.B|d\.h|bzw|ca|no|fig|Mr|Mrs|Dr|St)\.)$", re.IGNORECASE
 )
 _FILLER = re.compile(
-    r"^(?:no(?=\s*[,.:;!\u2013—-])[,.:;!\s\u2013—-]*|(?:ok(?:ay)?|yes|yeah|yep|nope|nah|well|so|also"
+    r"^(?:no(?=\s*[,.:;!\u2013—-])[,.:;!\s\u2013—-]*|(?:ok(?:ay)?|yes|ja|nein|non|oui|bitte|por favor"
+    r"|yeah|yep|nope|nah|well|so|also"
     r"|and|but|then|now|hmm?|great|good|perfect|nice|cool|right|sure|thanks|thank you"
     r"|please|pls|oh|ah|alright|fine|actually|hey|hi|hello|sorry|wait|again|btw|by the way|fyi"
     r"|one more thing|another thing|additionally"
@@ -34,7 +35,8 @@ _MOMENT = re.compile(
     r"|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
     r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
     r"|comment)|first[.!]?$|the last (?:commit|change)"
-    r"|those (?:two|three|changes|files)|these (?:two|three|changes|files|comments))\b",
+    r"|that'?s (?:the|a) (?:bug|problem|issue)|the (?:bug|problem|issue) is|those (?:two|three|changes"
+    r"|files)|these (?:two|three|changes|files|comments))\b",
     re.IGNORECASE,
 )
 _GUESS = re.compile(
@@ -49,7 +51,10 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _LETTERS = re.compile(r"[^\W\d_]")
+# Chinese and Japanese do not put spaces between words
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 MIN_WORDS = 3
+MIN_UNSPACED = 4
 MAX_CHARS = 420
 
 
@@ -85,7 +90,11 @@ def sentences(text: str) -> Iterator[Sentence]:
     for block in _blocks(text):
         for raw in _split(block):
             words = _FILLER.sub("", raw).strip(" \t,;\u2013—-")
-            if len(words.split()) >= MIN_WORDS and len(words) <= MAX_CHARS and _mostly_words(words):
+            if (
+                (len(words.split()) >= MIN_WORDS or len(_UNSPACED.findall(words)) >= MIN_UNSPACED)
+                and len(words) <= MAX_CHARS
+                and _mostly_words(words)
+            ):
                 yield _sentence(words, raw, index)
                 index += 1
 
@@ -94,7 +103,7 @@ def _sentence(words: str, raw: str, index: int) -> Sentence:
     return Sentence(
         words,
         index,
-        "?" in raw[-3:] or bool(_QUESTION.match(words)),
+        any(mark in raw[-3:] for mark in "?\uff1f\u5417") or bool(_QUESTION.match(words)),
         bool(_MOMENT.search(words)),
         bool(_GUESS.search(words)),
         bool(_POINTS_BACK.match(words)),

@@ -135,7 +135,8 @@ def test_the_gate_on_length_says_why(tmp_path: Path, talk: Talk, gate: str):
 
 
 def test_a_grown_session_waits_for_three_tool_calls(tmp_path: Path):
-    talk = rule_talk().chatter(20)
+    # calls before the last extraction do not count
+    talk = rule_talk().chatter(20).bash("make a").bash("make b").bash("make c").assistant("ok")
     run(tmp_path, talk.write(tmp_path / "store"), settings=Settings())
     talk.bash("make test").person("never edit generated files by hand").assistant("ok")
     report = run(tmp_path, talk.write(tmp_path / "store"), settings=Settings())

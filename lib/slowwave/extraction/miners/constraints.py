@@ -48,6 +48,18 @@ _NOT_A_RULE = re.compile(
 )
 
 
+# an order to do something now may say how, which does not make it a rule
+_ORDER = re.compile(
+    r"^(?:add|fix|implement|create|write|build|change|update|refactor|move|rename|remove|delete|convert"
+    r"|generate|replace|extend|show|check"
+    r"|look|find|investigate|analy[sz]e|review|test|run|set|put|display|open|go)\b",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    r"^(?:the|our|my) (?:minimum|maximum|oldest|lowest|highest|newest|only)\b.{3,80}\b(?:is|are)\b", re.IGNORECASE
+)
+
+
 def mine_constraints(events: Events) -> Iterator[Found]:
     """Yield constraints that a person states."""
     for statement in lasting(events):
@@ -58,10 +70,18 @@ def mine_constraints(events: Events) -> Iterator[Found]:
 
 def _prior(statement: Statement) -> float:
     words = statement.sentence.text
-    if _NOT_A_RULE.search(words) or _NOT_MANY.match(words):
+    if statement.sentence.is_guess or _ORDER.match(words) or _NOT_A_RULE.search(words) or _NOT_MANY.match(words):
         return 0.0
     bonus = (0.05 if statement.has_reason else 0.0) + (0.05 if key_of(words)[0] else 0.0)
-    for pattern, prior in ((_ALLOWED, 0.7), (_MUST, 0.65), (_NEEDS, 0.6), (_NO, 0.6), (_EVERY, 0.6), (_ENSURE, 0.5)):
+    for pattern, prior in (
+        (_ALLOWED, 0.7),
+        (_MUST, 0.65),
+        (_LIMIT, 0.65),
+        (_NEEDS, 0.6),
+        (_NO, 0.6),
+        (_EVERY, 0.6),
+        (_ENSURE, 0.5),
+    ):
         if pattern.search(words):
             return prior + bonus
     return 0.0

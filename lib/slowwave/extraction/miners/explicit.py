@@ -8,6 +8,7 @@ from slowwave.extraction.found import Found
 from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, statements
 
 NAME = "explicit"
+_SHORT = 4
 _ASKING = (
     r"^(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would)? (?:want|like|need) you to "
     r"|(?:(?:you|we) (?:should|must|need to|have to) (?:also )?))?(?:please )?"
@@ -61,7 +62,7 @@ _NOT_A_RULE = re.compile(
     r"^(?:mind|ending|been|had|seen|got|gotten|done|made|went|was|were|is|are|has|have|works?|happens?"
     r"|fails?|gets?|crash\w*|returns?|shows?|shown|ends?|finish\w*|saw|did|"
     r"the|a|an|in|on|there|empty|true|false|null|heard|knew|know|thought|said|told|tried|again|before"
-    r"|liked|loved|wanted|\w{3,}ed)$",
+    r"|liked|loved|wanted|\w{3,}ed|\w{3,}ing)$",
     re.IGNORECASE,
 )
 _WHENEVER = re.compile(
@@ -88,11 +89,13 @@ def _requested(statement: Statement) -> Found | None:
     words = statement.sentence.text
     for pattern, prior in ((_REMEMBER, 0.95), (_FORGET, 0.6)):
         match = pattern.match(words)
-        if match and _is_fact(match["fact"]):
+        if match and _is_fact(match["fact"]) and (pattern is _REMEMBER or len(match["fact"].split()) > _SHORT):
             confidence = prior - 0.3 if statement.sentence.is_momentary else prior
             fact = match["fact"].strip().rstrip("?")
-            text = f"{fact} {statement.reason}".strip()
-            return statement.found(NAME, category_of(text), confidence, "user_explicit", text)
+            # "remember to run it": a way of working, not a thing that is so
+            default = "preference" if fact.startswith("to ") else "project"
+            text = f"{fact.removeprefix('to ')} {statement.reason}".strip()
+            return statement.found(NAME, category_of(text, default), confidence, "user_explicit", text)
     return None
 
 

@@ -29,7 +29,7 @@ _DISLIKE = re.compile(
 )
 _INSTEAD = re.compile(
     r"^(?:(?:we|you|i) (?:should |use |only )?|let'?s |please )?(?:use|write|run|prefer|call|put|keep"
-    r"|stick to|stick with|switch to|import|name|format|return|reply|answer|benutze|verwende|nimm|usa"
+    r"|stick to|stick with|switch to|import|name|format|return|reply|answer|benutze|verwende|nutze|nimm|usa"
     r"|utilise)\b"
     r".{2,120}?(?:\b(?:instead of|rather than|in place of|statt|anstatt|en lugar de|au lieu de)\b"
     r"|,? (?:and )?not (?!(?:sure|yet|only|just|working|the (?:same|one))\b))",
@@ -41,6 +41,11 @@ _WISH = re.compile(
 )
 _CHOICE = re.compile(
     r"\b(?:option|direction|approach|variant|version|design|proposal|solution|plan|choice)\b", re.IGNORECASE
+)
+
+
+_WHEN_YOU = re.compile(
+    r"\bi (?:hate|love|like|dislike|don'?t like|can'?t stand) (?:it )?when (?:you|we)\b", re.IGNORECASE
 )
 
 
@@ -61,7 +66,7 @@ def _stated(statement: Statement) -> Found | None:
     if _INSTEAD.search(words):
         known = 0.1 if key_of(words)[0] else 0.0
         return statement.found(NAME, "preference", 0.7 + bonus + known, origin)
-    if _HABIT.search(words) or _WISH.search(words):
+    if _HABIT.search(words) or _WISH.search(words) or _WHEN_YOU.search(words):
         return statement.found(NAME, category_of(words, "preference"), 0.75, "user_explicit")
     dislikes = _DISLIKE.search(words)
     if dislikes and content_words(dislikes["what"]) >= MIN_CONTENT:

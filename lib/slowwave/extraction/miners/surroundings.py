@@ -9,7 +9,8 @@ from slowwave.extraction.statements import category_of, statements
 
 NAME = "surroundings"
 _ON = re.compile(
-    r"\b(?:i(?:'m| am)|we(?:'re| are)|my (?:machine|laptop|computer|system|shell|editor|os) (?:is"
+    r"\b(?:i(?:'m| am)|we(?:'re| are)|i (?:work|develop|code) (?:on|in|with)|my (?:machine|laptop"
+    r"|computer|system|shell|editor|os) (?:is"
     r"|runs)) (?:on |running |using |developing on |working on )?(?:an? |the )?(?:new )?"
     r"(?:ubuntu|debian|fedora|arch|nixos|centos|rhel|alpine|linux|mac ?os|macos|osx|a mac|mac|windows"
     r"|wsl2?|freebsd|zsh|bash|fish|nushell|powershell|neovim|vim|emacs|vs ?code|apple silicon|arm64"

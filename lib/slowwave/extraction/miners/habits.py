@@ -1,0 +1,90 @@
+"""Ways of working that a person lays down: how things are run, where they are, what goes along with what."""
+
+import re
+from collections.abc import Iterator
+
+from slowwave.extraction.events import Events
+from slowwave.extraction.found import Found
+from slowwave.extraction.statements import Statement, category_of, lasting, statements
+
+NAME = "habit"
+_DOES = (
+    r"(?:run(?:ning)?|build(?:ing)?|test(?:ing)?|lint(?:ing)?|format(?:ting)?"
+    r"|deploy(?:ing)?|start(?:ing)?|releas(?:e|ing))"
+)
+_USE_TO = re.compile(
+    rf"^(?:use|run)\s+(?P<call>`[^`]+`|\S+(?: \S+){{0,5}}?)\s+(?:to|for) (?P<what>{_DOES}\b.*)$", re.IGNORECASE
+)
+_TO_USE = re.compile(
+    rf"^to (?P<what>{_DOES}\b[^,`]*?),? (?:use|run|call)\s+(?P<call>`[^`]+`|\S+(?: \S+){{0,5}})$", re.IGNORECASE
+)
+_PURPOSES = (
+    ("test", "cmd:test"),
+    ("lint", "cmd:lint"),
+    ("format", "cmd:format"),
+    ("build", "cmd:build"),
+    ("deploy", "cmd:deploy"),
+)
+_WHEN = re.compile(
+    r"^(?:when(?:ever)?|if|once|before|after|each time|every time) (?:you|we) (?!(?:are|'re|have|get"
+    r"|finish)\b)\w+[^,?]*,\s*(?:please )?(?:also |always |then |make sure to )?"
+    r"(?:update|run|use|add|write|ask|check|keep|don'?t|do not|put|regenerate|rebuild|bump|commit"
+    r"|create|tell|document|sync)\b",
+    re.IGNORECASE,
+)
+_KEEP = re.compile(
+    r"^(?:please )?(?:keep|use|write|name|format|answer|reply|prefix|document)\b(?! (?:it|this|that"
+    r"|these|those|them|going|the same|all of)\b).{3,120}"
+    r"\b(?:in all|in every|for all|for every|everywhere|throughout|across the|under \d+|below \d+"
+    r"|at most|no more than|short|brief|concise|to a minimum)\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"^(?:(?:the|our|all|my) )?[\w`'/. -]{3,60}? "
+    r"(?:lives? (?=(?:in|at|under|on|inside)\b)|"
+    r"(?:is|are) (?:stored|located|hosted|deployed|generated|kept|defined|maintained|called|named)|runs? on|comes? from)"
+    r"(?:\b ?(?:in|at|under|on|by|with|from|to|inside))? [\w`'/.@~-]",
+    re.IGNORECASE,
+)
+_FAULT = re.compile(
+    r"\b(?:wrong|but|should|bug|error|currently|now|why|instead|missing|broken|fails?|twice|again"
+    r"|nowhere|somewhere|if|when)\b",
+    re.IGNORECASE,
+)
+_IGNORE = re.compile(
+    r"^you (?:can|may) (?:safely )?(?:ignore|assume)\b(?! (?:it|this|that|them|those)\b)", re.IGNORECASE
+)
+
+
+def mine_habits(events: Events) -> Iterator[Found]:
+    """Yield ways of working and places of things."""
+    for statement in statements(events):
+        # "when" also begins questions, which end in a question mark
+        if _WHEN.match(statement.sentence.text) and "?" not in statement.sentence.text:
+            yield statement.found(NAME, category_of(statement.sentence.text, "pattern"), 0.65, "user_explicit")
+    for statement in lasting(events):
+        found = _way(statement)
+        if found:
+            yield found
+
+
+def _way(statement: Statement) -> Found | None:
+    words = statement.sentence.text
+    how = _USE_TO.match(words.rstrip(".")) or _TO_USE.match(words.rstrip("."))
+    if how:
+        return _called(statement, how["call"], how["what"])
+    if _KEEP.match(words) or _IGNORE.match(words):
+        return statement.found(NAME, category_of(words, "preference"), 0.6, "user_explicit")
+    if _PLACE.match(words) and not _FAULT.search(words):
+        return statement.found(NAME, "project", 0.6, "user_explicit")
+    return None
+
+
+def _called(statement: Statement, call: str, what: str) -> Found | None:
+    """Return how a thing is run; with a typed key when the call is marked as such."""
+    purpose = next((key for word, key in _PURPOSES if word in what.lower()), "")
+    marked = call.strip("`") if call.startswith("`") else ""
+    found = statement.found(NAME, "pattern", 0.7 if marked else 0.6, "user_explicit")
+    if not (marked and purpose):
+        return found
+    return Found(NAME, "pattern", found.text, 0.75, found.origin, found.events, found.quote, purpose, marked)
