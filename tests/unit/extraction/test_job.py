@@ -5,6 +5,7 @@ import json
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,26 @@ def test_a_rewritten_session_is_read_again_and_its_candidates_stay_single(tmp_pa
     talk.person("never edit generated files by hand").assistant("ok")
     report = run(tmp_path, talk.write(tmp_path / "store"))
     assert report.counts["rewritten"] == 1
+    assert texts(tmp_path) == ["always use tabs in this house", "never edit generated files by hand"]
+
+
+def test_what_is_written_while_a_session_is_read_waits_for_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    talk = rule_talk()
+    session = talk.write(tmp_path / "store")
+    compare = job.states_of
+
+    def compare_then_grow(*args: Any) -> Any:
+        states = compare(*args)
+        talk.person("never edit generated files by hand").assistant("ok").write(tmp_path / "store")
+        return states
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job, "states_of", compare_then_grow)
+        run(tmp_path, session)
+    assert texts(tmp_path) == ["always use tabs in this house"]
+    run(tmp_path, session)
     assert texts(tmp_path) == ["always use tabs in this house", "never edit generated files by hand"]
 
 

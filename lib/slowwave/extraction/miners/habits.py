@@ -41,8 +41,8 @@ _KEEP = re.compile(
 )
 _PLACE = re.compile(
     r"^(?:(?:the|our|all|my) )?[\w`'/. -]{3,60}? "
-    r"(?:lives? (?=(?:in|at|under|on|inside)\b)|"
-    r"(?:is|are) (?:stored|located|hosted|deployed|generated|kept|defined|maintained|called|named)|runs? on|comes? from)"
+    r"(?:lives? (?=(?:in|at|under|on|inside)\b)|runs? on|comes? from"
+    r"|(?:is|are) (?:stored|located|hosted|deployed|generated|kept|defined|maintained|called|named))"
     r"(?:\b ?(?:in|at|under|on|by|with|from|to|inside))? [\w`'/.@~-]",
     re.IGNORECASE,
 )
