@@ -73,7 +73,7 @@ def test_no_record_of_eight_processes_is_lost_or_merged(tmp_path: Path) -> None:
 @pytest.mark.drill
 def test_no_record_is_lost_while_the_session_forks_into_parts(tmp_path: Path) -> None:
     base = tmp_path / "s.jsonl"
-    limit = 200_000
+    limit = APPENDS * 400
 
     def write(writer: int) -> None:
         for number in range(APPENDS):
@@ -82,7 +82,7 @@ def test_no_record_is_lost_while_the_session_forks_into_parts(tmp_path: Path) ->
     run_together(*(lambda w=w: write(w) for w in range(PROCESSES)))
     paths, problems = part_paths(base)
     assert problems == []
-    assert len(paths) >= PROCESSES * APPENDS * 1000 // limit
+    assert len(paths) > 10
     assert all(path.stat().st_size <= limit for path in paths)
     assert_complete(entries(paths), PROCESSES, APPENDS)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from slowwave.errors import UnreadableError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.records.lock import TIMEOUT_S, locked_file
-from slowwave.records.parts import SUFFIX, part_name, part_paths, session_stem
+from slowwave.records.parts import SUFFIX, numbered_parts, part_name
 
 PART_BYTES = 50_000_000
 
@@ -64,12 +64,11 @@ def append_forking(
     """
     _check(line)
     with locked_file(base, create=True, append=True, timeout_s=timeout_s) as base_fd:
-        paths, _ = part_paths(base)
-        last = paths[-1]
+        names = numbered_parts(base)
+        number = max(names)
+        last = base.with_name(names[number])
         if last.stat().st_size + len(line) + 1 > part_bytes:
-            stem = base.name.removesuffix(SUFFIX)
-            number = 1 if last == base else session_stem(last.name)[1]
-            last = base.with_name(part_name(stem, number + 1))
+            last = base.with_name(part_name(base.name.removesuffix(SUFFIX), number + 1))
         if last == base:
             return base, _append(base_fd, base, line, fsync=fsync)
         return last, append_record(last, line, fsync=fsync, timeout_s=timeout_s)

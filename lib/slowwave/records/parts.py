@@ -69,27 +69,36 @@ def part_paths(base: Path, *, warn_bytes: int = WARN_BYTES) -> tuple[list[Path],
     Raises:
         UnreadableError: the folder cannot be listed.
     """
-    stem = base.name.removesuffix(SUFFIX)
-    numbers: dict[int, str] = {}
+    numbers = numbered_parts(base)
     total = 0
-    try:
-        with os.scandir(base.parent) as entries:
-            for entry in entries:
-                if entry.name == base.name:
-                    number = 1
-                elif entry.name.startswith(stem) and entry.name.endswith(SUFFIX):
-                    found, number = session_stem(entry.name)
-                    if found != stem or number == 1:
-                        continue
-                else:
-                    continue
-                numbers[number] = entry.name
-                total += entry.stat().st_size if entry.is_file() else 0
-    except OSError as error:
-        raise UnreadableError(error.filename or base.parent, error.strerror or "cannot be listed") from error
+    for name in numbers.values():
+        try:
+            total += os.stat(base.with_name(name)).st_size  # noqa: PTH116 - once a part on every listing
+        except FileNotFoundError:
+            continue  # moved away since the listing; whoever reads it will say so
     ordered = sorted(numbers)
     problems = missing_parts(base, ordered)
     if total > warn_bytes:
         detail = f"{len(ordered)} files of together {total} bytes; Cersei loads at most {warn_bytes}"
         problems.append(Problem("too-large", base, 0, 0, total, detail))
     return [base.with_name(numbers[number]) for number in ordered], problems
+
+
+def numbered_parts(base: Path) -> dict[int, str]:
+    """Return the file names of a session by part number, from one listing of names.
+
+    Raises:
+        UnreadableError: the folder cannot be listed.
+    """
+    stem = base.name.removesuffix(SUFFIX)
+    try:
+        names = os.listdir(base.parent)  # noqa: PTH208 - paths would cost more than the listing
+    except OSError as error:
+        raise UnreadableError(base.parent, error.strerror or "cannot be listed") from error
+    numbers = {1: base.name} if base.name in names else {}
+    for name in names:
+        if name.startswith(stem) and name.endswith(SUFFIX):
+            found, number = session_stem(name)
+            if found == stem and number > 1:
+                numbers[number] = name
+    return numbers
