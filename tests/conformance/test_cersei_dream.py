@@ -41,7 +41,7 @@ def _sessions_pass(sessions: list[StoredSession], last: int | None = None) -> bo
         ("a second less", 86_399, False),
     ],
 )
-def test_time_gate(name: str, seconds_ago: int | None, passes: bool) -> None:  # noqa: FBT001
+def test_time_gate(name: str, seconds_ago: int | None, passes: bool) -> None:
     last = None if seconds_ago is None else SECONDS - seconds_ago
     assert time_gate("p", last, NOW, 24.0).passed == passes, name
 

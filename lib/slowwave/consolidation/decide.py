@@ -1,6 +1,6 @@
 """Consolidate: what to do with every memory and every candidate, as operations with reasons. A pure function."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.consolidation.confidence import PERSONAL
@@ -8,6 +8,7 @@ from slowwave.consolidation.facts import Fact, Grouping, claim, says_same
 from slowwave.consolidation.likeness import is_same
 from slowwave.consolidation.model import Gathered, Operation, PersonLine, State
 from slowwave.consolidation.near import Near
+from slowwave.consolidation.retraction import given_up, takes_back
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Candidate
 
@@ -104,15 +105,34 @@ def _not_accepted(fact: Fact, accept_confidence: float) -> Operation | None:
 def _resolved(facts: Sequence[Fact]) -> list[Operation]:
     """Let the newest of contradicting facts win; everything else is added, merged or kept."""
     rivals: dict[str, list[Fact]] = {}
-    operations: list[Operation] = []
     for fact in facts:
         about = claim(fact.lead)[0]
         rivals.setdefault(about or f"only:{fact.id}", []).append(fact)
-    for group in rivals.values():
-        winner = max(group, key=lambda f: (f.is_from_person, f.last_seen, f.confidence, f.id))
-        operations.append(_kept(winner))
-        operations += [_superseded(fact, winner) for fact in group if fact is not winner]
-    return operations
+    winners = [max(g, key=lambda f: (f.is_from_person, f.last_seen, f.confidence, f.id)) for g in rivals.values()]
+    successors = {f.id: w for w, group in zip(winners, rivals.values(), strict=True) for f in group if f is not w}
+    successors |= _taken_back(winners)
+    return [_superseded(fact, _last(fact, successors)) if fact.id in successors else _kept(fact) for fact in facts]
+
+
+def _taken_back(facts: Sequence[Fact]) -> dict[str, Fact]:
+    """Return which facts a newer one of the same kind gives up in passing, with that newer one."""
+    found: dict[str, Fact] = {}
+    personal = sorted((f for f in facts if f.category in PERSONAL), key=lambda f: (f.last_seen, f.id))
+    for newer in personal:
+        if not newer.is_from_person or not given_up(newer.lead.text):
+            continue
+        for older in personal:
+            is_older = older.last_seen < newer.last_seen and older.category == newer.category
+            if is_older and takes_back(newer.lead.text, older.lead.text):
+                found.setdefault(older.id, newer)
+    return found
+
+
+def _last(fact: Fact, successors: Mapping[str, Fact]) -> Fact:
+    """Return the fact that holds in the end; each successor is newer, so there is no way round."""
+    while fact.id in successors:
+        fact = successors[fact.id]
+    return fact
 
 
 def _kept(fact: Fact) -> Operation:

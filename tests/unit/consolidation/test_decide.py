@@ -114,6 +114,32 @@ def test_a_contradiction_without_a_key_is_found_by_its_words(tmp_path: Path) -> 
     assert [m.text for m in _active(house)] == ["Use at most 120 characters a line"]
 
 
+def test_a_decision_that_gives_an_older_one_up_in_passing_supersedes_it(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    old = "We talked on the way in: we decided to put webhook events on Redis streams, because Redis is running"
+    new = "We decided to put webhook events into a Postgres table instead of Redis streams, because of backups"
+    other = "We decided to cache prices in Redis streams"
+    house.extract(
+        house.candidate(old, session="a", category="decision", at="2026-11-01T00:00:00Z"),
+        house.candidate(other, session="a", category="decision", at="2026-11-01T00:00:00Z"),
+    )
+    house.dream()
+    house.extract(house.candidate(new, session="b", category="decision", at="2026-11-05T00:00:00Z"))
+    assert house.dream().counts == {"added": 1, "superseded": 1, "kept": 1}
+    assert {m.text for m in _active(house)} == {new, other}
+
+
+def test_the_same_words_said_earlier_take_nothing_back(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    old = house.candidate(
+        "Put webhook events into a table instead of Redis streams", session="a", at="2026-11-01T00:00:00Z"
+    )
+    new = house.candidate("Put webhook events on Redis streams", session="b", at="2026-11-05T00:00:00Z")
+    no = house.candidate("Never put webhook events on Redis streams", session="c", at="2026-10-01T00:00:00Z")
+    assert _actions(_decide(house, old, new)[0]) == ["ADD", "ADD"]
+    assert _actions(_decide(house, old, no)[0]) == ["ADD", "ADD"]
+
+
 def test_what_an_assistant_saw_never_supersedes_what_a_person_said(tmp_path: Path) -> None:
     house = House(tmp_path)
     said = house.candidate(

@@ -50,7 +50,7 @@ def test_two_cannot_hold_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("age", "is_free"), [(0, False), (3600, False), (3601, True)])
-def test_a_lock_of_cersei_is_honoured_for_an_hour(tmp_path: Path, age: int, is_free: bool) -> None:  # noqa: FBT001
+def test_a_lock_of_cersei_is_honoured_for_an_hour(tmp_path: Path, age: int, is_free: bool) -> None:
     _lock(tmp_path, str(int(NOW - age)), age=age)
     assert (refusal(tmp_path, HOUR, _wall) == "") == is_free
 
@@ -143,7 +143,7 @@ def test_the_lock_of_claude_code_is_honoured_while_its_process_lives(
     tmp_path: Path,
     pid: int,
     age: int,
-    is_free: bool,  # noqa: FBT001
+    is_free: bool,
 ) -> None:
     path = tmp_path / CLAUDE_LOCK
     path.write_text(str(pid) if pid else "")
