@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.sessions_target import chosen_session, opened, say, say_json, warn
+from slowwave.cli.sessions_target import chosen_session, counted, opened, say, say_json, warn
 from slowwave.dialects import by_name
 from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.normal import normal_form
@@ -57,7 +57,7 @@ def _print_rows(rows: Sequence[SessionRow], *, everything: bool) -> None:
             say(f"      {(row.title or row.first_prompt)[:_WIDTH]}")
     hidden = len(rows) - len(shown)
     more = f", and {hidden} of sub-agents (--all shows them)" if hidden else ""
-    say(f"{len(shown)} sessions{more}")
+    say(f"{counted(len(shown), 'session')}{more}")
 
 
 def _tell_problems(listing: Listing) -> None:

@@ -82,6 +82,11 @@ def say(text: str) -> None:
     print(text.encode("utf-8", "backslashreplace").decode())  # noqa: T201 - the command's own output
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a number with its noun, ``1 part`` or ``3 parts``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def say_json(values: Iterable[Any]) -> None:
     """Print one JSON object a line; names that are not UTF-8 stand in it as escapes that JSON readers give back."""
     lines: list[str] = []

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.sessions_target import chosen_session, say, say_json, warn
+from slowwave.cli.sessions_target import chosen_session, counted, say, say_json, warn
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, SlowwaveError, UsageError
 from slowwave.stores.removal import plan_removal, remove
@@ -24,7 +24,7 @@ def rm(args: argparse.Namespace) -> int:
         forms.append({"id": plan.session.id, "parts": parts, "paths": [str(p) for p in plan.paths], "trash": trash_id})
         if not args.json:
             verb = "would move" if args.dry_run else "moved"
-            say(f"{verb} session {plan.session.id} ({parts} part{'s' * (parts > 1)}) to the trash")
+            say(f"{verb} session {plan.session.id} ({counted(parts, 'part')}) to the trash")
     if args.json:
         say_json(forms)
     elif not args.dry_run:
@@ -55,7 +55,7 @@ def bring_back(args: argparse.Namespace) -> int:
         if args.json:
             say_json([{"id": item.session, "trash": item.id, "paths": [file.path for file in item.files]}])
         else:
-            say(f"restored session {item.session} ({len(item.files)} files)")
+            say(f"restored session {item.session} ({counted(len(item.files), 'file')})")
     if not items and not args.json:
         say("the trash is empty: nothing to restore")
     if not failed:
@@ -70,7 +70,9 @@ def _list(items: list[TrashItem], *, as_json: bool) -> None:
         )
         return
     for item in items:
-        say(f"{item.session}  {item.at[:16].replace('T', ' ')}  {item.dialect}  {len(item.files)} files  {item.reason}")
+        say(
+            f"{item.session}  {item.at[:16].replace('T', ' ')}  {item.dialect}  {counted(len(item.files), 'file')}  {item.reason}"
+        )
     say(f"{len(items)} in the trash" if items else "the trash is empty")
 
 

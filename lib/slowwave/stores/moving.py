@@ -1,6 +1,7 @@
 """Move one file so that it is never lost and never replaces another one, also from one file system to another."""
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 
@@ -21,9 +22,6 @@ def move_file(source: Path, target: Path) -> None:
         FileExistsError: another file is at ``target``.
         OSError: the file cannot be read, written or removed.
     """
-    if source.is_symlink():
-        _move_link(source, target)
-        return
     at_fault_point("link", target)
     try:
         os.link(source, target, follow_symlinks=False)
@@ -39,17 +37,26 @@ def move_file(source: Path, target: Path) -> None:
     source.unlink()
 
 
-def _move_link(source: Path, target: Path) -> None:
-    at_fault_point("link", target)
-    target.symlink_to(os.readlink(source))  # noqa: PTH115 - the text as it is, also when it leads nowhere
-    fsync_folder(target.parent)
-    at_fault_point("unlink", source)
-    source.unlink()
-
-
 def _copy(source: Path, target: Path) -> None:
     """Copy to a temporary name beside ``target`` that no client takes for a transcript, then give it its name."""
-    temp = target.with_name(f"{TEMP_PREFIX}{os.getpid()}-{abs(hash(target.name)):x}")
+    # the same name on every try, so that a second one also clears away what a killed first one left
+    digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()
+    temp = target.with_name(f"{TEMP_PREFIX}{digest[:16]}")
+    temp.unlink(missing_ok=True)
+    if source.is_symlink():
+        at = source.lstat()
+        temp.symlink_to(source.readlink())
+        os.utime(temp, ns=(at.st_atime_ns, at.st_mtime_ns), follow_symlinks=False)
+    else:
+        _copy_bytes(source, temp)
+    if os.path.lexists(target):
+        temp.unlink()
+        raise FileExistsError(errno.EEXIST, "exists already", os.fspath(target))
+    at_fault_point("rename", target)
+    temp.rename(target)
+
+
+def _copy_bytes(source: Path, temp: Path) -> None:
     at_fault_point("write", temp)
     try:
         with source.open("rb", buffering=0) as reader:
@@ -64,9 +71,6 @@ def _copy(source: Path, target: Path) -> None:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, "exists already", os.fspath(target))
-        at_fault_point("rename", target)
-        temp.rename(target)
-    finally:
+    except BaseException:
         temp.unlink(missing_ok=True)
+        raise

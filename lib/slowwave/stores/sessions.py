@@ -239,7 +239,7 @@ class Sessions:
             session=session,
             cwd=cwd,
             at=now,
-            message_id=f"msg_{made.replace('-', '')[:24]}",
+            message_id=f"msg_{made.replace('-', '')}",
             branch=last.branch,
         )
 

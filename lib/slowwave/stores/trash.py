@@ -18,7 +18,7 @@ from typing import Literal, cast
 import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
-from slowwave.files import atomic_write, fsync_folder
+from slowwave.files import TEMP_PREFIX, atomic_write, fsync_folder
 from slowwave.stores.moving import move_file
 
 MANIFEST = "manifest.json"
@@ -145,6 +145,8 @@ def restore(item: TrashItem, trash: Path) -> list[str]:
             os.utime(file.path, ns=(file.mtime_ns, file.mtime_ns))
     for parent in {Path(file.path).parent for file in item.files}:
         fsync_folder(parent)
+    for left in folder.glob(f"{TEMP_PREFIX}*"):
+        left.unlink()  # of a copy that was killed; the file itself is back
     (folder / MANIFEST).unlink()
     folder.rmdir()
     return warnings
@@ -183,7 +185,9 @@ def _is_same_file(file: TrashedFile, source: Path, target: Path) -> bool:
         return False
     if os.path.samestat(target.lstat(), source.lstat()):
         return True
-    return file.kind == "file" and target.is_file() and _sha256(target) == _sha256(source)
+    if file.kind == "link":
+        return target.is_symlink() and target.readlink() == source.readlink()
+    return target.is_file() and not target.is_symlink() and _sha256(target) == _sha256(source)
 
 
 def _remove_empty(folder: Path) -> None:
