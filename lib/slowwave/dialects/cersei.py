@@ -11,10 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.dialects.cersei_code import code_messages
 from slowwave.dialects.cersei_records import KNOWN_TYPES, MESSAGE_TYPES, CerseiMessage, Entry, summary_message
 from slowwave.dialects.claude import MARKS as CLAUDE_MARKS
 from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.records.bulk import relaxed_collector
 from slowwave.records.lines import read_records
 from slowwave.records.model import Span
 
@@ -51,17 +51,18 @@ class Cersei:
         result = CerseiTranscript(self.name, files, problems=list(files.problems))
         entries: list[tuple[Entry, Span]] = []
         deleted: set[str] = set()
-        for part, path in enumerate(files.paths):
-            for span, entry in read_records(path, _DECODER, result.problems, part=part):
-                result.records += 1
-                if entry.type == "tombstone":
-                    deleted.add(entry.deleted_uuid or "")
-                else:
-                    entries.append((entry, span))
-        if deleted:
-            entries = [(e, s) for e, s in entries if e.uuid not in deleted]
-        result.entries = entries
-        _fill(result)
+        with relaxed_collector():
+            for part, path in enumerate(files.paths):
+                for span, entry in read_records(path, _DECODER, result.problems, part=part):
+                    result.records += 1
+                    if entry.type == "tombstone":
+                        deleted.add(entry.deleted_uuid or "")
+                    else:
+                        entries.append((entry, span))
+            if deleted:
+                entries = [item for item in entries if item[0].uuid not in deleted]
+            result.entries = entries
+            _fill(result)
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
@@ -71,6 +72,8 @@ class Cersei:
             UnreadableError: mode ``code`` meets what Cersei's loader refuses (over 200 MB, bytes that are not UTF-8).
         """
         if self.mode == "code":
+            from slowwave.dialects.cersei_code import code_messages  # noqa: PLC0415  # rarely asked for
+
             return code_messages(transcript.files)
         whole = transcript if isinstance(transcript, CerseiTranscript) else self.read(transcript.files)
         return _seed_messages(whole.entries)

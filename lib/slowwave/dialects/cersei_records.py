@@ -1,7 +1,7 @@
 """Entries of Cersei's transcripts as they are decoded at load, and the messages made of them."""
 
 from datetime import datetime
-from typing import cast, get_args
+from typing import cast
 
 import msgspec
 
@@ -45,7 +45,7 @@ class CerseiMessage(Message):
     __slots__ = ("_body", "_opened_as", "_span", "_stamp")
 
     def __init__(self, role: str, body: Body, span: Span, entry: Entry | None = None) -> None:
-        self.role: Role = cast("Role", role) if role in get_args(Role) else "user"
+        self.role: Role = cast("Role", role)
         self.id = (entry.uuid if entry else None) or body.id
         self.cwd = (entry.cwd if entry else None) or ""
         self.active = True

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from slowwave.dialects.claude_context import context_of
 from slowwave.dialects.claude_messages import messages_of
 from slowwave.dialects.claude_records import DECODER, Node
 from slowwave.dialects.claude_titles import title_of
-from slowwave.dialects.claude_tree import Tree
+from slowwave.dialects.claude_tree import SPOKEN, Tree
 from slowwave.dialects.model import Message, SessionFiles, SessionKind, Transcript
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.lines import read_records
@@ -52,18 +51,21 @@ class Claude:
             UnreadableError: a file cannot be opened.
         """
         result = ClaudeTranscript(self.name, files, problems=list(files.problems))
-        kept, counts = _load(files, result)
+        with relaxed_collector():
+            result.nodes, counts = _load(files, result)
+            result.kind = _kind(result.nodes)
+            result.tree = Tree(result.nodes, own=result.kind == "subagent")
+            result.messages = messages_of(result.nodes, result.tree)
         result.records = sum(counts.values())
         result.unknown_types = {kind: n for kind, n in counts.items() if kind not in KNOWN_TYPES}
-        result.kind = _kind(kept)
-        result.tree = Tree(kept, own=result.kind == "subagent")
-        result.nodes = kept
-        result.messages = messages_of(kept, result.tree)
-        result.title = title_of(kept, result.tree)
+        result.title = title_of(result.nodes, result.tree)
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Claude Code would send if this session were resumed now."""
+        # Most jobs only read; the rules of resuming cost them no start-up time.
+        from slowwave.dialects.claude_context import context_of  # noqa: PLC0415
+
         whole = transcript if isinstance(transcript, ClaudeTranscript) else self.read(transcript.files)
         return context_of(whole.tree)
 
@@ -73,19 +75,19 @@ def _load(files: SessionFiles, result: Transcript) -> tuple[list[Node], dict[str
     nodes: list[Node] = []
     counts: dict[str, int] = {}
     add = nodes.append
-    with relaxed_collector():
-        for part, path in enumerate(files.paths):
-            for index, (span, env) in enumerate(read_records(path, DECODER, result.problems, part=part), len(nodes)):
-                kind = env.type or ""
-                counts[kind] = counts.get(kind, 0) + 1
-                add(Node(env, span, index))
+    for part, path in enumerate(files.paths):
+        for index, (span, env) in enumerate(read_records(path, DECODER, result.problems, part=part), len(nodes)):
+            kind = env.type or ""
+            counts[kind] = counts.get(kind, 0) + 1
+            add(Node(env, span, index))
     return nodes, counts
 
 
 def _kind(nodes: list[Node]) -> SessionKind:
     """Return ``subagent`` for a file whose every message is a sidechain's (beside or under the session's file)."""
-    sides = {bool(n.env.sidechain) for n in nodes if n.env.type in ("user", "assistant")}
-    return "subagent" if sides == {True} else "main"
+    said = (n.env.sidechain for n in nodes if n.env.type in SPOKEN)
+    first = next(said, False)
+    return "subagent" if first and all(said) else "main"
 
 
 CLAUDE = Claude()

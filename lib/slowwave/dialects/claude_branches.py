@@ -5,7 +5,7 @@ results of parallel tool calls, hooks, attachments) belongs to the conversation.
 not abandoned; the boundary names its predecessor in ``logicalParentUuid``.
 """
 
-from slowwave.dialects.claude_records import Node
+from slowwave.dialects.claude_records import Node, start_of
 from slowwave.dialects.claude_tree import SPOKEN, Tree
 
 
@@ -27,7 +27,7 @@ def _rival_prompts(tree: Tree) -> list[list[str]]:
     inner = set(tree.parents.values())
     for uuid, node in tree.by_uuid.items():
         env = node.env
-        if env.type != "user" or env.is_meta or env.is_summary or b'"tool_result"' in node.span.raw:
+        if env.type != "user" or env.is_meta or env.is_summary or b'"tool_result"' in start_of(env.message):
             continue
         above = _anchor(tree, uuid)
         if above is None:

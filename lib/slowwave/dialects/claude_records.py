@@ -72,6 +72,11 @@ def lenient(raw: bytes) -> object:
         return None
 
 
+def start_of(head: Head | None) -> bytes:
+    """Return the first bytes of the undecoded content: enough to see what its first block is."""
+    return b"" if head is None else bytes(memoryview(head.content)[:256])
+
+
 def content_of(head: Head | None) -> object:
     """Return the decoded ``message.content`` (a string, a list, or None)."""
     return None if head is None else decoded(head.content)

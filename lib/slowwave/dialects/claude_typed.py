@@ -10,26 +10,24 @@ from typing import Any, cast
 
 from slowwave.dialects.blocks import blocks_of
 from slowwave.dialects.claude_origin import split_typed
-from slowwave.dialects.claude_records import Node
+from slowwave.dialects.claude_records import Node, start_of
 from slowwave.dialects.model import Block, Injected, Message, Text, ToolResult
 from slowwave.dialects.times import parse_time
 
-# Nobody types more into a rejection; longer results are never looked at while a session is read.
-_LONGEST = 16_384
 _REJECTION = "The user doesn't want to proceed with this tool use."
 _SAID = "the user said:"
 _ANSWERED = ("User has answered your questions:", "Your questions have been answered:", "The user answered:")
 
 
 def said_in_result(node: Node, *, active: bool) -> Message | None:
-    """Return the reason or the answers that a person gave in a tool result, as a typed message."""
-    head = node.env.message
-    if head is None or len(head.content) > _LONGEST:
-        return None
-    content = bytes(head.content)
-    if b"the user said:" in content:
+    """Return the reason or the answers that a person gave in a tool result, as a typed message.
+
+    Only the start of a record is looked at: the client writes one result a record, and its sentence comes first.
+    """
+    start = start_of(node.env.message)
+    if b"The user doesn't want to proceed" in start:
         blocks = _reason(node)
-    elif b" answered" in content and b'"tool_result"' in content:
+    elif b" answered" in start and b'"tool_result"' in start:
         blocks = _answers(node)
     else:
         return None

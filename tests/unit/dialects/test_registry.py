@@ -1,0 +1,79 @@
+"""A file's dialect is told by its content."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slowwave.dialects import DIALECTS, by_name, detect, sniff
+from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+
+CLAUDE = {
+    "type": "user",
+    "uuid": "u",
+    "parentUuid": None,
+    "sessionId": "s",
+    "message": {"role": "user", "content": "x"},
+}
+CERSEI = {"type": "user", "uuid": "u", "session_id": "s", "cwd": "", "message": {"role": "user", "content": "x"}}
+
+
+def file(folder: Path, *lines: object) -> Path:
+    path = folder / "f.jsonl"
+    rows = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    path.write_bytes(b"\n".join(rows) + b"\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [
+        (CLAUDE, "claude"),
+        (CLAUDE | {"session_id": "s"}, "claude"),
+        ({"type": "summary", "summary": "t", "leafUuid": "x"}, "claude"),
+        ({"type": "queue-operation", "operation": "dequeue", "sessionId": "s"}, "claude"),
+        ({"type": "file-history-snapshot", "messageId": "m", "isSnapshotUpdate": False}, "claude"),
+        ({"type": "api-request-shape", "sessionId": "s"}, "claude"),
+        (CERSEI, "cersei"),
+        ({"type": "tombstone", "deleted_uuid": "u", "timestamp": "t"}, "cersei"),
+        ({"type": "summary", "uuid": "u", "session_id": "s", "summary": "x", "messages_compacted": 1}, "cersei"),
+        ({"role": "user", "content": "x"}, "cersei-bare"),
+    ],
+)
+def test_dialects_are_told_apart(tmp_path: Path, record: dict[str, object], name: str) -> None:
+    assert detect(file(tmp_path, record)).name == name
+    assert detect(file(tmp_path, b"", b"garbage", b"\0\0", [1], {"other": 1}, record)).name == name
+    assert detect(file(tmp_path, b"\xef\xbb\xbf" + json.dumps(record).encode())).name == name
+    assert detect(file(tmp_path, json.dumps(record).encode() * 2)).name == name
+
+
+def test_an_empty_file_has_no_dialect_and_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.touch()
+    assert sniff(path) is None
+    with pytest.raises(UnknownDialectError, match="empty"):
+        detect(path)
+
+
+def test_other_programs_files_are_unknown(tmp_path: Path) -> None:
+    for record in ({"type": "session", "id": "x"}, {"timestamp": "t", "type": "session_meta", "payload": {}}, {"a": 1}):
+        with pytest.raises(UnknownDialectError, match=r"f\.jsonl.*expected JSON lines"):
+            detect(file(tmp_path, record))
+
+
+@pytest.mark.parametrize("name", ["message", "attachment"])
+def test_a_giant_first_line_is_not_read_whole(tmp_path: Path, name: str) -> None:
+    record = {"type": "user", "sessionId": 'a"b\\', "n": 1, "list": [{"x": "}"}], name: {"content": "y" * 3_000_000}}
+    assert detect(file(tmp_path, record)).name == "claude"
+
+
+def test_a_missing_file_and_a_folder_are_unreadable(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing.jsonl", tmp_path):
+        with pytest.raises(UnreadableError):
+            detect(path)
+
+
+def test_names_lead_to_dialects() -> None:
+    assert [by_name(d.name) for d in DIALECTS] == list(DIALECTS)
+    with pytest.raises(UsageError, match="claude"):
+        by_name("clod")
