@@ -16,7 +16,7 @@ def claude(role: str, text: str, number: int = 0, **fields: Any) -> dict[str, An
     if role == "assistant":
         message = {"id": f"msg_{number}", "role": role, "content": [{"type": "text", "text": text}]}
     line = {
-        "parentUuid": None,
+        "parentUuid": f"u{number - 1}" if number else None,
         "isSidechain": False,
         "cwd": "/home/ann/shop",
         "sessionId": "s",

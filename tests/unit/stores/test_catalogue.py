@@ -30,12 +30,12 @@ def row_of(tmp_path: Path, *lines: Line) -> SessionRow:
 
 
 def test_a_row_tells_what_a_person_wants_to_know(tmp_path: Path):
-    call = {
+    call: dict[str, Any] = {
         "id": "msg_2",
         "role": "assistant",
         "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}],
     }
-    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]}
+    result: dict[str, Any] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]}
     row = row_of(
         tmp_path,
         {"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "timestamp": "2026-11-20T09:59:00Z"},

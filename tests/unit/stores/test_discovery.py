@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.dialects import sniff
+from slowwave.dialects.base import Dialect
 from slowwave.errors import SettingsError, UnknownDialectError, UnreadableError
 from slowwave.settings import MemorySettings, Settings
+from slowwave.stores import head
 from slowwave.stores.discovery import changed_since, find_projects, spelling_key
 from slowwave.stores.model import Discovery, StoredSession
 from tests.unit.stores.store_builder import cersei, claude, settings_for, write
@@ -144,14 +147,13 @@ def test_one_bad_file_never_stops_a_run(tmp_path: Path):
 def test_an_unreadable_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write(tmp_path / "good.jsonl", claude("user", "hi"))
     closed = write(tmp_path / "closed.jsonl", claude("user", "hi"))
-    opened = Path.open
 
-    def refusing(self: Path, *args: object, **kwargs: object) -> object:
-        if self == closed:
-            raise PermissionError(13, "Permission denied", str(self))
-        return opened(self, *args, **kwargs)  # type: ignore[call-overload]
+    def refusing(path: Path) -> Dialect | None:
+        if path == closed:
+            raise UnreadableError(path, "Permission denied")
+        return sniff(path)
 
-    monkeypatch.setattr(Path, "open", refusing)
+    monkeypatch.setattr(head, "sniff", refusing)
     found = find(tmp_path)
     assert list(sessions(found)) == ["good"]
     assert [(p.kind, p.detail) for p in found.problems] == [("unreadable", "Permission denied")]
