@@ -1,0 +1,29 @@
+"""The same as ``test_context_clients``, on a few sessions of real clients that travel with the code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.dialects import detect
+from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.normal import normal_form
+
+SAMPLES = sorted((Path(__file__).parents[1] / "samples" / "claude").glob("*.jsonl"))
+
+
+def without_reasoning(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in m.items() if k != "thinking"} for m in messages]
+
+
+def test_samples_are_there() -> None:
+    assert len(SAMPLES) >= 5
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_context_equals_what_the_client_sent(path: Path) -> None:
+    sent = json.loads(path.with_name(f"{path.stem}.context.json").read_text(encoding="utf-8"))
+    dialect = detect(path)
+    messages = dialect.context(dialect.read(SessionFiles(path.stem, (path,))))
+    assert normal_form(messages) == without_reasoning(sent)
