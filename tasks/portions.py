@@ -6,12 +6,14 @@ from prefect import Task
 
 from slowwave.tally import Tally
 from slowwave.workers import Reports
+from tasks.progress import progress
 
 
 # In this thread and one at a time: a cancellation then reaches the work itself, so that it lets go of its locks, and
 # the processors are kept busy by the processes inside a portion.
 def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
     """Run ``step`` for every portion and add up what it reports."""
+    show = progress(f"{tally.plan.job}-progress", number)
     for index in range(number):
         state = step(tally.plan.manifest, index, return_state=True)
         result = state.result(raise_on_failure=False)
@@ -19,3 +21,4 @@ def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
             tally.add(result)
         else:
             tally.lose(f"{step.name} {index}", result)
+        show(index + 1)

@@ -125,6 +125,7 @@ def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
     Path(environ["PREFECT_HOME"]).mkdir(parents=True, exist_ok=True)
     if not environ.get("PREFECT_API_URL"):
         environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "true")
+    environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
     if not verbose:
         environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
         environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")

@@ -119,13 +119,17 @@ def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monk
 
 def test_a_night_publishes_its_funnel_and_its_memory_diff(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = build(own_home, NOW).store
-    state = flow_state("nightly", given(store, run_id="published"), monkeypatch)
+    monkeypatch.setattr("tasks.progress.STEPS", 5)
+    asked = given(store, run_id="published", overrides=["extraction.batch_sessions=2"])
+    state = flow_state("nightly", asked, monkeypatch)
 
     (funnel,) = [a for a in artifacts("nightly-funnel") if str(a.flow_run_id) == str(state.state_details.flow_run_id)]
     (diff,) = [a for a in artifacts("nightly-memory-diff") if a.flow_run_id == funnel.flow_run_id]
     assert "-home-ana-tern" in funnel.data
     assert "# Memory diff of nightly published" in diff.data
     assert "slowwave memory undo" in diff.data
+    (progress,) = [a for a in artifacts("nightly-progress") if a.flow_run_id == funnel.flow_run_id]
+    assert progress.data == 100.0
 
 
 def test_what_breaks_in_one_project_stays_there_and_fails_the_run_by_name(

@@ -27,6 +27,10 @@ def test_no_gate_and_no_work_is_skipped_as_well() -> None:
     assert outcome_of(report()).message == "there was nothing new"
 
 
+def test_sessions_that_were_read_and_gave_nothing_are_work_all_the_same() -> None:
+    assert outcome_of(report(counts={"extracted": 2})).name == "Completed"
+
+
 def test_a_dry_run_is_planned() -> None:
     assert outcome_of(report(counts={"candidates": 2}), dry_run=True).name == "Planned"
 

@@ -1,0 +1,96 @@
+"""Portions of a manifest: the same bytes over several processes, and a worker that dies costs its own projects only."""
+
+import os
+import re
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave import workers
+from slowwave.batches import manifest_of, write_manifest
+from slowwave.clock import FixedClock
+from slowwave.nightly import Run, chosen_projects
+from slowwave.report import Report
+from slowwave.samples import build
+from slowwave.settings import load_settings
+from slowwave.stores.model import Project
+from slowwave.workers import Reports, consolidate_portion, extract_portion
+
+NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
+
+
+def planned(home: Path, **overrides: str) -> Path:
+    """Build the sample and return the manifest of a run over it."""
+    store = build(home, NOW).store
+    items = [f"{key.replace('__', '.')}={value}" for key, value in overrides.items()]
+    run = Run("r1", load_settings({}, overrides=items).with_roots([store]), FixedClock(NOW), {"HOME": str(home)})
+    projects, _ = chosen_projects("extract", run)
+    return write_manifest(manifest_of(run, projects), {"HOME": str(home)})
+
+
+def tree(home: Path) -> dict[str, bytes]:
+    """Return the memory folders; where the home lies is the only difference between two of them."""
+    files = sorted(p for p in home.rglob("memory/**/*") if p.is_file() and "lock" not in p.name)
+    return {str(p.relative_to(home)): p.read_bytes().replace(os.fsencode(home), b"HOME") for p in files}
+
+
+def counted(reports: Reports) -> dict[str, dict[str, int]]:
+    return {key: report.counts for key, report in reports.items()}
+
+
+def without_digests(found: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: re.sub(rb'"(id|sha256)":"[0-9a-f]+"', b"", data) for name, data in found.items()}
+
+
+def test_several_processes_leave_what_one_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = extract_portion(planned(tmp_path / "a"), 0, {"HOME": str(tmp_path / "a")})
+    monkeypatch.setattr(workers, "PAYS_FROM_BYTES", 0)
+    monkeypatch.setattr(workers.os, "cpu_count", lambda: 2)
+    started: list[int] = []
+    pool = workers.ProcessPoolExecutor
+
+    def counting_pool(processes: int, **options: Any) -> Any:
+        started.append(processes)
+        return pool(processes, **options)
+
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", counting_pool)
+    together = extract_portion(planned(tmp_path / "b"), 0, {"HOME": str(tmp_path / "b")})
+    assert started == [2]
+    assert counted(together) == counted(alone)
+    assert sum(counts["candidates"] for counts in counted(alone).values()) > 0
+    assert without_digests(tree(tmp_path / "b")) == without_digests(tree(tmp_path / "a"))
+
+
+def test_a_small_portion_starts_no_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(workers, "ProcessPoolExecutor")
+    assert extract_portion(planned(tmp_path), 0, {"HOME": str(tmp_path)})
+
+
+def test_portions_of_a_project_add_up_to_the_whole(tmp_path: Path) -> None:
+    whole = extract_portion(planned(tmp_path / "a"), 0, {"HOME": str(tmp_path / "a")})
+    manifest = planned(tmp_path / "b", extraction__batch_sessions="3")
+    parts = [extract_portion(manifest, index, {"HOME": str(tmp_path / "b")}) for index in range(5)]
+    for key, report in whole.items():
+        total = Report.total("extract", "r1", [part[key] for part in parts if key in part])
+        assert total.counts == report.counts
+    assert without_digests(tree(tmp_path / "b")) == without_digests(tree(tmp_path / "a"))
+
+
+def test_a_group_dreams_over_each_of_its_projects(tmp_path: Path) -> None:
+    manifest = planned(tmp_path, consolidation__min_sessions="1")
+    extract_portion(manifest, 0, {"HOME": str(tmp_path)})
+    done = consolidate_portion(manifest, 0, {"HOME": str(tmp_path)})
+    assert {key: len(report.dream_ids) for key, report in done.items()} == {"-home-ana-quill": 1, "-home-ana-tern": 1}
+
+
+def test_a_worker_that_dies_costs_its_project_and_is_named() -> None:
+    future: Future[Reports] = Future()
+    future.set_exception(BrokenProcessPool("killed"))
+    project = Project("p", "", (Path("/p"),), Path("/p/memory"), ())
+    report = workers._outcome(future, project, "r1")["p"]
+    assert report.failures == ["p: extract: the worker process died (killed); the next run tries again"]
+    assert [item.action for item in report.items] == ["failed"]
