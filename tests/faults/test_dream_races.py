@@ -1,5 +1,6 @@
 """Dreams that meet each other, other programs and people in the middle of their work."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.consolidation import apply
-from slowwave.errors import LockLostError
+from slowwave.errors import LockLostError, RefusedError
 from slowwave.memory import exchange, stage, transaction
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import LOCK_FILE, visible_files
@@ -188,8 +189,49 @@ def test_a_dream_that_is_cancelled_releases_its_lock(tmp_path: Path, monkeypatch
     assert not (house.memory / LOCK_FILE).exists()
 
 
+def test_a_mount_point_is_refused_in_plain_words_and_nothing_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = _house(tmp_path)
+    before = visible_files(house.memory)
+
+    def busy(_one: bytes, _other: bytes) -> int:
+        return errno.EBUSY
+
+    monkeypatch.setattr(exchange, "_native", lambda: busy)
+    with pytest.raises(RefusedError, match="mount point"):
+        house.dream()
+    assert visible_files(house.memory) == before
+    assert not siblings(house.memory)
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_full_disk_changes_nothing_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    house = _house(tmp_path)
+    before = visible_files(house.memory)
+    real = stage.write_all
+    left = [at]
+
+    def full(fd: int, data: bytes) -> None:
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left[0] -= 1
+        real(fd, data)
+
+    monkeypatch.setattr(stage, "write_all", full)
+    with pytest.raises(OSError, match="No space left"):
+        house.dream()
+    assert visible_files(house.memory) == before
+    assert not siblings(house.memory)
+    assert not (house.memory / LOCK_FILE).exists()
+    monkeypatch.undo()
+    assert house.dream().dream_ids
+
+
 def _no_exchange(_one: bytes, _other: bytes) -> int:
-    return 22  # EINVAL: the file system cannot do it
+    return errno.EINVAL  # the file system cannot do it
 
 
 def test_where_folders_cannot_be_exchanged_two_renames_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

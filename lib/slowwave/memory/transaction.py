@@ -6,13 +6,14 @@ when somebody changed a file that the transaction changes as well, both are exch
 Whatever a killed process left behind is settled by the next one, by the same rules.
 """
 
+import errno
 import os
 import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.errors import MovedError, UnreadableError
+from slowwave.errors import MovedError, RefusedError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, is_leftover
 from slowwave.memory.exchange import exchange
 from slowwave.memory.folder import digest, moved_since, read_or_none
@@ -32,6 +33,7 @@ def commit(memory: Path, change: Change, *, check: Callable[[], None] = lambda: 
     Raises:
         MovedError: a file is not as it was when the change was planned; nothing was changed.
         LockHeldError: another process kept the folder locked for too long.
+        RefusedError: the folder is a mount point; nothing was changed.
         OSError: the disk is full, or the folder cannot be written; nothing was changed.
     """
     with guarded(memory):
@@ -43,8 +45,13 @@ def commit(memory: Path, change: Change, *, check: Callable[[], None] = lambda: 
             check()
             _refuse_if_moved(memory, change)
             exchange(memory, stage, aside=sibling(memory, "aside", change.id))
-        except BaseException:
+        except BaseException as error:
             _recover(memory)
+            if isinstance(error, OSError) and error.errno in {errno.EXDEV, errno.EBUSY}:
+                raise RefusedError(
+                    f"{memory}: cannot be exchanged with a folder beside it (a mount point, or a layer of a container "
+                    "image); nothing was changed; give memory.folder a place within one file system"
+                ) from error
             raise
         if not _settle(memory, stage, change.id):
             raise MovedError(f"{memory}: a file was changed at the moment of the commit; nothing was changed by it")
