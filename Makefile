@@ -49,11 +49,12 @@ clean: ## remove the environment, the sample and everything that was built
 $(READY): requirements.lock pyproject.toml
 	@rm -f $@
 	@test -n "$(PYTHON)" || { echo "slowwave needs python3.11 or newer: install it, or set PYTHON=..."; exit 1; }
-	@$(PIP) --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) --version 2>/dev/null | grep -q '^pip' || $(PYTHON) -m venv --clear $(VENV)
 	@awk '/^uv==/{found=1} found{print} found && !/\\$$/{exit}' requirements.lock > $(VENV)/uv.txt
 	@echo "setting up $(VENV) (once; about a minute)"
 	@{ $(PIP) install --require-hashes -r $(VENV)/uv.txt \
 		&& $(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --require-hashes -r requirements.lock; } \
 		|| { echo "uv could not do it, so pip does"; $(PIP) install --require-hashes -r requirements.lock; }
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/slowwave --version
 	@touch $@
