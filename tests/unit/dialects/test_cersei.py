@@ -54,8 +54,12 @@ def code(folder: Path, *parts: list[bytes] | None) -> list[str]:
 
 
 def test_messages_say_who_spoke_and_where(tmp_path: Path) -> None:
-    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
-    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "out"}]}
+    call: dict[str, object] = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    result: dict[str, object] = {
+        "type": "tool_result",
+        "tool_use_id": "t",
+        "content": [{"type": "text", "text": "out"}],
+    }
     lines = [
         user("hello"),
         encode.assistant_line([call], uuid="a", parent="u", session="s", cwd="/p", at=AT),

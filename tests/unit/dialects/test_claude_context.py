@@ -1,6 +1,7 @@
 """What Claude Code sends next, rule by rule; each expectation was seen with the real client of that version."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_a_boundary_without_a_summary_hides_nothing(tmp_path: Path) -> None:
     assert shape(session.context(tmp_path)) == ["U first", "A one"]
 
 
-PRESERVED = {
+PRESERVED: dict[str, dict[str, Any]] = {
     "segment": {"preservedSegment": {"headUuid": "u3", "anchorUuid": "u6", "tailUuid": "u4"}},
     "list": {"preservedMessages": {"anchorUuid": "u6", "uuids": ["u3", "u4"], "allUuids": ["u3", "u4"]}},
 }

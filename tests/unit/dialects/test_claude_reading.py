@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_injected_text_before_typed_text_is_set_apart(tmp_path: Path) -> None:
     "fields",
     [{"isMeta": True}, {"origin": {"kind": "task-notification"}}, {"planContent": "plan"}, {"isSidechain": True}],
 )
-def test_fields_that_say_nobody_typed_it(tmp_path: Path, fields: dict[str, object]) -> None:
+def test_fields_that_say_nobody_typed_it(tmp_path: Path, fields: dict[str, Any]) -> None:
     session = Session()
     session.user("first")
     session.user("always use tabs", **fields)

@@ -29,8 +29,8 @@ def test_claude_lines_have_the_fields_of_the_client_in_its_order() -> None:
 
 
 def test_what_is_written_is_read_and_sent(tmp_path: Path) -> None:
-    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
-    result = {"type": "tool_result", "tool_use_id": "t", "content": "out", "is_error": False}
+    call: dict[str, object] = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    result: dict[str, object] = {"type": "tool_result", "tool_use_id": "t", "content": "out", "is_error": False}
     path = tmp_path / "s.jsonl"
     path.write_bytes(
         claude_encode.user_line("line\nbreak \u2028 \U0001f600", uuid="1", parent=None, session="s", cwd="/p", at=AT)

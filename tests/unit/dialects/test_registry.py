@@ -56,7 +56,12 @@ def test_an_empty_file_has_no_dialect_and_no_error(tmp_path: Path) -> None:
 
 
 def test_other_programs_files_are_unknown(tmp_path: Path) -> None:
-    for record in ({"type": "session", "id": "x"}, {"timestamp": "t", "type": "session_meta", "payload": {}}, {"a": 1}):
+    others: list[dict[str, object]] = [
+        {"type": "session", "id": "x"},
+        {"type": "session_meta", "payload": {}},
+        {"a": 1},
+    ]
+    for record in others:
         with pytest.raises(UnknownDialectError, match=r"f\.jsonl.*expected JSON lines"):
             detect(file(tmp_path, record))
 
