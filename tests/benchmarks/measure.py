@@ -28,24 +28,29 @@ class Row:
         return "holds" if self.ratio <= self.must else "MISSED"
 
 
-def cpu_of_calls(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the median processor time of each work in this process, run in turns."""
+Work = Callable[[], object] | Sequence[str | Path]
+
+
+def cpu_of(works: Mapping[str, Work], rounds: int, *, before: Callable[[], object] | None = None) -> dict[str, float]:
+    """Return the median processor time of each work, run in turns.
+
+    A function is measured in this process, a command with its start and imports. ``before`` is run before each and
+    not measured.
+    """
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            begin = time.process_time()
-            work()
-            times[name].append(time.process_time() - begin)
+            if before:
+                before()
+            times[name].append(cpu_of_call(work) if callable(work) else cpu_of_command(work))
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def cpu_of_commands(commands: Mapping[str, Sequence[str | Path]], rounds: int) -> dict[str, float]:
-    """Return the median processor time of each command, start and imports included, run in turns."""
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name, command in commands.items():
-            times[name].append(cpu_of_command(command))
-    return {name: statistics.median(values) for name, values in times.items()}
+def cpu_of_call(work: Callable[[], object]) -> float:
+    """Return the processor time of one call."""
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
 
 
 def cpu_of_command(command: Sequence[str | Path]) -> float:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from measure import Row, compared, cpu_of_commands
+from measure import Row, compared, cpu_of
 from peers import HERE, pi_loader, rust_loader
 from sessions_data import VERSION, Maker, cersei_lines, claude_lines, pi_lines, write_lines
 
@@ -25,7 +25,7 @@ def load(build: Path, rounds: int) -> list[Row]:
         commands["Rust, Cersei's way"] = [str(rust), str(cersei)]
     if pi:
         commands["pi SessionManager"] = [*pi, str(pi_file)]
-    times = cpu_of_commands(commands, rounds)
+    times = cpu_of(commands, rounds)
     rows: list[Row] = []
     if rust:
         rows.append(compared("load 50 MB, cersei", times, "ours, cersei", "Rust, Cersei's way", 0.6))

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import msgspec
-from measure import Row, compared, cpu_of_calls
+from measure import Row, Work, compared, cpu_of
 from sessions_data import VERSION, Maker, cersei_lines, write_lines
 
 from slowwave.records.rewrite import rewrite_without
@@ -64,20 +64,16 @@ def rewrite(build: Path, rounds: int) -> list[Row]:
     source = write_lines(data / "large.jsonl", cersei_lines(Maker(3), 200_000_000, 900))
     work = data / "rewrite.jsonl"
     drop = _plan(source)
-    works = {
+    works: dict[str, Work] = {
         "by a plan": lambda: rewrite_without(work, drop),
         "plan and rewrite": lambda: rewrite_without(work, _plan(work)),
         "copy + fsync + rename": lambda: _plain_copy(source, data),
     }
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(rounds):
-        for name, action in works.items():
-            shutil.copy(source, work)  # each round rewrites the same bytes
-            times[name].append(cpu_of_calls({name: action}, 1)[name])
-    median = {name: sorted(values)[len(values) // 2] for name, values in times.items()}
+    # each round rewrites the same bytes
+    times = cpu_of(works, rounds, before=lambda: shutil.copy(source, work))
     for leftover in (work, data / "copied.jsonl"):
         leftover.unlink()
     return [
-        compared("rewrite 200 MB by a plan", median, "by a plan", "copy + fsync + rename", 6),
-        compared("find tombstones + rewrite", median, "plan and rewrite", "copy + fsync + rename", 6),
+        compared("rewrite 200 MB by a plan", times, "by a plan", "copy + fsync + rename", 6),
+        compared("find tombstones + rewrite", times, "plan and rewrite", "copy + fsync + rename", 6),
     ]

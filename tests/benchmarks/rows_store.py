@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from measure import Row, compared, cpu_of_calls, cpu_of_commands
+from measure import Row, compared, cpu_of
 from sessions_data import VERSION, Maker, claude_lines, fleet
 
 from slowwave.settings import load_settings
@@ -61,14 +61,9 @@ def listing(build: Path, rounds: int, files: int = 10_000) -> list[Row]:
     def warm() -> None:
         assert work() == files
 
-    first_s = cpu_of_calls({"first scan": first}, max(1, rounds // 4))
-    warm()
-    times = first_s | cpu_of_calls({"warm": warm, "bare stat walk": lambda: _bare_walk(folder)}, rounds)
-    again: list[float] = []
-    for _ in range(rounds):
-        grow()
-        again.append(cpu_of_calls({"again": warm}, 1)["again"])
-    times["again"] = sorted(again)[len(again) // 2]
+    times = cpu_of({"first scan": first}, max(1, rounds // 4))
+    times |= cpu_of({"warm": warm, "bare stat walk": lambda: _bare_walk(folder)}, rounds)
+    times |= cpu_of({"again": warm}, rounds, before=grow)
     return [
         compared("list 10,000, warm", times, "warm", "bare stat walk", 2.5),
         compared("re-scan, 1 % grew", times, "again", "first scan", 0.08),
@@ -88,6 +83,5 @@ def changed(build: Path, rounds: int, files: int = 100_000) -> list[Row]:
     find = ["find", *homes, "-name", "*.jsonl", "-newermt", f"@{since}"]
     expected = subprocess.run(find, check=True, capture_output=True, text=True).stdout.splitlines()
     assert sorted(changed_since(settings, {}, since * 10**9)) == sorted(expected)
-    times = cpu_of_calls({"ours": lambda: changed_since(settings, {}, since * 10**9)}, rounds)
-    times |= cpu_of_commands({"find -newermt": find}, rounds)
+    times = cpu_of({"ours": lambda: changed_since(settings, {}, since * 10**9), "find -newermt": find}, rounds)
     return [compared("changed since, 100,000", times, "ours", "find -newermt", 1.5)]

@@ -14,6 +14,7 @@ from slowwave.records.append import append_forking, append_record
 from slowwave.records.lines import read_records
 from slowwave.records.model import Problem
 from slowwave.records.rewrite import rewrite_without
+from slowwave.records.tail import last_lines
 
 ROUNDS = 200 if os.environ.get("SLOWWAVE_DRILL") == "full" else 15
 BODY = b"x" * 6_000_000  # long enough for a kill to fall into the middle of the write
@@ -84,6 +85,7 @@ def test_a_writer_killed_at_a_random_moment_leaves_a_torn_tail_at_most(tmp_path:
         append_record(path, b'{"number":-7}', timeout_s=1)
         healed, problems_then = read(path)
         assert healed == [*found, -7]
+        assert last_lines(path, 1)[0][1] == b'{"number":-7}'  # on a line of its own, also for other readers
         assert [(p.offset, p.length) for p in problems_then] == [(p.offset, p.length) for p in problems]
         path.unlink()
     assert torn > 0  # otherwise the drill never hit a write
