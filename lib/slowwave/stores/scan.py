@@ -3,7 +3,7 @@
 import gc
 import hashlib
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import msgspec
 
 from slowwave.records.lines import read_records
 from slowwave.records.model import Problem
+from slowwave.records.tail import find_last, line_around
 from slowwave.stores.summary import Summary, record_decoder
 from slowwave.stores.walk import FoundSession, Signature, signatures
 
@@ -65,14 +66,37 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
         known = len(before.state.tombstones)
         scanned = _read(found, _copy(before.state), before)
         if len(scanned.summary.tombstones) == known:
-            return scanned
+            return _with_titles(found, scanned, before.state.leaves)
     tombstones: dict[str, bool] = {}
     while True:
         # a tombstone may stand behind what it deletes, so a session that shows new ones is read again knowing them
         scanned = _read(found, Summary(dialect, tombstones=dict(tombstones)), None)
         if len(scanned.summary.tombstones) == len(tombstones):
-            return scanned
+            return _with_titles(found, scanned, {})
         tombstones = scanned.summary.tombstones
+
+
+def _with_titles(found: FoundSession, scanned: Scanned, known: Mapping[str, str]) -> Scanned:
+    """Add the titles of client 1.0 that are about a message of this very session; most are about other sessions."""
+    for leaf, title in scanned.summary.leaves.items():
+        if leaf not in known:
+            if any(_has_record(Path(found.folder, file.name), leaf) for file in found.files):
+                scanned.summary.titles["summary"] = title
+                scanned.mark.state.titles["summary"] = title
+    return scanned
+
+
+def _has_record(path: Path, uuid: str) -> bool:
+    needle = msgspec.json.encode(uuid)
+    end: int | None = None
+    while (at := find_last(path, needle, end=end)) is not None:
+        end, line = line_around(path, at)
+        try:
+            if record_decoder.decode(line.strip()).uuid == uuid:
+                return True
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue  # a damaged line names no record
+    return False
 
 
 def _read(found: FoundSession, state: Summary, before: Mark | None) -> Scanned:

@@ -237,6 +237,16 @@ def test_a_title_that_another_file_holds_is_found(tmp_path: Path):
     assert {r.id: r.title for r in rows} == {"a": "Greeting", "b": ""}
 
 
+def test_a_title_about_an_earlier_message_of_the_same_session_counts_also_when_it_comes_later(tmp_path: Path):
+    path = write(tmp_path / "store" / "s.jsonl", claude("user", "hi", 0), claude("assistant", "yo", 1))
+    state = tmp_path / "c.sqlite"
+    listed(path.parent, state)
+    add(path, claude("user", "more", 2), {"type": "summary", "summary": "Mine", "leafUuid": "u1"})
+    add(path, {"type": "summary", "summary": "Another's", "leafUuid": "elsewhere"})
+    for catalogue in (state, tmp_path / "fresh.sqlite"):
+        assert listed(path.parent, catalogue)[0].rows[0].title == "Mine"
+
+
 def test_rows_come_newest_first(tmp_path: Path):
     for number, name in enumerate("bac"):
         write(tmp_path / "store" / f"{name}.jsonl", claude("user", name, number, uuid=name))
