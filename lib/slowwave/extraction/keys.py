@@ -34,9 +34,32 @@ _RUNTIME = re.compile(
 _SAME = {"nodejs": "node", "node.js": "node", "golang": "go", "postgresql": "postgres", ".net": "dotnet"}
 _RULE = re.compile(
     r"\b(?:must|support|minimum|at least|require[sd]?|target|only|compatible|needs?|pin(?:ned)?|stay on"
-    r"|runs? on|use)\b",
+    r"|runs? on|running on|ha(?:s|ve) to|use)\b",
     re.IGNORECASE,
 )
+
+
+_PUT = re.compile(
+    r"\b(?:put|store|keep|send|write|save|publish|move|host|deploy|run) (?:the |our "
+    r"|all )?(?P<what>[\w'-]+(?: [\w'-]+){0,3}?) (?:on|in|into|onto|to|with) "
+    r"(?P<value>[\w./' -]+?)(?= instead of| rather than|,|;|\.(?:\s|$)| because| since| as |$)",
+    re.IGNORECASE,
+)
+_USE_FOR = re.compile(
+    r"\buse (?P<value>[\w./' -]+?) (?:for|as) (?:the |our "
+    r"|all )?(?P<what>[\w'-]+(?: [\w'-]+){0,3}?)(?= instead of| rather than|,|;|\.(?:\s|$)| because"
+    r"| since| as |$)",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"^(?:the|a|an|our|all) ", re.IGNORECASE)
+
+
+def decision_key(text: str) -> tuple[str, str]:
+    """Return what a decision is about and what was chosen, where its words have the form that shows both."""
+    found = _USE_FOR.search(text) or _PUT.search(text)
+    if not found:
+        return "", ""
+    return f"decision:{found['what'].lower()}", _ARTICLE.sub("", found["value"].strip()).lower()
 
 
 def key_of(text: str) -> tuple[str, str]:

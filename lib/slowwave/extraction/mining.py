@@ -10,7 +10,7 @@ import msgspec
 from slowwave.extraction.absolute import absolute_dates, relative_paths
 from slowwave.extraction.events import Event, Events
 from slowwave.extraction.found import Found
-from slowwave.extraction.keys import key_of
+from slowwave.extraction.keys import decision_key, key_of
 from slowwave.extraction.miners import MINERS
 from slowwave.extraction.redact import Redactor
 from slowwave.extraction.taint import is_hostile, one_line
@@ -95,14 +95,12 @@ def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redac
     """Return the candidate of a fact: one line, absolute, redacted, with evidence that re-reads."""
     event = found.events[-1]
     words = relative_paths(one_line(redact(found.text)), event.cwd)
-    text = _cut(absolute_dates(words, event.at), MAX_TEXT)
+    text = _cut(_unended(absolute_dates(words, event.at)), MAX_TEXT)
     quote = _cut(one_line(redact(found.quote)), MAX_QUOTE)
     evidence = tuple(
         _evidence(span, paths, quote) for span in dict.fromkeys(s for e in found.events for s in e.sources)
     )
-    key, value = (
-        (found.key, found.value) if found.key else key_of(text) if found.origin.startswith("user") else ("", "")
-    )
+    key, value = _key(found, text)
     return Candidate(
         candidate_id(session, found.category, text, evidence),
         found.category,
@@ -118,6 +116,13 @@ def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redac
     )
 
 
+def _key(found: Found, text: str) -> tuple[str, str]:
+    if found.key or not found.origin.startswith("user"):
+        return found.key, found.value
+    decided = decision_key(text) if found.category == "decision" and found.miner == "decision" else ("", "")
+    return decided if decided[0] else key_of(text)
+
+
 def _evidence(span: Span, paths: Sequence[Path], quote: str) -> Evidence:
     digest = hashlib.sha256(span.raw).hexdigest()
     return Evidence(str(paths[span.part]), _record_id(span.raw), span.offset, len(span.raw), digest, quote)
@@ -129,6 +134,11 @@ def _record_id(raw: bytes) -> str:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     return ids.uuid or ids.id or ""
+
+
+def _unended(text: str) -> str:
+    """Drop the full stop, so that the same words read the same."""
+    return text if text.endswith("..") else text.removesuffix(".")
 
 
 def _cut(text: str, most: int) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
-_END = re.compile(
-    r"(?<=[.!?…])[\"')\]]*\s+(?=[A-Z0-9\"'`(¿¡À-ÖØ-ÞА-Я\u3040-\u9fff@/~-]|i\b)|(?<=[。\uff01\uff1f])|\s+(?=\(?\d\)\s)"
-)
+# people do not always begin a sentence with a capital; what ends in a full stop and a space ends a sentence
+_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[^\W_]|[\"'`(¿¡@/~-])|(?<=[。\uff01\uff1f])|\s+(?=\(?\d\)\s)")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.B|d\.h|bzw|ca|no|fig|Mr|Mrs|Dr|St)\.)$", re.IGNORECASE
 )
@@ -32,7 +31,7 @@ _MOMENT = re.compile(
     r"\b(?:right now|for now|at the moment|this time|this once|just this|for the moment|today only|yet"
     r"|first try|currently|meanwhile"
     r"|in the meantime|until (?:then|i|we)|again"
-    r"|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
+    r"|(?:only|just) for this|for this \w+ only|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
     r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
     r"|comment)|first[.!]?$|the last (?:commit|change)"
     r"|that'?s (?:the|a) (?:bug|problem|issue)|the (?:bug|problem|issue) is|those (?:two|three|changes"

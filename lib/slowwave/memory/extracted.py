@@ -129,7 +129,7 @@ def reconcile(memory: Path, done: Collection[str]) -> bool:
 
 def reconciled(text: str, entries: Sequence[Candidate | ExtractedRange], done: Collection[str]) -> str:
     """Return the text of ``extracted.md`` with the lines of exactly the waiting candidates among ours."""
-    waiting: dict[str, list[str]] = {}
+    waiting: list[tuple[str, list[str]]] = []
     gone: list[str] = []
     batch: list[Candidate] = []
     day = ""
@@ -139,17 +139,16 @@ def reconciled(text: str, entries: Sequence[Candidate | ExtractedRange], done: C
             continue
         # a batch ends with its ranges, which say when it was read; a torn one takes the day of its last message
         day = entry.at[:10] if entry is not None and entry.at else day
-        for candidate in batch:
-            if candidate.id in done:
-                gone.append(candidate_line(candidate))
-            else:
-                waiting.setdefault(day or candidate.observed_at[:10], []).append(candidate_line(candidate))
+        if batch:
+            gone += [candidate_line(c) for c in batch if c.id in done]
+            waiting.append((day or batch[-1].observed_at[:10], [candidate_line(c) for c in batch if c.id not in done]))
         batch = []
-    kept = {line for lines in waiting.values() for line in lines}
+    kept = {line for _, lines in waiting for line in lines}
     text = remove_lines(text, [line for line in gone if line not in kept])
     shown = {_bare(line) for line in text.split("\n")}
-    for of_day in sorted(waiting):
-        text = add_lines(text, [line for line in waiting[of_day] if line not in shown], of_day)
+    # batch by batch and oldest day first, as they were added
+    for of_day, lines in sorted(waiting, key=lambda pair: pair[0]):
+        text = add_lines(text, [line for line in lines if line not in shown], of_day)
     return text
 
 

@@ -1,5 +1,6 @@
 """Extraction end to end on sessions on disk: gates, idempotence, secrets, hostile text, contained failures."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from slowwave import files
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.candidates import candidates_path, read_candidates
@@ -317,3 +319,38 @@ def test_a_cersei_session_over_two_parts_is_read_whole(tmp_path: Path):
     assert len(texts(tmp_path)) == 2
     assert [Path(r.session.path).name for r in read_candidates(memory(tmp_path))[1]] == ["s1.jsonl", "s1_part2.jsonl"]
     assert run(tmp_path, session).counts == {"sessions": 1, "unchanged": 1}
+
+
+def test_a_kill_at_any_write_loses_and_doubles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    talks = [
+        Talk(f"{n}d0c6a1e-0000-4000-8000-00000000000{n}")
+        .person(f"always keep module {n} in its own folder")
+        .assistant("ok")
+        for n in (1, 2)
+    ]
+    run(tmp_path / "whole", *(talk.write(tmp_path / "whole" / "store") for talk in talks))
+    wanted = texts(tmp_path / "whole")
+    shown = extracted_path(memory(tmp_path / "whole")).read_bytes()
+    stopped = 0
+    for number in range(1, 40):
+        here = tmp_path / str(number)
+        sessions = [talk.write(here / "store") for talk in talks]
+        left = number
+
+        def stop(_event: str, _path: str) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "fault_hook", stop)
+            with contextlib.suppress(KeyboardInterrupt):
+                run(here, *sessions)
+        run(here, *sessions)
+        assert texts(here) == wanted
+        assert extracted_path(memory(here)).read_bytes() == shown
+        if left > 0:
+            break
+        stopped += 1
+    assert stopped > 5

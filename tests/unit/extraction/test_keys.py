@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.extraction.keys import key_of
+from slowwave.extraction.keys import decision_key, key_of
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,22 @@ from slowwave.extraction.keys import key_of
 )
 def test_keys(text: str, key: tuple[str, str]):
     assert key_of(text) == key
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (
+            "we decided to put webhook events on Redis streams, because ops runs it",
+            ("decision:webhook events", "redis streams"),
+        ),
+        (
+            "we put webhook events into a Postgres outbox instead of Redis",
+            ("decision:webhook events", "postgres outbox"),
+        ),
+        ("we decided to use SQLite for the search index", ("decision:search index", "sqlite")),
+        ("let's go with the simple one", ("", "")),
+    ],
+)
+def test_what_a_decision_is_about(text: str, key: tuple[str, str]):
+    assert decision_key(text) == key

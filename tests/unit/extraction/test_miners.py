@@ -53,6 +53,10 @@ LASTING = [
     ("remember to update the changelog with every release", "preference", "update the changelog with every release"),
     ("\u8bf7\u8bb0\u4f4f\uff1a\u6211\u4eec\u4f7f\u7528 pnpm", "project", None),
     ("\u4ee5\u540e\u90fd\u7528\u4e2d\u6587\u56de\u590d", "preference", None),
+    ("we're going with at most 5 attempts per event, since on-call is paged after the fifth", "decision", None),
+    ("it has to keep running on Python 3.9, two customers still have it", "constraint", None),
+    ("I want business dates computed in Europe/Brussels, not in UTC", "preference", None),
+    ("looks good. the importer must never write to stdout.", "constraint", "the importer must never write to stdout"),
     ("nein, nutze pnpm statt npm", "preference", "nutze pnpm statt npm"),
     ("ab jetzt bitte immer deutsch antworten", "preference", None),
 ]
@@ -91,6 +95,7 @@ def test_lasting_words_become_a_candidate(tmp_path: Path, words: str, category: 
         "make sure it works",
         "stop",
         "write a file about geese in docs",
+        "write these tests against a temporary folder, not against /tmp/x, for this command only",
         "Add validation: the email must be unique",
         "The function is not allowed to be called twice, that's the bug",
         "always failing on CI, please look",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.keys import key_of
-from slowwave.extraction.statements import Statement, lasting
+from slowwave.extraction.statements import Statement, statements
 
 NAME = "constraint"
 _MUST = re.compile(
@@ -62,7 +62,13 @@ _LIMIT = re.compile(
 
 def mine_constraints(events: Events) -> Iterator[Found]:
     """Yield constraints that a person states."""
-    for statement in lasting(events):
+    for statement in statements(events):
+        sentence = statement.sentence
+        if sentence.is_question or sentence.is_momentary:
+            continue
+        # "it has to run on Python 3.9" is about the project itself
+        if sentence.points_back and not key_of(sentence.text)[0].startswith("runtime:"):
+            continue
         confidence = _prior(statement)
         if confidence:
             yield statement.found(NAME, "constraint", confidence, "user_explicit")

@@ -24,6 +24,7 @@ _NOT_A_RULE = re.compile(
 _THAT_ONE = re.compile(
     r"^\s*(?:this|that|it|these|those|them|anything|everything|any of|the (?:same|last|current|first))\b", re.IGNORECASE
 )
+_HANGS = re.compile(r"\b(?:for|like|with|about|on|of|to|in) (?:that|this|it|them)[.!]?$", re.IGNORECASE)
 _WRONG = re.compile(
     r"\b(?:that|this|it|which)(?:'s| is| was)(?:n'?t| not) (?:quite |really )?(?:correct|right|true"
     r"|how (?:we|it|this)|what (?:we|i))\b|\b(?:that|this|it|which)(?:'s| is| was) (?:wrong|incorrect"
@@ -104,7 +105,9 @@ def _asked_back(statement: Statement) -> Found | None:
 def _forbidden(statement: Statement) -> Found | None:
     """Take "Don't ...": lasts when a reason is given, or when it refuses what was done and names no single thing."""
     dont = _DONT.search(statement.sentence.text)
-    if not dont or _NOT_A_RULE.match(dont["verb"]) or _THAT_ONE.match(dont["what"]) or content_words(dont["what"]) < 1:
+    if not dont or _NOT_A_RULE.match(dont["verb"]) or _THAT_ONE.match(dont["what"]):
+        return None
+    if _HANGS.search(statement.sentence.text) or content_words(dont["what"]) < 1:
         return None
     confidence = (
         0.75 if statement.has_reason else 0.6 if statement.turn.is_rejection or statement.turn.after_work else 0.5

@@ -17,7 +17,7 @@ _DECIDED = re.compile(
     re.IGNORECASE,
 )
 _GO_WITH = re.compile(
-    r"^(?:(?:let'?s|we(?:'ll| will| should)?|i(?:'ll| will)?|i'?m going to|we'?re going to|wir"
+    r"^(?:(?:let'?s|we(?:'ll| will| should|'re| are)?|i(?:'ll| will|'m| am)?|i'?m going to|we'?re going to|wir"
     r"|lass uns) )?(?:go|going|stick|sticking|stay|roll|proceed|went|gehen|nehmen) (?:ahead )?(?:with"
     r"|for|mit)\b(?P<what>.*)",
     re.IGNORECASE,
@@ -82,5 +82,8 @@ def _decided(statement: Statement) -> Found | None:
             continue
         what = next((group for name, group in match.groupdict().items() if group and name != "verb"), "")
         if content_words(what) >= MIN_CONTENT:
-            return statement.found(NAME, "decision", prior + bonus, "user_explicit")
+            # "Ben and I talked: we decided ..." begins behind the colon
+            begin = words.rfind(": ", 0, match.start() + 1) + 1
+            text = f"{words[begin:].strip()} {statement.reason}".strip()
+            return statement.found(NAME, "decision", prior + bonus, "user_explicit", text)
     return None

@@ -7,6 +7,7 @@ from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.keys import key_of
 from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, content_words, lasting
+from slowwave.memory.model import CandidateOrigin
 
 NAME = "preference"
 _PREFER = re.compile(
@@ -49,6 +50,15 @@ _WHEN_YOU = re.compile(
 )
 
 
+_LIKE = re.compile(
+    r"\bi(?:'d| would)? (?:like|want) (?!(?:it|this|that|these|those|them|the (?:idea|plan|fix|second"
+    r"|first|last)|your?|you to (?:do|go|try|look)|to|how|what|option"
+    r"|a (?:new|button|second))\b)(?P<what>.+?)(?:,? (?:and )?no[t]? (?!sure|yet)|,? nowhere else"
+    r"|,? (?:only|always|never|everywhere)\b)",
+    re.IGNORECASE,
+)
+
+
 def mine_preferences(events: Events) -> Iterator[Found]:
     """Yield stated preferences."""
     for statement in lasting(events):
@@ -68,6 +78,13 @@ def _stated(statement: Statement) -> Found | None:
         return statement.found(NAME, "preference", 0.7 + bonus + known, origin)
     if _HABIT.search(words) or _WISH.search(words) or _WHEN_YOU.search(words):
         return statement.found(NAME, category_of(words, "preference"), 0.75, "user_explicit")
+    return _liked(statement, bonus, origin)
+
+
+def _liked(statement: Statement, bonus: float, origin: CandidateOrigin) -> Found | None:
+    words = statement.sentence.text
+    if _LIKE.search(words):
+        return statement.found(NAME, category_of(words, "preference"), 0.65 + bonus, origin)
     dislikes = _DISLIKE.search(words)
     if dislikes and content_words(dislikes["what"]) >= MIN_CONTENT:
         return statement.found(NAME, "preference", 0.65 + bonus, origin)
