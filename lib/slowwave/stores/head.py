@@ -51,10 +51,10 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
             continue
         try:
             dialect = sniff(path)
+            side, cwd = _first_message(path) if dialect is not None else (False, "")
         except UnreadableError as error:
             return StoreProblem("unreadable", os.fspath(path), error.reason)
         if dialect is not None:
-            side, cwd = _first_message(path)
             return Head(dialect.name, found.side or side, cwd)
     return StoreProblem("unknown-dialect", found.path, "no record that Claude Code or Cersei would write")
 

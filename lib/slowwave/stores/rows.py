@@ -89,7 +89,10 @@ def stored_row(found: FoundSession, seen: Summary) -> StoredRow:
 def no_session(found: FoundSession, problem: str) -> StoredRow:
     """Return what is kept of a file that is no session, so that it is not looked into each time."""
     row = SessionRow("", found.id, found.path, len(found.files), "", "", "", 0, 0, 0, found.size, None, "", "", 0, "")
-    return _stored(found, row, problem, b"")
+    stored = _stored(found, row, problem, b"")
+    if problem.startswith("unreadable"):
+        stored.size = -1  # permissions change without a trace in size and time, so it is tried again each time
+    return stored
 
 
 def _stored(found: FoundSession, row: SessionRow, problem: str, hints: bytes) -> StoredRow:

@@ -79,10 +79,9 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
 def _with_titles(found: FoundSession, scanned: Scanned, known: Mapping[str, str]) -> Scanned:
     """Add the titles of client 1.0 that are about a message of this very session; most are about other sessions."""
     for leaf, title in scanned.summary.leaves.items():
-        if leaf not in known:
-            if any(_has_record(Path(found.folder, file.name), leaf) for file in found.files):
-                scanned.summary.titles["summary"] = title
-                scanned.mark.state.titles["summary"] = title
+        if leaf not in known and any(_has_record(Path(found.folder, file.name), leaf) for file in found.files):
+            scanned.summary.titles["summary"] = title
+            scanned.mark.state.titles["summary"] = title
     return scanned
 
 

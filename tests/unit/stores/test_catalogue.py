@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.errors import UnknownDialectError
+from slowwave.dialects import sniff
+from slowwave.dialects.base import Dialect
+from slowwave.errors import UnknownDialectError, UnreadableError
 from slowwave.stores import catalogue as catalogue_module
+from slowwave.stores import head
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.listing import Listing, list_sessions
 from slowwave.stores.rows import SessionRow
@@ -295,6 +298,22 @@ def test_without_a_place_for_the_catalogue_the_listing_still_works(tmp_path: Pat
     listing, reads, warnings = listed(tmp_path / "store", tmp_path / "file" / "c.sqlite")
     assert (len(listing.rows), reads) == (1, 1)
     assert "no catalogue can be kept" in warnings[0]
+
+
+def test_an_unreadable_file_is_tried_again_although_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write(tmp_path / "store" / "a.jsonl", claude("user", "hi"))
+    write(tmp_path / "store" / "s.jsonl", claude("user", "hi"))
+
+    def refusing(path: Path) -> Dialect | None:
+        if path.name == "s.jsonl":
+            raise UnreadableError(path, "Permission denied")
+        return sniff(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(head, "sniff", refusing)
+        listing = listed(tmp_path / "store", tmp_path / "c.sqlite")[0]
+    assert [(p.kind, p.detail) for p in listing.problems] == [("unreadable", "Permission denied")]
+    assert len(listed(tmp_path / "store", tmp_path / "c.sqlite")[0].rows) == 2
 
 
 def test_the_catalogue_is_private(tmp_path: Path):
