@@ -16,9 +16,8 @@ _REJECTED = re.compile(
     r"(?:To tell you how to proceed, )?the user said:\n(?P<reason>.+)\Z",
     re.DOTALL,
 )
-_PAIR = re.compile(
-    r'"(?P<q>[^"]*(?:"(?!=")[^"]*)*)"="(?P<a>.*?)"(?=, "|\. |\s*\Z| (?:selected|user|notes)\b)', re.DOTALL
-)
+# the quote that ends an answer: before the next pair, the end, or what the client adds
+_ENDS = re.compile(r'"(?=\.\s|\s*$|\s+(?:selected|user|notes)\b)')
 _MOST_CHARS = 50_000
 _NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
 
@@ -44,8 +43,14 @@ def answers_in(tool: str, result: ToolResult) -> Iterator[tuple[str, str]]:
     if tool.lower() not in _ASKS or result.is_error or len(result.text) > _MOST_CHARS:
         return
     start = result.text.find(': "')
-    for found in _PAIR.finditer(result.text[start + 2 :] if start >= 0 else ""):
-        yield found["q"].strip(), _NOTES.sub("", found["a"]).strip()
+    parts = result.text[start + 3 :].split('"="') if start >= 0 else []
+    question = parts[0] if parts else ""
+    for part in parts[1:]:
+        answer, more, following = part.rpartition('", "')
+        if not more or part is parts[-1]:
+            answer, following = _ENDS.split(part, maxsplit=1)[0], ""
+        yield question.strip(), _NOTES.sub("", answer).strip()
+        question = following
 
 
 def command_in(tool: str, args: Mapping[str, object]) -> str:

@@ -85,7 +85,7 @@ def _plain(family: str, *prefixes: str, body: str, is_valid: Callable[[str], boo
 
 
 _NAME = (
-    r"(?:[\w.\-]{0,40}(?:api[_\-]?key|apikey|secret|token|passwd|password|passphrase|passwort"
+    r"(?:(?<![\w.\-])[\w.\-]{0,40}(?:api[_\-]?key|apikey|secret|token|passwd|password|passphrase|passwort"
     r"|credential|access[_\-]?key"
     r"|auth[_\-]?key|private[_\-]?key|client[_\-]?secret|encryption[_\-]?key|signing[_\-]?key"
     r"|session[_\-]?key|dsn)[\w\-]{0,40})"

@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 # a paired tag of a harness, an editor or a page is a block that somebody else filled
-_BLOCK_TAG = re.compile(r"<([a-zA-Z][\w\-]*)(?:\s[^<>]*)?>.*?</\1\s*>", re.DOTALL)
+_TAG = re.compile(r"<([a-zA-Z][\w\-]{0,40})(?:\s[^<>]{0,400})?>")
 _OPEN_TAG = re.compile(
     r"<(?:system|command|local|ide|task|user|tool|function|bash|pasted|file|web)[\w\-]*(?:\s[^<>]*)?>.*", re.DOTALL
 )
@@ -31,6 +31,7 @@ _PASTE = re.compile(
     r")",
     re.IGNORECASE,
 )
+_LONG_LINE = 400
 _HEADING = re.compile(r"^#{1,6}\s+\S|^(?:={4,}|-{4,})\s*$|^\*\*[^*]+\*\*:?\s*$")
 _INDENTED = re.compile(r"^(?: {4,}|\t)\S")
 
@@ -85,16 +86,40 @@ def own_words(text: str) -> str:
     Fenced and tagged blocks, quotations, logs, listings, diffs, tables and everything behind the heading of a pasted
     document fall out.
     """
-    text = _OPEN_TAG.sub("\n", _BLOCK_TAG.sub("\n\n", _FENCE.sub("\n\n", visible(text))))
+    text = _OPEN_TAG.sub("\n", _without_blocks(_FENCE.sub("\n\n", visible(text))))
     kept: list[str] = []
     for line in text.split("\n"):
         if _HEADING.match(line):
             break
-        if _PASTE.match(line) or (_INDENTED.match(line) and not (kept and kept[-1].strip())):
+        if _PASTE.match(_probe(line)) or (_INDENTED.match(line) and not (kept and kept[-1].strip())):
             kept.append("")
         else:
             kept.append(line)
     return "\n".join(kept).strip()
+
+
+def _without_blocks(text: str) -> str:
+    """Take out every pair of tags with what is between them, in one pass whatever the text is like."""
+    kept: list[str] = []
+    at = 0
+    unclosed: set[str] = set()
+    for tag in _TAG.finditer(text):
+        if tag.start() < at or tag[1] in unclosed:
+            continue
+        close = text.find(f"</{tag[1]}", tag.end())
+        if close < 0:
+            unclosed.add(tag[1])
+            continue
+        kept.append(text[at : tag.start()])
+        end = text.find(">", close)
+        at = end + 1 if end >= 0 else len(text)
+    return "\n\n".join([*kept, text[at:]])
+
+
+def _probe(line: str) -> str:
+    """Return what of a line shows whether it was pasted; the ends of very long lines show nothing."""
+    short = line.strip()
+    return short if len(short) <= _LONG_LINE else f"{short[:_LONG_LINE]} and so on"
 
 
 def is_hostile(text: str) -> bool:

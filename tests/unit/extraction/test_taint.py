@@ -2,6 +2,7 @@
 
 import pytest
 
+from slowwave.extraction.redact import redactor_for
 from slowwave.extraction.taint import is_hostile, one_line, own_words, visible
 
 
@@ -82,4 +83,12 @@ def test_text_that_steers_an_agent_is_hostile(text: str):
     ],
 )
 def test_ordinary_rules_are_not_hostile(text: str):
+    assert not is_hostile(text)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["<x>", "<a b ", " ", "```\n", '"="', "<!-- ", "|", "keep x ", "token", "a://b:c"])
+def test_text_made_to_be_slow_is_read_in_time(piece: str):
+    text = piece * (30_000 // len(piece))
+    assert len(own_words(redactor_for("shop")(text))) <= len(text)
     assert not is_hostile(text)
