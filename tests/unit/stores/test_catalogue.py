@@ -193,6 +193,16 @@ def test_a_rewritten_session_is_read_again(tmp_path: Path):
     assert listed(path.parent, state)[0].rows[0].messages == 1
 
 
+def test_another_file_of_the_same_size_and_time_is_read(tmp_path: Path):
+    path = write(tmp_path / "store" / "s.jsonl", claude("user", "first", 0))
+    os.utime(path, ns=(7, 7))
+    listed(path.parent, tmp_path / "c.sqlite")
+    other = write(tmp_path / "other", claude("user", "third", 0))
+    os.utime(other, ns=(7, 7))
+    other.replace(path)
+    assert listed(path.parent, tmp_path / "c.sqlite")[0].rows[0].first_prompt == "third"
+
+
 def test_a_new_part_and_a_removed_part_are_seen(tmp_path: Path, starts: list[int]):
     store, state = tmp_path / "store", tmp_path / "c.sqlite"
     write(store / "s.jsonl", cersei("user", "a", 0))
