@@ -34,8 +34,8 @@ def objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def blocks(record: dict[str, Any]) -> list[dict[str, Any]]:
-    content = record["message"].get("content")
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    content: Any = record["message"].get("content")
+    return [b for b in content if not isinstance(b, str)] if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 def read(path: Path) -> ClaudeTranscript:

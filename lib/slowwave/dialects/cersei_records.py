@@ -42,24 +42,36 @@ class Entry(msgspec.Struct, gc=False):
 class CerseiMessage(Message):
     """A message whose content is decoded when it is first looked at."""
 
-    __slots__ = ("_body", "_opened_as", "_span", "_stamp")
+    __slots__ = ("_body", "_entry", "_opened_as", "_span")
 
     def __init__(self, role: str, body: Body, span: Span, entry: Entry | None = None) -> None:
         self.role: Role = cast("Role", role)
-        self.id = (entry.uuid if entry else None) or body.id
-        self.cwd = (entry.cwd if entry else None) or ""
         self.active = True
-        self.sidechain = bool(entry and entry.is_sidechain)
-        self.branch = ""
+        self.sidechain = entry is not None and bool(entry.is_sidechain)
         self._body = body
         self._span = span
-        self._stamp = entry.timestamp if entry else None
+        self._entry = entry
         self._opened_as: Content | None = None
+
+    @property
+    def id(self) -> str | None:
+        """The entry's uuid, or the id of a bare message."""
+        return (self._entry.uuid if self._entry else None) or self._body.id
+
+    @property
+    def cwd(self) -> str:
+        """The working folder that the entry names, or ""."""
+        return (self._entry.cwd if self._entry else None) or ""
+
+    @property
+    def branch(self) -> str:
+        """Cersei notes no git branch."""
+        return ""
 
     @property
     def timestamp(self) -> datetime | None:
         """When the entry was written; bare messages have no time."""
-        return parse_time(self._stamp)
+        return parse_time(self._entry.timestamp) if self._entry else None
 
     def _opened(self) -> Content:
         if self._opened_as is None:

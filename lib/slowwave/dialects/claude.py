@@ -1,5 +1,6 @@
 """The dialect of Claude Code 1.0, 2.0 and 2.1: camelCase envelopes in ``~/.claude/projects/<key>/*.jsonl``."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -73,14 +74,10 @@ class Claude:
 def _load(files: SessionFiles, result: Transcript) -> tuple[list[Node], dict[str, int]]:
     """Return every record with its place, and how many there are of each type."""
     nodes: list[Node] = []
-    counts: dict[str, int] = {}
-    add = nodes.append
     for part, path in enumerate(files.paths):
-        for index, (span, env) in enumerate(read_records(path, DECODER, result.problems, part=part), len(nodes)):
-            kind = env.type or ""
-            counts[kind] = counts.get(kind, 0) + 1
-            add(Node(env, span, index))
-    return nodes, counts
+        records = read_records(path, DECODER, result.problems, part=part)
+        nodes += [Node(env, span, index) for index, (span, env) in enumerate(records, len(nodes))]
+    return nodes, Counter([node.env.type or "" for node in nodes])
 
 
 def _kind(nodes: list[Node]) -> SessionKind:

@@ -20,36 +20,51 @@ _PEOPLE = (None, "human", "cli", "user")
 class ClaudeMessage(Message):
     """A message that is decoded when it is first looked at; assistant messages may have several records."""
 
-    __slots__ = ("_opened_as", "_pieces")
+    __slots__ = ("_first", "_more", "_opened_as")
 
     def __init__(self, role: Role, node: Node, *, active: bool, sidechain: bool) -> None:
-        env = node.env
         self.role: Role = role
-        self.id = (env.message.id if env.message else None) or env.uuid
-        self.cwd = env.cwd or ""
         self.active = active
         self.sidechain = sidechain
-        self.branch = env.branch or ""
-        self._pieces = [node]
+        self._first = node
+        self._more: list[Node] | None = None
         self._opened_as: Content | None = None
 
     def add(self, node: Node) -> None:
         """Take in another piece of the same API message (only while the session is being read)."""
-        self._pieces.append(node)
+        if self._more is None:
+            self._more = []
+        self._more.append(node)
+
+    @property
+    def id(self) -> str | None:
+        """The API's id of the message, or else the record's."""
+        env = self._first.env
+        return (env.message.id if env.message else None) or env.uuid
+
+    @property
+    def cwd(self) -> str:
+        """The working folder that the first piece names, or ""."""
+        return self._first.env.cwd or ""
+
+    @property
+    def branch(self) -> str:
+        """The git branch that the first piece names, or ""."""
+        return self._first.env.branch or ""
 
     @property
     def timestamp(self) -> datetime | None:
         """When the client wrote the first piece."""
-        return parse_time(self._pieces[0].env.timestamp)
+        return parse_time(self._first.env.timestamp)
 
     @property
     def pieces(self) -> tuple[Node, ...]:
         """The records of this message, in file order."""
-        return tuple(self._pieces)
+        return (self._first, *(self._more or ()))
 
     def _opened(self) -> Content:
         if self._opened_as is None:
-            self._opened_as = _assistant(self._pieces) if self.role == "assistant" else _user(self._pieces[0])
+            self._opened_as = _assistant(self.pieces) if self.role == "assistant" else _user(self._first)
         return self._opened_as
 
 
@@ -89,7 +104,7 @@ def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
     return without_repeats(found, queued)
 
 
-def _assistant(pieces: list[Node]) -> Content:
+def _assistant(pieces: tuple[Node, ...]) -> Content:
     blocks: list[Block] = []
     sources: list[Span] = []
     for node in pieces:

@@ -38,15 +38,12 @@ class Envelope(msgspec.Struct, gc=False):
 DECODER = msgspec.json.Decoder(Envelope)
 
 
-class Node:
+class Node(msgspec.Struct, gc=False):
     """A record with its place in the file; ``index`` is its rank among all records of the session."""
 
-    __slots__ = ("env", "index", "span")
-
-    def __init__(self, env: Envelope, span: Span, index: int) -> None:
-        self.env = env
-        self.span = span
-        self.index = index
+    env: Envelope
+    span: Span
+    index: int
 
     def fields(self) -> dict[str, Any]:
         """Return the whole record, decoded anew from its bytes."""

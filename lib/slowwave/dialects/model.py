@@ -84,14 +84,11 @@ class Message:
 
     Attributes:
         role: who speaks.
-        id: the client's id of the message or record, if it has one.
-        cwd: the working folder that the record names, or "".
         active: False for abandoned branches (rewinds, forks) that the client would not send again.
         sidechain: True for a sub-agent's messages inside a main file.
-        branch: git branch that the record names, or "".
     """
 
-    __slots__ = ("_content", "_timestamp", "active", "branch", "cwd", "id", "role", "sidechain")
+    __slots__ = ("_branch", "_content", "_cwd", "_id", "_timestamp", "active", "role", "sidechain")
 
     def __init__(
         self,
@@ -108,12 +105,12 @@ class Message:
     ) -> None:
         self.role: Role = role
         self._content = Content(blocks, sources, origin)
-        self.id = id
+        self._id = id
         self._timestamp = timestamp
-        self.cwd = cwd
+        self._cwd = cwd
         self.active = active
         self.sidechain = sidechain
-        self.branch = branch
+        self._branch = branch
 
     def _opened(self) -> Content:
         return self._content
@@ -132,6 +129,21 @@ class Message:
     def origin(self) -> Origin:
         """Who really produced the text; only ``typed`` may create a preference, constraint or decision alone."""
         return self._opened().origin
+
+    @property
+    def id(self) -> str | None:
+        """The client's id of the message or record, if it has one."""
+        return self._id
+
+    @property
+    def cwd(self) -> str:
+        """The working folder that the record names, or ""."""
+        return self._cwd
+
+    @property
+    def branch(self) -> str:
+        """The git branch that the record names, or ""."""
+        return self._branch
 
     @property
     def timestamp(self) -> datetime | None:
