@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from slowwave.batches import Manifest, Share, read_manifest
@@ -65,18 +65,23 @@ def _spread(
     processes = min(os.cpu_count() or 1, len(projects))
     if processes < 2 or size < PAYS_FROM_BYTES:  # noqa: PLR2004 - one process is no pool
         return task(manifest, projects, shares, environ)
+    others = set(active_children())
+    done: Reports = {}
     # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
         futures = {i: pool.submit(task, manifest, (i,), shares, dict(environ)) for i in projects}
-        done: Reports = {}
         for i, future in futures.items():
             for key, report in _outcome(future, whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)
-        return done
+    except BaseException:
+        # cancelled or out of time: what runs is ended, which every write survives, and what has not begun never begins
+        for child in set(active_children()) - others:
+            child.terminate()
+        raise
     finally:
-        # also on cancellation: what has not begun never begins
         pool.shutdown(wait=True, cancel_futures=True)
+    return done
 
 
 def _outcome(future: Future[Reports], project: Project, run_id: str) -> Reports:

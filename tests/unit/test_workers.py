@@ -65,6 +65,28 @@ def test_several_processes_leave_what_one_leaves(tmp_path: Path, monkeypatch: py
     assert without_digests(tree(tmp_path / "b")) == without_digests(tree(tmp_path / "a"))
 
 
+def test_a_cancellation_ends_the_processes_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cancelled(*_: object) -> Reports:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "PAYS_FROM_BYTES", 0)
+    monkeypatch.setattr(workers.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(workers, "_outcome", cancelled)
+    ended: list[int] = []
+    real = workers.active_children
+
+    def seen() -> list[Any]:
+        children = real()
+        ended.append(len(children))
+        return children
+
+    monkeypatch.setattr(workers, "active_children", seen)
+    with pytest.raises(KeyboardInterrupt):
+        extract_portion(planned(tmp_path), 0, {"HOME": str(tmp_path)})
+    assert ended == [0, 2]
+    assert real() == []
+
+
 def test_a_small_portion_starts_no_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(workers, "ProcessPoolExecutor")
     assert extract_portion(planned(tmp_path), 0, {"HOME": str(tmp_path)})
