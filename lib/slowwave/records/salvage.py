@@ -25,6 +25,10 @@ _PADDING = re.compile(rb"[ \t\r\n\x00]*+")
 # the start of a record that ended a torn string: its first quote closed the string
 _SWALLOWED = re.compile(rb'\{[ \t\r\n]*"[ \t\r\n]*\Z')
 _SWALLOWED_MAX = 64
+# a line with more pieces behind a torn object is no transcript, and is not worth the memory
+_MOST_HELD = 10_000
+_RESTART = "an incomplete object; the next record begins right behind it"
+_BROKEN = "not JSON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +79,50 @@ def salvage(line: OddLine, decoder: msgspec.json.Decoder[T], problems: list[Prob
         _report(line, Piece("glued", 0, len(line.raw), f"{found} objects on one line, all read"), problems)
 
 
-def split(raw: bytes, *, torn: bool = False) -> list[Piece]:
+def split(raw: bytes, *, torn: bool = False) -> Iterator[Piece]:
     """Cut a line into records and damage; together the pieces cover all but the white space between them."""
-    pieces: list[Piece] = []
-    unsure: int | None = None  # index of the first piece that counts only if the whole rest of the line is sound
-    at = 0
+    held: list[Piece] = []  # from the first torn object on: they count only if the whole rest of the line is sound
+    for piece in _walk(raw, torn=torn):
+        if not held and piece.detail != _RESTART:
+            yield piece
+            continue
+        held.append(piece)
+        if piece.detail == _BROKEN or len(held) > _MOST_HELD:
+            yield Piece("garbage", held[0].start, len(raw), _BROKEN)
+            return
+    yield from held
+
+
+def _walk(raw: bytes, *, torn: bool) -> Iterator[Piece]:
+    """Yield the pieces from left to right, as if every torn object were one; the last one may be broken."""
+    at = found = 0
     while True:
-        at = _skip_padding(raw, at, pieces)
+        padding = _padding(raw, at)
+        yield from padding.pieces
+        at = padding.stop
         if at == len(raw):
-            return pieces
+            return
         scan = scan_value(raw, at)
         if scan.status == "whole" and raw.startswith(b"{", at):
-            pieces.append(Piece(None, at, scan.at))
+            yield Piece(None, at, scan.at)
+            found += 1
             at = scan.at
-            continue
-        record = _next_record(raw, at, scan)
-        if record is None:
-            return _finish(raw, at, scan, pieces, unsure, torn=torn)
-        if unsure is None:
-            unsure = len(pieces)
-        pieces.append(Piece("garbage", at, record, "an incomplete object; the next record begins right behind it"))
-        at = record
+        elif (record := _next_record(raw, at, scan)) is not None:
+            yield Piece("garbage", at, record, _RESTART)
+            at = record
+        else:
+            yield _last_piece(raw, at, scan, torn=torn, is_alone=not found)
+            return
 
 
-def _skip_padding(raw: bytes, at: int, pieces: list[Piece]) -> int:
-    """Step over white space, NUL runs and a byte order mark, and add what is to be reported of them."""
+class _Padding(NamedTuple):
+    pieces: list[Piece]
+    stop: int
+
+
+def _padding(raw: bytes, at: int) -> _Padding:
+    """Step over white space, NUL runs and a byte order mark, and say what is to be reported of them."""
+    pieces: list[Piece] = []
     if at == 0 and raw.startswith(BOM):
         pieces.append(Piece("bom", 0, len(BOM), "byte order mark skipped"))
         at = len(BOM)
@@ -108,7 +131,7 @@ def _skip_padding(raw: bytes, at: int, pieces: list[Piece]) -> int:
     first = raw.find(b"\0", at, end)
     if first >= 0:
         pieces.append(Piece("nul", first, raw.rfind(b"\0", at, end) + 1, "NUL bytes skipped"))
-    return end
+    return _Padding(pieces, end)
 
 
 def _next_record(raw: bytes, begin: int, scan: Scan) -> int | None:
@@ -124,18 +147,14 @@ def _next_record(raw: bytes, begin: int, scan: Scan) -> int | None:
     return window + swallowed.start() if swallowed else None
 
 
-def _finish(raw: bytes, at: int, scan: Scan, pieces: list[Piece], unsure: int | None, *, torn: bool) -> list[Piece]:
-    """Add the last piece, which is no record; when it is broken too, what followed a torn object does not count."""
+def _last_piece(raw: bytes, at: int, scan: Scan, *, torn: bool, is_alone: bool) -> Piece:
+    """Return the piece at the end of the line, which is no record."""
     stop = len(raw)
     if scan.status == "open":
-        kind: ProblemKind = "torn" if torn else "garbage"
-        return [*pieces, Piece(kind, at, stop, "an incomplete object, cut off at the end of the line")]
-    if scan.status == "whole" and not raw[scan.at :].strip(b" \t\r\n\0") and all(p.kind for p in pieces):
-        return [*pieces, Piece("not-object", at, stop, "a JSON value that is not an object")]
-    if unsure is not None:
-        at = pieces[unsure].start
-        pieces = pieces[:unsure]
-    return [*pieces, Piece("garbage", at, stop, f"not JSON from byte {scan.at} of the line on")]
+        return Piece("torn" if torn else "garbage", at, stop, "an incomplete object, cut off at the end of the line")
+    if scan.status == "whole" and is_alone and not raw[scan.at :].strip(b" \t\r\n\0"):
+        return Piece("not-object", at, stop, "a JSON value that is not an object")
+    return Piece("garbage", at, stop, _BROKEN)
 
 
 def _exactly_one(line: OddLine, decoder: msgspec.json.Decoder[T]) -> tuple[Span, T] | None:

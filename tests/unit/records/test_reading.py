@@ -160,6 +160,16 @@ def test_a_pretty_printed_file_is_one_problem_not_thousands(tmp_path: Path) -> N
     assert "1-5004" in str(problems[0])
 
 
+def test_a_hostile_line_costs_neither_time_nor_memory(tmp_path: Path) -> None:
+    tracemalloc.start()
+    types, problems = read_bytes(tmp_path, b"{" * 2_000_000 + b'\n{"a":"x' * 3 + b'{"b":1}\n')
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert types == [""]
+    assert [p[0] for p in problems] == ["garbage"] * 2
+    assert peak < 20_000_000
+
+
 def test_reading_from_an_offset_counts_from_there(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b'{"type":"a"}\n{"type":"b"}\n')
