@@ -148,7 +148,7 @@ def test_cleaned_values_always_decode_and_good_ones_stay(text: str, junk: bytes,
 
 
 @given(st.text(alphabet="aé\u20ac\U0001f600", max_size=20), st.integers(0, 80), st.booleans())
-def test_utf8_is_checked_right_across_blocks(text: str, cut: int, is_cut: bool) -> None:  # noqa: FBT001
+def test_utf8_is_checked_right_across_blocks(text: str, cut: int, is_cut: bool) -> None:
     raw = b"x" * ((1 << 20) - 10) + text.encode() * 2
     raw = raw[: (1 << 20) - 10 + cut] if is_cut else raw
     try:
