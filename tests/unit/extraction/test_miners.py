@@ -98,6 +98,7 @@ def test_lasting_words_become_a_candidate(tmp_path: Path, words: str, category: 
         "write these tests against a temporary folder, not against /tmp/x, for this command only",
         "Add validation: the email must be unique",
         "The function is not allowed to be called twice, that's the bug",
+        "we can always render it on the way out",
         "always failing on CI, please look",
         "please don't forget to push",
         "when I click on save nothing happens",

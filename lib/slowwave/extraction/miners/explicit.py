@@ -52,7 +52,7 @@ _IN_FUTURE = re.compile(
     re.IGNORECASE,
 )
 _ALWAYS = re.compile(
-    r"(?:^|[,;:\u2013—-]\s+|\b(?:and|but|so|please|then)\s+)(?:please )?(?:(?:you|we) (?:can |should "
+    r"(?:^|[,;:\u2013—-]\s+|\b(?:and|but|so|please|then)\s+)(?:please )?(?:(?:you can |(?:you|we) )(?:should "
     r"|must |need to |have to |may |will )?|i (?:want|need|expect|would like|'d like) you to |immer "
     r"|siempre |toujours )?"
     r"(?P<rule>(?:always|never|immer|nie|niemals|siempre|nunca|toujours|jamais)\s+(?P<verb>[\w'-]+))",
