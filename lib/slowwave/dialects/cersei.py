@@ -5,6 +5,7 @@ latest summary is one user message in the place of the ``messages_compacted`` me
 earlier summary hid stays hidden. ``code`` does what its loader does: summaries are never messages and hide nothing.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -27,7 +28,12 @@ _MARKS = frozenset({"session_id", "deleted_uuid", "parent_uuid"})
 class CerseiTranscript(Transcript):
     """A session with its entries: everything but tombstones and what they delete, in file order."""
 
-    entries: list[tuple[Entry, Span]] = field(default_factory=list[tuple[Entry, Span]])
+    placed: list[tuple[Span, Entry]] = field(default_factory=list[tuple[Span, Entry]])
+
+    @property
+    def entries(self) -> list[tuple[Entry, Span]]:
+        """Each entry that counts, with its place."""
+        return [(entry, span) for span, entry in self.placed]
 
 
 class Cersei:
@@ -49,20 +55,24 @@ class Cersei:
             UnreadableError: a part cannot be opened.
         """
         result = CerseiTranscript(self.name, files, problems=list(files.problems))
-        entries: list[tuple[Entry, Span]] = []
-        deleted: set[str] = set()
+        placed = result.placed
         with relaxed_collector():
             for part, path in enumerate(files.paths):
-                for span, entry in read_records(path, _DECODER, result.problems, part=part):
-                    result.records += 1
-                    if entry.type == "tombstone":
-                        deleted.add(entry.deleted_uuid or "")
-                    else:
-                        entries.append((entry, span))
+                placed += read_records(path, _DECODER, result.problems, part=part)
+            result.records = len(placed)
+            deleted = {entry.deleted_uuid for _, entry in placed if entry.type == "tombstone"}
             if deleted:
-                entries = [item for item in entries if item[0].uuid not in deleted]
-            result.entries = entries
-            _fill(result)
+                placed = [item for item in placed if item[1].type != "tombstone" and item[1].uuid not in deleted]
+                result.placed = placed
+            result.messages = [
+                CerseiMessage(kind, body, span, entry)
+                if (kind := entry.type) in MESSAGE_TYPES and (body := entry.message) is not None
+                else summary_message(entry, span)
+                for span, entry in placed
+                if entry.message is not None or entry.type == "summary"
+                if entry.type in KNOWN_TYPES
+            ]
+        result.unknown_types = Counter([entry.type for _, entry in placed if entry.type not in KNOWN_TYPES])
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
@@ -76,25 +86,13 @@ class Cersei:
 
             return code_messages(transcript.files)
         whole = transcript if isinstance(transcript, CerseiTranscript) else self.read(transcript.files)
-        return _seed_messages(whole.entries)
+        return _seed_messages(whole.placed)
 
 
-def _fill(result: CerseiTranscript) -> None:
-    add = result.messages.append
-    for entry, span in result.entries:
-        kind = entry.type
-        if kind in MESSAGE_TYPES and entry.message is not None:
-            add(CerseiMessage(kind, entry.message, span, entry))
-        elif kind == "summary":
-            add(summary_message(entry, span))
-        elif kind not in KNOWN_TYPES:
-            result.unknown_types[kind] = result.unknown_types.get(kind, 0) + 1
-
-
-def _seed_messages(entries: list[tuple[Entry, Span]]) -> list[Message]:
-    last = max((i for i, (e, _) in enumerate(entries) if e.type == "summary"), default=-1)
+def _seed_messages(entries: list[tuple[Span, Entry]]) -> list[Message]:
+    last = max((i for i, (_, e) in enumerate(entries) if e.type == "summary"), default=-1)
     shown: list[Message | None] = []
-    for index, (entry, span) in enumerate(entries):
+    for index, (span, entry) in enumerate(entries):
         if entry.type in MESSAGE_TYPES and entry.message is not None:
             shown.append(CerseiMessage(entry.type, entry.message, span, entry))
         elif entry.type == "summary":
