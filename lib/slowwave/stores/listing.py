@@ -12,7 +12,7 @@ from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page
 from slowwave.stores.discovery import REMEDY, home_of, spelling_key
 from slowwave.stores.model import StoreProblem, StoreProblemKind
-from slowwave.stores.roots import store_folders
+from slowwave.stores.roots import Root, store_folders
 from slowwave.stores.rows import SessionRow, StoredRow, resolve
 from slowwave.stores.scan import bulk_reading
 from slowwave.stores.walk import Walk
@@ -35,25 +35,35 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
     """
     listing = Listing()
     walk = Walk[StoredRow](listing.problems)
-    groups: dict[tuple[str, str], list[Page]] = {}
     with bulk_reading():
-        for root in store_folders(settings, environ, listing.problems):
-            strangers = known = 0
-            for folder in root.folders:
-                parent, _, name = folder.rpartition("/")
-                page = catalogue.read_folder(folder, walk)
-                groups.setdefault((parent, spelling_key(name)), []).append(page)
+        roots = store_folders(settings, environ, listing.problems)
+        known = [0] * len(roots)
+        strangers = [0] * len(roots)
+        for members in _projects(roots).values():
+            # one project at a time: its pages are let go as soon as its rows are taken
+            pages = [catalogue.read_folder(folder, walk) for _, folder in members]
+            for (number, _), page in zip(members, pages, strict=True):
                 odd = [_problem(stored) for stored in page.rows if stored.problem]
                 listing.problems += odd
-                strangers += len(odd)
-                known += len(page.rows) - len(odd)
-            if strangers and not known and not root.has_memory():
-                text = f"no transcript of a known dialect in it ({strangers} seen)"
-                raise UnknownDialectError(root.path, text, REMEDY)
-        for pages in groups.values():
+                strangers[number] += len(odd)
+                known[number] += len(page.rows) - len(odd)
             _add_project(pages, listing.rows, catalogue)
+        for number, root in enumerate(roots):
+            if strangers[number] and not known[number] and not root.has_memory():
+                text = f"no transcript of a known dialect in it ({strangers[number]} seen)"
+                raise UnknownDialectError(root.path, text, REMEDY)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
     return listing
+
+
+def _projects(roots: list[Root]) -> dict[tuple[str, str], list[tuple[int, str]]]:
+    """Return the folders of each project, each with the number of its root."""
+    projects: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for number, root in enumerate(roots):
+        for folder in root.folders:
+            parent, _, name = folder.rpartition("/")
+            projects.setdefault((parent, spelling_key(name)), []).append((number, folder))
+    return projects
 
 
 def _add_project(pages: list[Page], rows: list[SessionRow], catalogue: Catalogue) -> None:
