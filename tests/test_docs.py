@@ -24,7 +24,10 @@ PLACEHOLDER = re.compile(r"[\[\]|<>]|\.\.\.|…")
 def commands_of(page: str) -> Iterator[list[str]]:
     """Yield the arguments of every ``slowwave`` command that a page shows, in shell blocks and in running text."""
     lines = [
-        line for kind, body in BLOCK.findall(page) if kind in ("sh", "console", "bash") for line in body.splitlines()
+        line
+        for kind, body in BLOCK.findall(page)
+        if kind in ("", "sh", "console", "bash")
+        for line in body.splitlines()
     ]
     lines += INLINE.findall(BLOCK.sub("", page))
     for line in lines:

@@ -92,3 +92,15 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(SlowwaveError, match=f"port {port}: .*--port"), own_server(tmp_path, {}, port=port):
             pass
+
+
+def test_deploying_without_a_server_names_what_to_set(own_home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "slowwave", "deploy", "--timezone", "UTC"],
+        env={**os.environ, "PREFECT_HOME": str(own_home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("slowwave: PREFECT_API_URL is not set")

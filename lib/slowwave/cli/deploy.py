@@ -26,10 +26,8 @@ def run(args: argparse.Namespace) -> int:
     """Check server, entrypoints and pool, in this order, then deploy."""
     zone = time_zone(args.timezone)
     document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
-    if not os.environ.get("PREFECT_API_URL"):
-        raise UsageError("PREFECT_API_URL is not set: start `prefect server start` and set it to http://HOST:PORT/api")
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    _check_pool(args.pool, create=args.create_pool)
+    _check_pool(_api(), args.pool, create=args.create_pool)
     _check_entrypoints(d["entrypoint"] for d in document["deployments"])
     _deploy(document)
     names = ", ".join(d["name"] for d in document["deployments"])
@@ -38,13 +36,23 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _check_pool(pool: str, *, create: bool) -> None:
+def _api() -> str:
+    """Return the address of the server, from the environment or Prefect's own profile."""
+    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - a second that --help does not pay
+
+    address = PREFECT_API_URL.value()
+    if not address:
+        example = "export PREFECT_API_URL=http://127.0.0.1:4200/api"
+        raise UsageError(f"PREFECT_API_URL is not set: start `prefect server start`, then {example}")
+    return str(address)
+
+
+def _check_pool(api: str, pool: str, *, create: bool) -> None:
     import httpx  # noqa: PLC0415 - comes with Prefect
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
     from prefect.client.schemas.actions import WorkPoolCreate  # noqa: PLC0415 - see above
     from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - see above
 
-    api = os.environ["PREFECT_API_URL"]
     with get_client(sync_client=True) as client:
         if (error := client.api_healthcheck()) is not None:
             raise SlowwaveError(f"the Prefect server at {api} does not answer: {error}; is PREFECT_API_URL right?")
