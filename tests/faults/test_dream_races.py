@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.consolidation import apply
+from slowwave.consolidation import apply, job
+from slowwave.consolidation.plan import offline
 from slowwave.errors import LockLostError, RefusedError
 from slowwave.memory import exchange, stage, transaction
 from slowwave.memory.book import read_book
@@ -89,6 +90,39 @@ def _before_exchange(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object], 
         real(*args, **kwargs)
 
     monkeypatch.setattr(transaction, "exchange", meddled)
+
+
+def test_a_dream_that_another_one_overtook_before_its_lock_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(tmp_path)
+    house.extract(*(house.candidate(f"Fact of session {s}", session=s, category="project") for s in SESSIONS))
+    real = job.held
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.setattr(job, "held", real)
+        assert house.dream(force=False).dream_ids
+        house.clock.advance(hours=1)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(job, "held", late)
+    report = house.dream(force=False)
+    assert not report.dream_ids
+    assert [(g.gate, g.passed) for g in report.gates][-2:] == [("lock", True), ("time", False)]
+
+
+def test_a_note_that_a_person_writes_while_a_dream_is_planned_is_seen(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.extract(house.candidate("Use npm for installs", session="a"))
+
+    def interrupted(*given: Any) -> Any:
+        operations = offline(*given)
+        (house.memory / "mine.md").write_text("- use npm for installs\n")
+        return operations
+
+    report = house.dream(planner=interrupted)
+    assert report.counts == {"dropped": 1}
+    assert "a person wrote it in mine.md already" in [i.reason for i in report.items]
 
 
 def test_a_file_that_appears_at_the_moment_of_the_exchange_is_carried_over(

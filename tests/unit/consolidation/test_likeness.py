@@ -3,6 +3,7 @@
 import pytest
 
 from slowwave.consolidation.likeness import is_same, opposed
+from slowwave.consolidation.near import Near
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,10 @@ def test_the_same_fact_in_other_words_is_a_duplicate(one: str, other: str) -> No
         ("Run tests before a commit", "Run tests after a commit"),
         ("Enable the cache", "Disable the cache"),
         ("Service A owns the queue", "Service B owns the queue"),
+        (
+            "The deploy pipeline waits for integration checks to finish",
+            "The deploy pipeline waits for 2 integration checks to finish",
+        ),
         ("Plan b is the fallback", "Plan c is the fallback"),
     ],
 )
@@ -55,3 +60,15 @@ def test_statements_that_differ_in_a_number_or_a_negation_are_about_the_same() -
     assert yes[1] != no[1]
     assert opposed("Use semicolons here") == opposed("Always use semicolons here")
     assert opposed("Tabs") == ("", "")
+
+
+def test_a_text_is_found_by_a_longer_and_by_a_shorter_one() -> None:
+    short, long = (
+        "Commit messages stay in the imperative mood",
+        "Commit messages stay in the imperative mood throughout",
+    )
+    for known, asked in ((short, long), (long, short)):
+        near: Near[str] = Near()
+        near.add(known, known)
+        assert is_same(known, asked)
+        assert near.find(asked) == [known]
