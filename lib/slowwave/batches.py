@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,13 @@ def read_manifest(path: Path) -> Manifest:
         OSError: it is gone or cannot be read.
         ValueError: it is not a manifest.
     """
+    about = path.stat()
+    return _parsed(path, about.st_mtime_ns, about.st_ino)
+
+
+# Hundreds of portions of one run read the same file of many megabytes.
+@lru_cache(maxsize=1)
+def _parsed(path: Path, _mtime_ns: int, _inode: int) -> Manifest:
     return msgspec.convert(json.loads(path.read_bytes()), type=Manifest, dec_hook=_decode)
 
 

@@ -94,3 +94,12 @@ def test_a_manifest_says_who_does_what_and_nothing_else(own_home: Path) -> None:
     path.write_text('{"run_id": "r1"}')
     with pytest.raises(msgspec.ValidationError, match="settings"):
         read_manifest(path)
+
+
+def test_a_manifest_that_was_written_anew_is_read_anew(own_home: Path) -> None:
+    environ = {"HOME": str(own_home)}
+    first = write_manifest(manifest_of(a_run(), [project("a", [1])]), environ)
+    assert read_manifest(first) is read_manifest(first)
+    write_manifest(manifest_of(a_run(force=True), [project("b", [1])]), environ)
+    again = read_manifest(first)
+    assert (again.force, again.projects[0].key) == (True, "b")
