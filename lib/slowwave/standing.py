@@ -18,7 +18,7 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.report import Gate
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
-from slowwave.stores.live import live_reason
+from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project
 
 
@@ -84,7 +84,7 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     limits = settings.consolidation
     last = read_state(project.memory)
     idle = settings.extraction.idle
-    changed = changed_since(project.sessions, last, lambda s: live_reason(s, now, idle, home) or "")
+    changed = changed_since(project.sessions, last, lambda s: active_reason(s, now, idle, home) or "")
     held = refusal(project.memory, limits.lock_stale)
     standing.last_dream = None if last is None else f"{datetime.fromtimestamp(last, UTC):%Y-%m-%dT%H:%M:%SZ}"
     standing.gates = [

@@ -22,7 +22,7 @@ from slowwave.memory.guard import guarded
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.report import Gate, Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.live import live_reason
+from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
 
 TRIES = 3
@@ -102,7 +102,7 @@ class _Dream:
 
     def _changed(self, last: int | None) -> Changed:
         def live(session: StoredSession) -> str:
-            return live_reason(session, self.started, self.idle, self.home) or ""
+            return active_reason(session, self.started, self.idle, self.home) or ""
 
         return changed_since(self.project.sessions, last, live)
 

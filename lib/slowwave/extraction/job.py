@@ -16,7 +16,7 @@ from slowwave.memory.book import settled_candidates
 from slowwave.memory.extracted import reconcile
 from slowwave.report import Gate, Report
 from slowwave.settings import Settings
-from slowwave.stores.live import live_reason
+from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
 
 
@@ -95,7 +95,7 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
     if not any(state.has_new for state in states):
         batch.report.count("unchanged")
         return None
-    live = live_reason(session, batch.now, batch.settings.extraction.idle, batch.home)
+    live = active_reason(session, batch.now, batch.settings.extraction.idle, batch.home)
     if not batch.asked(
         session, [Gate("idle", batch.project.key, live is None, f"session {session.id}: {live or 'at rest'}")]
     ):

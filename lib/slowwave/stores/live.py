@@ -4,18 +4,30 @@ import json
 import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import psutil
 
 from slowwave.dialects.times import parse_time
+from slowwave.records.tail import lines_backward
 from slowwave.stores.model import StoredSession
 
 # Start times are rounded differently by clients and systems.
 _START_TOLERANCE_S = 2.0
+# Among so many last records at least one has a time, in every version seen.
+_LAST_RECORDS = 50
 _SECONDS = range(10**9, 10**10)
 _MILLISECONDS = range(10**12, 10**13)
+
+
+class _Line(msgspec.Struct, gc=False):
+    timestamp: str | None = None
+
+
+_decoder = msgspec.json.Decoder(_Line)
 
 
 def live_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
@@ -34,6 +46,34 @@ def live_reason(session: StoredSession, now: datetime, idle: timedelta, home: Pa
     if age < idle.total_seconds():
         return f"changed {timedelta(seconds=int(age))} ago, and must rest for {idle}"
     return claimed_by(session, home)
+
+
+def active_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
+    """Return why somebody still works in a session, for jobs that only read it; None when it rests.
+
+    As :func:`live_reason`, but a file that was copied, restored or synchronised a moment ago does not count as
+    changed when the last records in it are older than ``idle``. Whatever changes a session must not rely on that: a
+    client that resumes an old session writes lines without a time first.
+    """
+    reason = live_reason(session, now, idle, home)
+    if reason is None or claimed_by(session, home):
+        return reason
+    written = _last_written(session)
+    return None if written is not None and now - written >= idle else reason
+
+
+def _last_written(session: StoredSession) -> datetime | None:
+    """Return the latest time among the last records of the file that changed last, None when they tell none."""
+    path = max(session.files.paths, key=_mtime)
+    times: list[datetime] = []
+    for _, raw in islice(lines_backward(path), _LAST_RECORDS):
+        try:
+            at = parse_time(_decoder.decode(raw.strip(b" \t\r\n\0")).timestamp)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if at is not None:
+            times.append(at)
+    return max(times, default=None)
 
 
 def claimed_by(session: StoredSession, home: Path) -> str | None:

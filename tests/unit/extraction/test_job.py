@@ -176,8 +176,9 @@ def test_a_session_that_waits_for_a_tool_is_left_alone(tmp_path: Path):
 
 
 def test_a_session_that_somebody_works_in_waits(tmp_path: Path):
-    session = rule_talk().write(tmp_path / "store", at=NOW - timedelta(minutes=5))
-    report = run(tmp_path, session)
+    talk = rule_talk()
+    talk.records[-1]["timestamp"] = f"{NOW - timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}"
+    report = run(tmp_path, talk.write(tmp_path / "store", at=NOW - timedelta(minutes=5)))
     assert [(g.gate, g.passed) for g in report.gates] == [("idle", False)]
     assert not memory(tmp_path).exists()
 

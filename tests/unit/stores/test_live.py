@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from slowwave.dialects.model import SessionFiles
-from slowwave.stores.live import is_running, live_reason
+from slowwave.stores.live import active_reason, is_running, live_reason
 from slowwave.stores.model import StoredSession
 from tests.unit.stores.store_builder import claude, write
 
@@ -112,3 +112,38 @@ def test_an_unknown_start_time_proves_nothing():
     assert is_running(os.getpid(), None)
     assert is_running(os.getpid(), "on a Tuesday")
     assert is_running(os.getpid(), {"a": 1})
+
+
+def session_written(path: Path, *, touched: timedelta, written: timedelta) -> StoredSession:
+    """A session whose file is ``touched`` old and whose last record says that it is ``written`` old."""
+    session = session_at(path, touched)
+    stamp = (NOW - written).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    path.write_text(
+        json.dumps({"type": "user", "sessionId": path.stem, "timestamp": stamp}) + "\n" + '{"type":"mode"}\n'
+    )
+    os.utime(path, ns=(session.mtime_ns, session.mtime_ns))
+    return session
+
+
+def test_a_copy_of_an_old_session_is_read_but_still_counts_as_live_for_changes(tmp_path: Path):
+    session = session_written(tmp_path / "s.jsonl", touched=timedelta(seconds=5), written=48 * HOUR)
+    assert active_reason(session, NOW, HOUR, tmp_path) is None
+    assert live_reason(session, NOW, HOUR, tmp_path)
+
+
+def test_a_session_with_young_records_is_not_read(tmp_path: Path):
+    session = session_written(tmp_path / "s.jsonl", touched=timedelta(seconds=5), written=timedelta(seconds=9))
+    assert "must rest" in (active_reason(session, NOW, HOUR, tmp_path) or "")
+
+
+def test_without_any_time_in_the_records_the_file_decides(tmp_path: Path):
+    session = session_at(tmp_path / "s.jsonl", timedelta(seconds=5))
+    (tmp_path / "s.jsonl").write_text('{"role":"user","content":"hi"}\n')
+    os.utime(tmp_path / "s.jsonl", ns=(session.mtime_ns, session.mtime_ns))
+    assert active_reason(session, NOW, HOUR, tmp_path)
+
+
+def test_an_old_session_that_a_client_has_open_is_not_read(tmp_path: Path):
+    session = session_written(tmp_path / "s.jsonl", touched=48 * HOUR, written=48 * HOUR)
+    claim(tmp_path, os.getpid(), "s")
+    assert active_reason(session, NOW, HOUR, tmp_path)
