@@ -9,6 +9,8 @@ import pytest
 from slowwave import nightly
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.memory.candidates import read_candidates
+from slowwave.memory.model import Candidate
 from slowwave.nightly import Run, run_job
 from slowwave.report import Report
 from slowwave.samples import build
@@ -129,3 +131,31 @@ def test_standing_names_a_corrupt_state_and_never_calls_it_due(tmp_path: Path):
     tern = next(row for row in rows if "tern" in row.project)
     assert not tern.due
     assert ".consolidation_state.json" in tern.problem
+
+
+def test_the_week_shows_everything_that_can_happen_to_a_fact(tmp_path: Path):
+    report = run_job("nightly", sample_run(tmp_path))
+    by_action = {action: [i for i in report.items if i.action == action] for action in ("add", "merge", "supersede")}
+    assert any("Redis" in item.text and "newer" in item.reason for item in by_action["supersede"])
+    assert any("pnpm" in item.text and "says the same as" in item.reason for item in by_action["merge"])
+    index = next(tmp_path.rglob("MEMORY.md")).read_text()
+    assert "Postgres" in index
+    assert "on Redis streams, because" not in index
+    assert len(by_action["add"]) == report.counts["added"]
+
+
+def test_every_candidate_of_a_dream_is_accounted_for_exactly_once(tmp_path: Path):
+    run = sample_run(tmp_path, project="tern")
+    found = {c.id for c in _candidates(run_job("extract", run), tmp_path)}
+    dreamt = run_job("consolidate", run)
+    told = [part for item in dreamt.items for part in item.target.split(", ")]
+    merged = [part for part in told if part in found]
+    founders = sum(item.action == "add" for item in dreamt.items)
+    superseded = sum(item.action == "supersede" for item in dreamt.items)
+    assert len(merged) == len(set(merged))
+    assert len(merged) + founders + superseded == len(found)
+
+
+def _candidates(report: Report, home: Path) -> list[Candidate]:
+    assert report.counts["candidates"] > 0
+    return [c for folder in home.rglob("memory") for c in read_candidates(folder)[0]]

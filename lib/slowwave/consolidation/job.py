@@ -181,10 +181,23 @@ class _Dream:
 def _items(key: str, snapshot: Snapshot, plan: Plan) -> Iterator[Item]:
     """Yield what is done with every memory and every candidate."""
     for operation in plan.operations:
-        yield _item(key, snapshot, plan, operation)
+        item = _item(key, snapshot, plan, operation)
+        yield item
+        if operation.action == "ADD":
+            yield from _joined(key, snapshot, operation, item)
     for candidate, dream in plan.gathered.undone:
         reason = f"undone by a person (dream {dream}): not taken again"
         yield Item(candidate.id, "skip", reason, key, candidate.text, candidate.category, candidate.confidence)
+
+
+def _joined(key: str, snapshot: Snapshot, operation: Operation, added: Item) -> Iterator[Item]:
+    """Yield the further candidates that a new memory was made of: they were merged into it."""
+    candidates = [snapshot.candidates[c] for c in operation.candidates]
+    founder = next((c for c in candidates if c.text == added.text), candidates[0])
+    for c in candidates:
+        if c.id != founder.id:
+            reason = f"says the same as {added.target}, in session {c.session.id}"
+            yield Item(c.id, "merge", reason, key, c.text, c.category, c.confidence)
 
 
 def _item(key: str, snapshot: Snapshot, plan: Plan, operation: Operation) -> Item:
