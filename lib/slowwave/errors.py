@@ -82,9 +82,3 @@ class LockLostError(RefusedError):
 
 class MovedError(RefusedError):
     """Something changed between plan and apply, so the step was not carried out."""
-
-
-class ParkedError(SlowwaveError):
-    """A dream waits for a person's review instead of being applied."""
-
-    exit_code = PARKED

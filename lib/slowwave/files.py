@@ -1,6 +1,6 @@
 """The few ways in which slowwave changes files, each of which survives a kill at any moment.
 
-``atomic_write`` leaves the old or the new content; ``append`` is one ``write`` of whole bytes; both announce every
+Every system call that matters is announced
 system call that matters to ``fault_hook`` first, so that tests can stop the process exactly there.
 """
 
@@ -110,28 +110,6 @@ def atomic_write(path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mo
     with replacement(path, mode=mode) as fd:
         for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
             write_all(fd, chunk)
-
-
-def exclusive_create(path: Path, data: bytes) -> bool:
-    """Create ``path`` whole, or return False when it exists already (temporary file + ``link``).
-
-    Unlike ``open(..., O_EXCL)`` followed by a write, nobody ever sees the file empty or half written.
-    """
-    fd, temp = _temporary(path.parent, 0o600)
-    try:
-        try:
-            write_all(fd, data)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        at_fault_point("link", path)
-        try:
-            os.link(temp, path)
-        except FileExistsError:
-            return False
-        return True
-    finally:
-        temp.unlink(missing_ok=True)
 
 
 def is_leftover(name: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave import files
-from slowwave.files import atomic_write, exclusive_create, is_leftover, replacement
+from slowwave.files import atomic_write, is_leftover, replacement
 
 
 def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
@@ -80,11 +80,3 @@ def test_a_temporary_file_is_known_as_one_and_no_transcript(tmp_path: Path) -> N
     assert [is_leftover(name) for name in names] == [True]
     assert not names[0].endswith(".jsonl")
     assert not is_leftover("session.jsonl")
-
-
-def test_only_the_first_creates_exclusively(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    assert exclusive_create(path, b"first")
-    assert not exclusive_create(path, b"second")
-    assert path.read_bytes() == b"first"
-    assert list(tmp_path.iterdir()) == [path]
