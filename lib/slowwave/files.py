@@ -1,7 +1,6 @@
 """The few ways in which slowwave changes files, each of which survives a kill at any moment.
 
-Every system call that matters is announced
-system call that matters to ``fault_hook`` first, so that tests can stop the process exactly there.
+Every system call that matters is announced to ``fault_hook`` first, so that tests can stop the process exactly there.
 """
 
 import os
