@@ -108,6 +108,9 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     if run.project and not projects:
         known = ", ".join(p.key for p in found.projects[:8]) or "none"
         raise NotFoundError(f"no project matches {run.project!r}; found: {known}")
+    if not found.projects:
+        roots = ", ".join(str(root) for root in run.settings.store.roots) or str(run.home / ".claude")
+        report.warnings.append(f"no transcripts found in {roots}; name a store with --store or store.roots")
     report.count("projects", len(projects))
     report.memories = {p.key: str(p.memory) for p in projects}
     return projects, report

@@ -105,6 +105,12 @@ def test_a_store_that_is_missing_is_an_error(tmp_path: Path):
         run_job("nightly", gone)
 
 
+def test_a_home_without_transcripts_is_said(tmp_path: Path):
+    environ = {"HOME": str(tmp_path)}
+    report = run_job("nightly", Run("r", load_settings(environ, cwd=tmp_path), FixedClock(NOW), environ))
+    assert any(str(tmp_path / ".claude") in warning and "--store" in warning for warning in report.warnings)
+
+
 def test_standing_tells_what_is_due_and_why_not(tmp_path: Path):
     run = sample_run(tmp_path)
     before, _ = standings(run.settings, run.environ, run.clock)

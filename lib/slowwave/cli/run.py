@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
         print(orjson.dumps(report).decode())  # noqa: T201 - the command's own output
     else:
         show(report, dry_run=args.dry_run)
+    for failure in report["failures"]:
+        print(f"slowwave: {failure}", file=sys.stderr)  # noqa: T201 - the command's own output
     return _exit_code(report, require=args.require)
 
 

@@ -87,8 +87,10 @@ _TITLES = {
 
 
 def _problems(report: dict[str, Any]) -> Iterator[str]:
+    if report["failures"]:
+        yield ""
+        yield f"Failed: {len(report['failures'])} (each on standard error, with its reason)"
     for title, rows in (
-        ("Failed", report["failures"]),
         ("Parked for review (slowwave memory review)", report["parked"]),
         ("Warnings", report["warnings"]),
     ):
