@@ -1,16 +1,21 @@
 """Everything that the extraction of several sessions of one project shares: what was read before, and the report."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.extraction.failures import Failure, append_failures, read_failures
+from slowwave.extraction.gates import Progress
 from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.ranges import PartState
 from slowwave.extraction.redact import redactor_for
+from slowwave.extraction.remembered import Refused, append_refused, read_refused, stamp_of
 from slowwave.extraction.repeats import repeated
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.model import Candidate, ExtractedRange, iso
+from slowwave.memory.names import name_to_json, printable
 from slowwave.report import Gate, Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
@@ -47,12 +52,27 @@ class Batch:
         self._known, self.ranges, problems = read_candidates(project.memory)
         self._ids = {c.id for c in self._known}
         self._failed, more = read_failures(project.memory)
-        report.warnings += [str(problem) for problem in (*problems, *more)]
+        self._refused, others = read_refused(project.memory)
+        self._new_refused: list[Refused] = []
+        report.warnings += [str(problem) for problem in (*problems, *more, *others)]
 
     def past_failure(self, session: StoredSession) -> Failure | None:
         """Return the last failure of exactly these bytes."""
-        past = self._failed.get(session.id)
+        past = self._failed.get(name_to_json(session.id))
         return past if past and (past.stamp, past.extractor) == (_stamp(session), EXTRACTOR) else None
+
+    def past_progress(self, session: StoredSession, states: Sequence[PartState]) -> Progress | None:
+        """Return what the gates were told of exactly these bytes when they refused them."""
+        past = self._refused.get(name_to_json(session.id))
+        known = past and (past.stamp, past.extractor) == (stamp_of(states), EXTRACTOR)
+        return past.progress if past and known else None
+
+    def refuse(self, session: StoredSession, read: Read) -> None:
+        """Remember a session that a gate refused after it was decoded."""
+        self.report.count("bytes_read", read.bytes_read)
+        if read.progress is not None:
+            name = name_to_json(session.id)
+            self._new_refused.append(Refused(name, stamp_of(read.states), EXTRACTOR, read.progress, iso(self.now)))
 
     def asked(self, session: StoredSession, gates: list[Gate]) -> bool:
         """Note which gate refused a session, and return whether none did."""
@@ -70,10 +90,13 @@ class Batch:
 
     def fail(self, session: StoredSession, error: str, attempts: int) -> None:
         """Note a failure, and remember it for the next run."""
+        error = printable(error)
         self.report.count("failed")
         self.report.failures.append(f"{self.project.key}: session {session.id}: {error}")
         self.report.items.append(Item(session.id, "failed", f"{error} (attempt {attempts})", self.project.key))
-        failure = Failure(session.id, _stamp(session), attempts, self.redact(error), EXTRACTOR, iso(self.now))
+        failure = Failure(
+            name_to_json(session.id), _stamp(session), attempts, self.redact(error), EXTRACTOR, iso(self.now)
+        )
         if not self._dry_run:
             append_failures(self.project.memory, [failure])
 
@@ -94,6 +117,9 @@ class Batch:
         if self._pending:
             write_extraction(self.project.memory, self._pending, self.now)
             self._pending = []
+        if not self._dry_run:
+            append_refused(self.project.memory, self._new_refused)
+        self._new_refused = []
 
     def finish(self) -> None:
         """Say once what needs no line for each session."""

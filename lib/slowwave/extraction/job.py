@@ -11,7 +11,8 @@ from slowwave.clock import Clock
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
-from slowwave.extraction.session import Read, has_enough_lines, read_session, states_of
+from slowwave.extraction.ranges import PartState
+from slowwave.extraction.session import Read, gates_for, has_enough_lines, read_session, states_of
 from slowwave.memory.book import settled_candidates
 from slowwave.memory.extracted import reconcile
 from slowwave.report import Gate, Report
@@ -105,5 +106,16 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
         reason = f"session {session.id}: fewer than {need} records, {need} messages needed"
         batch.asked(session, [Gate("messages", batch.project.key, passed=False, reason=reason)])
         return None
+    return _decoded(session, states, batch)
+
+
+def _decoded(session: StoredSession, states: Sequence[PartState], batch: Batch) -> Read | None:
+    """Decode a session unless its gates are known to refuse it, and ask them."""
+    past = batch.past_progress(session, states)
+    if past is not None and not batch.asked(session, gates_for(session, past, batch)):
+        return None
     read = read_session(session, states, batch)
-    return read if read and batch.asked(session, read.gates) else None
+    if batch.asked(session, read.gates):
+        return read
+    batch.refuse(session, read)
+    return None

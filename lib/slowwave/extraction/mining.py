@@ -15,6 +15,7 @@ from slowwave.extraction.miners import MINERS
 from slowwave.extraction.redact import Redactor
 from slowwave.extraction.taint import is_hostile, one_line
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
+from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
 
 # Name and version: a new version reads every session again.
@@ -125,7 +126,7 @@ def _key(found: Found, text: str) -> tuple[str, str]:
 
 def _evidence(span: Span, paths: Sequence[Path], quote: str) -> Evidence:
     digest = hashlib.sha256(span.raw).hexdigest()
-    return Evidence(str(paths[span.part]), _record_id(span.raw), span.offset, len(span.raw), digest, quote)
+    return Evidence(name_to_json(paths[span.part]), _record_id(span.raw), span.offset, len(span.raw), digest, quote)
 
 
 def _record_id(raw: bytes) -> str:

@@ -9,6 +9,7 @@ import orjson
 
 from slowwave.errors import UnreadableError
 from slowwave.memory.model import ExtractedRange
+from slowwave.memory.names import name_to_json
 
 _CHUNK = 1 << 20
 _TAIL = 1 << 22
@@ -60,10 +61,9 @@ def part_state(path: Path, ranges: Iterable[ExtractedRange]) -> PartState:
 
 def ranges_of(path: Path, session: str, extractor: str, ranges: Sequence[ExtractedRange]) -> list[ExtractedRange]:
     """Return the ranges that an extractor recorded for a file, also when its folder was moved."""
+    known, name = name_to_json(session), name_to_json(path.name)
     return [
-        r
-        for r in ranges
-        if r.session.id == session and r.extractor == extractor and Path(r.session.path).name == path.name
+        r for r in ranges if r.session.id == known and r.extractor == extractor and Path(r.session.path).name == name
     ]
 
 

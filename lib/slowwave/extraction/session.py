@@ -8,11 +8,12 @@ from typing import Protocol
 from slowwave.dialects.model import Message
 from slowwave.dialects.registry import by_name
 from slowwave.extraction.events import Event, events_of
-from slowwave.extraction.gates import progress_of, session_gates
+from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.mining import EXTRACTOR, Mined, mine
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.redact import Redactor
 from slowwave.memory.model import ExtractedRange, SessionRef
+from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
 from slowwave.report import Gate
 from slowwave.settings import Settings
@@ -42,6 +43,7 @@ class Read:
         bytes_read: bytes that were decoded.
         redacted: secrets that were taken out of what people said and commands.
         is_subagent: its content shows that it belongs to a sub-agent.
+        progress: what the gates were told.
     """
 
     states: Sequence[PartState]
@@ -51,6 +53,7 @@ class Read:
     bytes_read: int
     redacted: int
     is_subagent: bool = False
+    progress: Progress | None = None
 
 
 def states_of(session: StoredSession, ranges: Sequence[ExtractedRange]) -> list[PartState]:
@@ -85,15 +88,11 @@ def read_session(session: StoredSession, states: Sequence[PartState], around: Ar
     new = [m for m in messages if any(_is_new(span, states) for span in m.sources)]
     is_first = all(state.known == 0 for state in states)
     progress = progress_of(messages, new, is_first=is_first)
-    gates = (
-        []
-        if around.force
-        else session_gates(progress, around.settings.extraction, project=around.project.key, session=session.id)
-    )
+    gates = gates_for(session, progress, around)
     if not all(gate.passed for gate in gates):
-        return Read(states, gates, Mined(), problems, size, 0)
+        return Read(states, gates, Mined(), problems, size, 0, progress=progress)
     counter = Counted(around.redact)
-    ref = SessionRef(session.dialect, session.id, str(session.files.paths[0]))
+    ref = _part(session, session.files.paths[0])
 
     def is_new(event: Event) -> bool:
         return any(_is_new(span, states) for span in event.sources)
@@ -102,6 +101,13 @@ def read_session(session: StoredSession, states: Sequence[PartState], around: Ar
     least = around.settings.extraction.min_confidence
     mined = mine(events, ref, session.files.paths, around.redact, is_new=is_new, min_confidence=least)
     return Read(states, gates, mined, problems, size, counter.number)
+
+
+def gates_for(session: StoredSession, progress: Progress, around: Around) -> list[Gate]:
+    """Ask the gates about a session; a forced run asks none."""
+    if around.force:
+        return []
+    return session_gates(progress, around.settings.extraction, project=around.project.key, session=session.id)
 
 
 class Counted:
@@ -128,7 +134,7 @@ def new_ranges(session: StoredSession, states: Sequence[PartState], at: str) -> 
 
 
 def _part(session: StoredSession, path: Path) -> SessionRef:
-    return SessionRef(session.dialect, session.id, str(path))
+    return SessionRef(session.dialect, name_to_json(session.id), name_to_json(path))
 
 
 def _is_within(message: Message, states: Sequence[PartState]) -> bool:

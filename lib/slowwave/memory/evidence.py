@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from slowwave.memory.model import Evidence
+from slowwave.memory.names import name_from_json, name_to_json, printable
 
 Finding = Literal["ok", "moved", "changed", "lost"]
 
@@ -35,16 +36,16 @@ def check_evidence(evidence: Evidence, folders: Sequence[Path] = ()) -> Checked:
         evidence: what was recorded.
         folders: where to look for a file of the same name when it is no longer at its path.
     """
-    path = Path(evidence.path)
+    path = Path(name_from_json(evidence.path))
     if _bytes_at(path, evidence.offset, evidence.length) == evidence.sha256:
         return Checked(evidence, "ok", evidence.path, evidence.offset)
     places = [p for p in _places(path, folders) if p.is_file()]
     for place in places:
         offset = _find(place, evidence)
         if offset >= 0:
-            return Checked(evidence, "moved", str(place), offset)
+            return Checked(evidence, "moved", name_to_json(place), offset)
     if places:
-        return Checked(evidence, "changed", str(places[0]), -1)
+        return Checked(evidence, "changed", name_to_json(places[0]), -1)
     return Checked(evidence, "lost", evidence.path, -1)
 
 
@@ -53,9 +54,9 @@ def unproven(evidence: Iterable[Evidence], folders: Sequence[Path] = ()) -> str:
     for item in evidence:
         checked = check_evidence(item, folders)
         if checked.finding == "changed":
-            return f"its evidence is no longer in {checked.path}"
+            return f"its evidence is no longer in {printable(checked.path)}"
         if checked.finding == "lost":
-            return f"its evidence is gone with {checked.path}"
+            return f"its evidence is gone with {printable(checked.path)}"
     return ""
 
 

@@ -21,7 +21,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Bytes on disk that show a fact.
 
     Attributes:
-        path: absolute path of the transcript file at the time of extraction.
+        path: absolute path of the transcript file at the time of extraction, as :mod:`slowwave.memory.names` spells it.
         record: the client's id of the record, or "" when it has none.
         offset: byte offset of the record in the file.
         length: length of the record in bytes.
@@ -38,7 +38,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionRef(msgspec.Struct, frozen=True):
-    """The session a candidate was read from."""
+    """The session a candidate was read from; id and path as :mod:`slowwave.memory.names` spells them."""
 
     dialect: str
     id: str

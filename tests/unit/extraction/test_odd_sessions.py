@@ -1,0 +1,116 @@
+"""Sessions out of the ordinary: names that are not UTF-8, copies and forks, and sessions that a gate keeps refusing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from slowwave.consolidation.job import consolidate_project
+from slowwave.extraction import job
+from slowwave.extraction.failures import read_failures
+from slowwave.extraction.job import extract_sessions
+from slowwave.memory.book import read_book
+from slowwave.memory.verify import totals, verify
+from slowwave.report import Report
+from slowwave.settings import ExtractionSettings, Settings
+from slowwave.stores.model import StoredSession
+from tests.unit.extraction.talk import Talk, clock, open_gates, project, stored
+
+RULES = ("never edit generated files by hand", "always write commit messages in English")
+
+
+def run(tmp_path: Path, *sessions: StoredSession, settings: Settings | None = None) -> Report:
+    where = project(tmp_path / "store", *sessions)
+    return extract_sessions(where, sessions, settings or open_gates(), clock(), home=tmp_path / "home")
+
+
+def memory(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "memory"
+
+
+def rule_talk(number: int = 1) -> Talk:
+    talk = Talk(f"{number}d0c6a1e-0000-4000-8000-00000000000{number}")
+    return talk.person("go on").bash("make test").assistant("Done.").person(RULES[number % 2])
+
+
+def odd_session(tmp_path: Path) -> StoredSession:
+    """Return a session whose file has a name that is not UTF-8."""
+    folder = tmp_path / "store"
+    folder.mkdir(exist_ok=True)
+    path = Path(os.fsdecode(os.fsencode(folder) + b"/x\xff.jsonl"))
+    path.write_bytes(rule_talk(9).assistant("ok").data())
+    return stored(path)
+
+
+def test_a_name_that_is_not_utf8_survives_from_extraction_to_verification(tmp_path: Path):
+    odd, plain = odd_session(tmp_path), rule_talk().assistant("ok").write(tmp_path / "store")
+    report = run(tmp_path, odd, plain)
+    assert report.failures == []
+    assert report.counts["candidates"] == 2
+    assert run(tmp_path, odd, plain).counts == {"sessions": 2, "unchanged": 2}
+    where = project(tmp_path / "store", odd, plain)
+    consolidate_project(where, open_gates(), clock(), force=True, home=tmp_path / "home")
+    memories = read_book(memory(tmp_path)).active
+    assert len(memories) == 2
+    assert totals(verify(memories, where.folders))["ok"] == 2
+
+
+def test_a_failing_session_with_such_a_name_costs_the_others_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    odd, plain = odd_session(tmp_path), rule_talk().assistant("ok").write(tmp_path / "store")
+    read = job.read_session
+
+    def broken(session: StoredSession, *args: object) -> object:
+        if session.id == odd.id:
+            raise RecursionError(f"too deep in {session.files.paths[0]}")
+        return read(session, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(job, "read_session", broken)
+    reports = [run(tmp_path, odd, plain) for _ in range(4)]
+    assert [len(r.failures) for r in reports] == [1, 1, 1, 0]
+    assert reports[0].counts["candidates"] == 1
+    assert next(iter(read_failures(memory(tmp_path))[0].values())).attempts == 3
+
+
+def many_records(calls: int = 9) -> Talk:
+    """Return a session with many records and few messages: results of tools share a message's turn."""
+    talk = rule_talk()
+    for number in range(calls):
+        talk.bash(f"make part{number}")
+    for record in talk.records[5:]:
+        record["isSidechain"] = True
+    return talk
+
+
+def test_a_session_that_a_gate_refuses_is_not_decoded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    session = many_records().write(tmp_path / "store")
+    first = run(tmp_path, session, settings=Settings())
+    assert first.counts["bytes_read"] == session.size
+    monkeypatch.setattr(job, "read_session", None)
+    second = run(tmp_path, session, settings=Settings())
+    assert second.failures == []
+    assert "bytes_read" not in second.counts
+    assert [(g.gate, g.passed) for g in second.gates] == [("messages", False)]
+    assert [i.reason for i in second.items] == [i.reason for i in first.items]
+
+
+def test_a_refused_session_is_read_when_other_settings_let_it_pass(tmp_path: Path):
+    talk = many_records()
+    session = talk.write(tmp_path / "store")
+    run(tmp_path, session, settings=Settings())
+    loose = Settings(extraction=ExtractionSettings(min_messages=3))
+    assert run(tmp_path, session, settings=loose).counts["candidates"] == 1
+
+
+def test_a_refused_session_is_read_again_when_it_has_grown(tmp_path: Path):
+    talk = many_records()
+    run(tmp_path, talk.write(tmp_path / "store"), settings=Settings())
+    talk.chatter(20).assistant("ok")
+    report = run(tmp_path, talk.write(tmp_path / "store"), settings=Settings())
+    assert report.counts["candidates"] == 1
+
+
+def test_a_dry_run_remembers_no_refusal(tmp_path: Path):
+    session = many_records().write(tmp_path / "store")
+    where = project(tmp_path / "store", session)
+    extract_sessions(where, [session], Settings(), clock(), dry_run=True, home=tmp_path / "home")
+    assert not memory(tmp_path).exists()
