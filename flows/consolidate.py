@@ -9,7 +9,7 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from slowwave.parameters import ConsolidateParameters
+from slowwave.jobs.parameters import ConsolidateParameters
 from tasks.consolidation import consolidate_all
 from tasks.planning import planned
 from tasks.publication import published

@@ -9,7 +9,7 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from slowwave.parameters import ExtractParameters
+from slowwave.jobs.parameters import ExtractParameters
 from tasks.extraction import extract_all
 from tasks.planning import planned
 from tasks.publication import published

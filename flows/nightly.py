@@ -9,7 +9,7 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from slowwave.parameters import NightlyParameters
+from slowwave.jobs.parameters import NightlyParameters
 from tasks.consolidation import consolidate_all
 from tasks.extraction import extract_all
 from tasks.planning import planned

@@ -6,8 +6,8 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from slowwave.tally import Tally
-from slowwave.workers import Reports, consolidate_portion
+from slowwave.jobs.tally import Tally
+from slowwave.jobs.workers import Reports, consolidate_portion
 from tasks.portions import each
 
 # Longer than any night; it only breaks a hung file system out.

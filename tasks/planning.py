@@ -9,8 +9,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
-from slowwave.parameters import JobParameters, run_of
-from slowwave.tally import Plan, Tally, plan_job
+from slowwave.jobs.parameters import JobParameters, run_of
+from slowwave.jobs.tally import Plan, Tally, plan_job
 
 
 def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from prefect import Task
 
-from slowwave.tally import Tally
-from slowwave.workers import Reports
+from slowwave.jobs.tally import Tally
+from slowwave.jobs.workers import Reports
 from tasks.progress import progress
 
 

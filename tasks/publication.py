@@ -6,9 +6,9 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from slowwave.outcome import outcome_of
-from slowwave.pages import funnel, memory_diff, plan_rows, printable
-from slowwave.tally import Tally
+from slowwave.jobs.outcome import outcome_of
+from slowwave.jobs.pages import funnel, memory_diff, plan_rows, printable
+from slowwave.jobs.tally import Tally
 
 
 def published(tally: Tally) -> State[dict[str, Any]]:

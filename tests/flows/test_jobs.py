@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from slowwave import workers
 from slowwave.errors import SettingsError, SlowwaveError
-from slowwave.launch import entrypoint_of, load_job
-from slowwave.nightly import Run, run_job
-from slowwave.parameters import NightlyParameters, run_of
+from slowwave.jobs import workers
+from slowwave.jobs.parameters import NightlyParameters, run_of
+from slowwave.jobs.story import Run, run_job
 from slowwave.report import Report
 from slowwave.samples import build
+from slowwave.service.launch import entrypoint_of, load_job
 from slowwave.stores.model import Project
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]

@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from slowwave.samples import build
-from slowwave.server import own_server, stop
+from slowwave.service.server import own_server, stop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from slowwave.deployments import Document, in_pool, in_time_zone, read_project, time_zone
 from slowwave.errors import DONE, SlowwaveError, UsageError
-from slowwave.launch import load_job, project_root
+from slowwave.service.deployments import Document, in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.launch import load_job, project_root
 
 POOL = "slowwave"
 

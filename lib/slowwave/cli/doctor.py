@@ -8,7 +8,7 @@ import msgspec
 from slowwave.cli.options import add_json_option, add_settings_options, settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
-from slowwave.health import checks
+from slowwave.service.health import checks
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

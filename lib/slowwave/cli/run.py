@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _direct(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.nightly import Run, new_run_id, run_job  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.story import Run, new_run_id, run_job  # noqa: PLC0415 - --help stays fast
 
     clock = SystemClock()
     given = Run(
@@ -62,7 +62,7 @@ def _direct(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _through_prefect(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.launch import run_through_prefect  # noqa: PLC0415 - imports Prefect
+    from slowwave.service.launch import run_through_prefect  # noqa: PLC0415 - imports Prefect
 
     parameters = {
         "store": [str(p.expanduser().absolute()) for p in args.store or ()],

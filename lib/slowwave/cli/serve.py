@@ -10,9 +10,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from slowwave.deployments import in_time_zone, read_project, time_zone
 from slowwave.errors import DONE
-from slowwave.launch import load_job, prefect_environment, prefect_home, project_root
+from slowwave.service.deployments import in_time_zone, read_project, time_zone
+from slowwave.service.launch import load_job, prefect_environment, prefect_home, project_root
 
 # Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
 AT_ONCE = 2
@@ -52,7 +52,7 @@ def _server(port: int) -> Generator[str]:
     if given:
         yield given
         return
-    from slowwave.server import own_server  # noqa: PLC0415 - only where it is needed
+    from slowwave.service.server import own_server  # noqa: PLC0415 - only where it is needed
 
     with own_server(home, os.environ, port=port) as api:
         os.environ["PREFECT_API_URL"] = api

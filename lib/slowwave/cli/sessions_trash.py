@@ -70,9 +70,8 @@ def _list(items: list[TrashItem], *, as_json: bool) -> None:
         )
         return
     for item in items:
-        say(
-            f"{item.session}  {item.at[:16].replace('T', ' ')}  {item.dialect}  {counted(len(item.files), 'file')}  {item.reason}"
-        )
+        when = item.at[:16].replace("T", " ")
+        say(f"{item.session}  {when}  {item.dialect}  {counted(len(item.files), 'file')}  {item.reason}")
     say(f"{len(items)} in the trash" if items else "the trash is empty")
 
 

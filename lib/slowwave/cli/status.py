@@ -9,7 +9,7 @@ import msgspec
 from slowwave.cli.options import add_json_option, add_settings_options, settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
-from slowwave.standing import Standing, standings
+from slowwave.jobs.standing import Standing, standings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,8 @@ import msgspec
 
 from slowwave.clock import FixedClock
 from slowwave.files import atomic_write
-from slowwave.nightly import Run
-from slowwave.parameters import clock_of
+from slowwave.jobs.parameters import clock_of
+from slowwave.jobs.story import Run
 from slowwave.places import state_folder
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession

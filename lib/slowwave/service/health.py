@@ -21,7 +21,7 @@ from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.places import siblings
 from slowwave.places import state_folder
-from slowwave.server import is_healthy
+from slowwave.service.server import is_healthy
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery, Project

@@ -1,6 +1,6 @@
 """What a report amounts to, in the order in which bad news outweighs good."""
 
-from slowwave.outcome import outcome_of
+from slowwave.jobs.outcome import outcome_of
 from slowwave.report import Gate, Item, Report
 
 

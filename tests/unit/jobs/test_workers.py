@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from slowwave import workers
-from slowwave.batches import manifest_of, write_manifest
 from slowwave.clock import FixedClock
-from slowwave.nightly import Run, chosen_projects
+from slowwave.jobs import workers
+from slowwave.jobs.batches import manifest_of, write_manifest
+from slowwave.jobs.story import Run, chosen_projects
+from slowwave.jobs.workers import Reports, consolidate_portion, extract_portion
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
 from slowwave.stores.model import Project
-from slowwave.workers import Reports, consolidate_portion, extract_portion
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 

@@ -11,9 +11,9 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import FixedClock
-from slowwave.health import Check, checks
 from slowwave.memory.places import sibling
 from slowwave.samples import build
+from slowwave.service.health import Check, checks
 from slowwave.settings import load_settings
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)

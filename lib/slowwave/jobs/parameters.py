@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from slowwave.clock import Clock, FixedClock, SystemClock
-from slowwave.nightly import Run, new_run_id
+from slowwave.jobs.story import Run, new_run_id
 from slowwave.settings import load_settings
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from slowwave import nightly
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.jobs import story
+from slowwave.jobs.standing import standings
+from slowwave.jobs.story import Run, run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
-from slowwave.nightly import Run, run_job
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
-from slowwave.standing import standings
 from slowwave.stores.model import Project
 
 NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
@@ -68,9 +68,9 @@ def test_a_broken_project_does_not_cost_the_others_their_night(tmp_path: Path, m
     def broken(project: Project, run: Run) -> Report:
         if "tern" in project.key:
             raise ZeroDivisionError("a bug")
-        return nightly.extract(project, run)
+        return story.extract(project, run)
 
-    monkeypatch.setitem(nightly.JOBS, "extract", (broken,))
+    monkeypatch.setitem(story.JOBS, "extract", (broken,))
     report = run_job("extract", sample_run(tmp_path))
     assert len(report.failures) == 1
     assert "tern" in report.failures[0]
@@ -82,7 +82,7 @@ def test_an_interrupt_is_not_contained(tmp_path: Path, monkeypatch: pytest.Monke
     def interrupted(_project: Project, _run: Run) -> Report:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(nightly.JOBS, "extract", (interrupted,))
+    monkeypatch.setitem(story.JOBS, "extract", (interrupted,))
     with pytest.raises(KeyboardInterrupt):
         run_job("extract", sample_run(tmp_path))
 

@@ -12,9 +12,9 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from slowwave.batches import Manifest, Share, read_manifest
 from slowwave.extraction.job import extract_sessions
-from slowwave.nightly import Run, consolidate, contained
+from slowwave.jobs.batches import Manifest, Share, read_manifest
+from slowwave.jobs.story import Run, consolidate, contained
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from slowwave.jobs.tally import Tally
 from slowwave.report import Item, Report
-from slowwave.tally import Tally
 
 # Tables are stored whole with the run; more rows than this nobody reads.
 MOST_ROWS = 200

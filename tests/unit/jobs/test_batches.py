@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.batches import Share, manifest_of, plan_batches, plan_groups, read_manifest, write_manifest
 from slowwave.clock import FixedClock, SystemClock
 from slowwave.dialects.model import SessionFiles
-from slowwave.nightly import Run
+from slowwave.jobs.batches import Share, manifest_of, plan_batches, plan_groups, read_manifest, write_manifest
+from slowwave.jobs.story import Run
 from slowwave.settings import Settings, load_settings
 from slowwave.stores.model import Project, StoredSession
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.deployments import in_pool, in_time_zone, read_project, time_zone
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.launch import JOBS, entrypoint_of, load_job, project_root
+from slowwave.service.deployments import in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.launch import JOBS, entrypoint_of, load_job, project_root
 
 TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
 DEPLOYMENT = {

@@ -45,8 +45,9 @@ _SERVER: Mapping[str, str] = {
 
 def project_root() -> Path:
     """Return the folder that holds prefect.yaml: inside the wheel, else the checkout."""
-    bundled = Path(__file__).parent / "_project"
-    return bundled if bundled.is_dir() else Path(__file__).parents[2]
+    package = Path(__file__).parents[1]
+    bundled = package / "_project"
+    return bundled if bundled.is_dir() else package.parents[1]
 
 
 def entrypoint_of(job: str) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from slowwave.batches import manifest_of, write_manifest
 from slowwave.errors import SlowwaveError
+from slowwave.jobs.batches import manifest_of, write_manifest
+from slowwave.jobs.story import Run, chosen_projects
 from slowwave.memory.difference import difference
-from slowwave.nightly import Run, chosen_projects
 from slowwave.report import Report
 from slowwave.stores.model import Project
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from slowwave import launch
 from slowwave.errors import SlowwaveError
-from slowwave.launch import prefect_environment, prefect_home, project_root
-from slowwave.server import own_server
+from slowwave.service import launch
+from slowwave.service.launch import prefect_environment, prefect_home, project_root
+from slowwave.service.server import own_server
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_checkout_is_the_project() -> None:

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
-from slowwave.launch import prefect_environment
+from slowwave.service.launch import prefect_environment
 
 START_S = 180.0
 STOP_S = 20.0

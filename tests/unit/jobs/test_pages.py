@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from slowwave.pages import MOST_ROWS, funnel, memory_diff, plan_rows
+from slowwave.jobs.pages import MOST_ROWS, funnel, memory_diff, plan_rows
+from slowwave.jobs.tally import Plan, Tally
 from slowwave.report import Gate, Item, Report
-from slowwave.tally import Plan, Tally
 
 
 def tally(sessions: dict[str, int]) -> Tally:

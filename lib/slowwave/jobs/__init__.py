@@ -1,0 +1,1 @@
+"""Running a job: its story, its parameters, its portions for a scheduler, and what a run amounts to."""
