@@ -1,0 +1,52 @@
+"""The README shows what ``make run`` really prints: run this file as a script to write it anew."""
+
+import re
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from slowwave.cli.screen import lines
+from slowwave.clock import FixedClock
+from slowwave.jobs.story import Run, run_job
+from slowwave.samples import build
+from slowwave.settings import load_settings
+
+README = Path(__file__).parents[1] / "README.md"
+NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
+MARKS = {"first": "<!-- output of the first run -->", "second": "<!-- output of the second run -->"}
+
+
+def outputs(home: Path) -> dict[str, str]:
+    """Return what the first and the second night over the sample week print."""
+    build(home, NOW)
+    environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    shown: dict[str, str] = {}
+    for name in MARKS:
+        run = Run("20261120T220000Z-3f2a1c", load_settings(environ, cwd=home), FixedClock(NOW), environ)
+        text = "\n".join(line.rstrip() for line in lines(run_job("nightly", run).to_builtins(), dry_run=False))
+        text = text.replace(str(home), ".sample")
+        # the id of a dream ends in a hash of the folder's place
+        shown[name] = re.sub(r"(d\d{8}T\d{6}Z)-[0-9a-f]+", r"\1-5c09a1e2", text)
+    return shown
+
+
+def with_outputs(readme: str, shown: dict[str, str]) -> str:
+    """Return the README with the block behind each mark replaced."""
+    for name, mark in MARKS.items():
+        block = f"{mark}\n```\n{shown[name]}\n```\n"
+        readme = re.sub(re.escape(mark) + r"\n```\n.*?\n```\n", lambda _, b=block: b, readme, flags=re.DOTALL)
+    return readme
+
+
+def test_the_readme_shows_what_a_run_prints(tmp_path: Path):
+    readme = README.read_text(encoding="utf-8")
+    for mark in MARKS.values():
+        assert readme.count(mark) == 1
+    assert with_outputs(readme, outputs(tmp_path / "home")) == readme
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        README.write_text(with_outputs(README.read_text(encoding="utf-8"), outputs(Path(folder))), encoding="utf-8")
+    sys.exit(0)
