@@ -67,11 +67,12 @@ def make_plan(
     Raises:
         AccountingError: the planner forgot or repeated something.
     """
+    withdrawn = snapshot.withdrawn
 
-    def evidence_of(candidate: Candidate) -> str:
-        return unproven(candidate.evidence, folders)
+    def refused(candidate: Candidate) -> str:
+        return withdrawn.get(candidate.id) or unproven(candidate.evidence, folders)
 
-    gathered = gather(snapshot.state.book, list(snapshot.candidates.values()), evidence_of)
+    gathered = gather(snapshot.state.book, list(snapshot.candidates.values()), refused)
     operations = tuple(planner(snapshot.state, gathered, settings))
     validate(operations, snapshot.state, gathered)
     return plan_of(snapshot, operations, gathered, settings, now)

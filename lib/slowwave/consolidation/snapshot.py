@@ -1,7 +1,7 @@
 """One reading of a memory folder: what a plan is made from, and the hashes that its commit will check again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.consolidation.model import State
@@ -10,12 +10,13 @@ from slowwave.consolidation.state import parse_state
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import reconciled
+from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import parse_ledger
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.memory.topics import INDEX, TOPICS
+from slowwave.memory.waiting import waiting as waiting_now
 from slowwave.records.model import Problem
 
 
@@ -30,6 +31,7 @@ class Snapshot:
         entries: all candidates and ranges in file order.
         problems: lines of ``candidates.jsonl`` that could not be read.
         seen: the hash of every file that was read.
+        shown: the lines that ``extracted.md`` was given, by candidate.
     """
 
     memory: Path
@@ -38,6 +40,13 @@ class Snapshot:
     entries: tuple[Candidate | ExtractedRange, ...]
     problems: tuple[Problem, ...]
     seen: Mapping[str, str | None]
+    shown: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def withdrawn(self) -> dict[str, str]:
+        """Why a person's change of ``extracted.md`` refuses a waiting candidate, by its id."""
+        text = (self.state.files.get(EXTRACTED) or b"").decode("utf-8", "surrogateescape")
+        return waiting_now(text, self.entries, self.state.book.done, self.shown).withdrawn
 
     @property
     def candidates(self) -> dict[str, Candidate]:
@@ -48,7 +57,7 @@ class Snapshot:
         """Return ``extracted.md`` when these candidates are dealt with as well, None when nothing changes."""
         old = self.state.files.get(EXTRACTED)
         text = (old or b"").decode("utf-8", "surrogateescape")
-        new = reconciled(text, self.entries, done | self.state.book.done.keys())
+        new = reconciled(text, self.entries, done | self.state.book.done.keys(), self.shown)
         data = new.encode("utf-8", "surrogateescape")
         return None if data == (old or b"") else data
 
@@ -66,6 +75,7 @@ def read_snapshot(memory: Path) -> Snapshot:
     waiting = candidates_path(memory).relative_to(memory).as_posix()
     hashed = digest(read_or_none(memory / waiting))
     entries, problems = read_entries(memory)
+    shown = shown_before(memory)
     files = read_texts(memory)
     ledger = read_or_none(memory / LEDGER)
     state = read_or_none(memory / STATE_FILE)
@@ -76,5 +86,6 @@ def read_snapshot(memory: Path) -> Snapshot:
         last=parse_state(state, memory / STATE_FILE),
         entries=tuple(entries),
         problems=tuple(problems),
+        shown=shown,
         seen=seen | {LEDGER: digest(ledger), STATE_FILE: digest(state), waiting: hashed},
     )

@@ -13,7 +13,7 @@ from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
 from slowwave.extraction.ranges import PartState
 from slowwave.extraction.session import Read, gates_for, has_enough_lines, read_session, states_of
-from slowwave.memory.book import settled_candidates
+from slowwave.memory.book import read_book
 from slowwave.memory.extracted import reconcile
 from slowwave.report import Gate, Report
 from slowwave.settings import Settings
@@ -67,7 +67,7 @@ def extract_sessions(
 
 def _repair(memory: Path, report: Report) -> None:
     """Finish what a kill between two writes of an earlier run left undone."""
-    if memory.is_dir() and reconcile(memory, settled_candidates(memory)):
+    if memory.is_dir() and reconcile(memory, read_book(memory).done):
         report.warnings.append(f"{memory}: extracted.md did not show the waiting candidates and was repaired")
 
 

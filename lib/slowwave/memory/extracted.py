@@ -1,17 +1,22 @@
 """``extracted.md``: the waiting candidates in Cersei's line format, where its agents read them.
 
 The file is derived from ``candidates.jsonl``: a kill between the two writes is repaired by :func:`reconcile`. Lines
-that slowwave did not write are never touched.
+that slowwave did not write are never touched, and a line that a person took out stays out.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from slowwave.files import atomic_write
+from slowwave.memory.book import read_book
 from slowwave.memory.candidates import Batch, append_batches, candidates_path, read_entries
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.shown import note_shown, read_shown
+from slowwave.memory.waiting import Waiting, candidate_line, fact_line, waiting
+
+__all__ = ["candidate_line", "fact_line"]
 
 FILE = "extracted.md"
 # seed 000 names the section; the line format is that of Cersei's own writer
@@ -22,16 +27,6 @@ _DAY = "### Session memories — "
 def extracted_path(memory: Path) -> Path:
     """Return where the waiting candidates of a memory folder are shown."""
     return memory / FILE
-
-
-def fact_line(label: str, text: str, confidence: float) -> str:
-    """Return one fact as Cersei writes it, without line end."""
-    return f"- **[{label}]** {text} *(confidence: {confidence * 100:.0f}%)*"
-
-
-def candidate_line(candidate: Candidate) -> str:
-    """Return the line of a candidate."""
-    return fact_line(candidate.category, candidate.text, candidate.confidence)
 
 
 def day_of(at: datetime) -> str:
@@ -94,20 +89,20 @@ def write_extraction(memory: Path, batches: Sequence[Batch], at: datetime) -> li
 
     Raises:
         LockHeldError: another process kept the memory folder locked for too long.
+        CorruptStateError: the ledger, which says what consolidation has dealt with, is damaged.
         OSError: a file cannot be written; what is missing is written by the next :func:`reconcile`.
     """
     with guarded(memory):
         new = append_batches(memory, batches)
-        text = _read(memory) if any(new) else ""
-        for of_batch in new:
-            text = add_lines(text, [candidate_line(c) for c in of_batch], day_of(at))
         if any(new):
-            _update(memory, text)
+            _bring_up_to_date(memory, read_book(memory).done, day_of(at))
     return [candidate for of_batch in new for candidate in of_batch]
 
 
 def reconcile(memory: Path, done: Collection[str]) -> bool:
     """Make ``extracted.md`` show exactly the candidates that wait; return whether it had to change.
+
+    A line that is missing because of a kill is written again; one that a person took out or reworded is not.
 
     Args:
         memory: the memory folder.
@@ -120,35 +115,48 @@ def reconcile(memory: Path, done: Collection[str]) -> bool:
     if not candidates_path(memory).exists():
         return False
     with guarded(memory):
-        before = _read(memory)
-        text = reconciled(before, read_entries(memory)[0], done)
-        if text != before:
-            _update(memory, text)
-        return text != before
+        return _bring_up_to_date(memory, done)
 
 
-def reconciled(text: str, entries: Sequence[Candidate | ExtractedRange], done: Collection[str]) -> str:
-    """Return the text of ``extracted.md`` with the lines of exactly the waiting candidates among ours."""
-    waiting: list[tuple[str, list[str]]] = []
-    gone: list[str] = []
-    batch: list[Candidate] = []
-    day = ""
-    for entry in [*entries, None]:
-        if isinstance(entry, Candidate):
-            batch.append(entry)
-            continue
-        # a batch ends with its ranges, which say when it was read; a torn one takes the day of its last message
-        day = entry.at[:10] if entry is not None and entry.at else day
-        if batch:
-            gone += [candidate_line(c) for c in batch if c.id in done]
-            waiting.append((day or batch[-1].observed_at[:10], [candidate_line(c) for c in batch if c.id not in done]))
-        batch = []
-    kept = {line for _, lines in waiting for line in lines}
-    text = remove_lines(text, [line for line in gone if line not in kept])
-    shown = {_bare(line) for line in text.split("\n")}
+def reconciled(
+    text: str,
+    entries: Sequence[Candidate | ExtractedRange],
+    done: Collection[str],
+    shown: Mapping[str, str] | None = None,
+) -> str:
+    """Return the text of ``extracted.md`` with the lines of exactly the waiting candidates among ours.
+
+    Args:
+        text: the file as it is.
+        entries: candidates and ranges in file order.
+        done: ids of the candidates that consolidation has dealt with.
+        shown: the lines that the file was given, by candidate: where one is missing, a person took it out.
+    """
+    return _with(text, waiting(text, entries, done, shown or {}))
+
+
+def shown_before(memory: Path) -> dict[str, str]:
+    """Return which lines the file was given; nothing when it is gone as a whole, for then it is made again."""
+    return read_shown(memory) if extracted_path(memory).exists() else {}
+
+
+def _bring_up_to_date(memory: Path, done: Collection[str], day: str = "") -> bool:
+    """Write the file as it shall be, then note which lines it was given; the caller holds the guard."""
+    before = _read(memory)
+    found = waiting(before, read_entries(memory)[0], done, shown_before(memory), day)
+    text = _with(before, found)
+    if text != before:
+        _update(memory, text)
+    note_shown(memory, found.shown)
+    return text != before
+
+
+def _with(text: str, found: Waiting) -> str:
+    text = remove_lines(text, found.gone)
+    there = {_bare(line) for line in text.split("\n")}
     # batch by batch and oldest day first, as they were added
-    for of_day, lines in sorted(waiting, key=lambda pair: pair[0]):
-        text = add_lines(text, [line for line in lines if line not in shown], of_day)
+    for of_day, lines in sorted(found.batches, key=lambda pair: pair[0]):
+        text = add_lines(text, [line for line in lines if line not in there], of_day)
     return text
 
 

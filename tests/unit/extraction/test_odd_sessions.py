@@ -38,7 +38,7 @@ def odd_session(tmp_path: Path) -> StoredSession:
     folder = tmp_path / "store"
     folder.mkdir(exist_ok=True)
     path = Path(os.fsdecode(os.fsencode(folder) + b"/x\xff.jsonl"))
-    path.write_bytes(rule_talk(9).assistant("ok").data())
+    path.write_bytes(rule_talk(8).assistant("ok").data())
     return stored(path)
 
 

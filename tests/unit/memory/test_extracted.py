@@ -1,11 +1,15 @@
 """``extracted.md``: Cersei's form to the byte, other people's lines untouched, and repaired after a kill."""
 
+import contextlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave import files
 from slowwave.memory.candidates import Batch, append_candidates, candidates_path
 from slowwave.memory.extracted import (
     add_lines,
@@ -132,3 +136,75 @@ def test_sessions_written_together_and_one_by_one_leave_the_same_bytes(tmp_path:
         write_extraction(tmp_path / "single", [batch], AT)
     for path in (extracted_path, candidates_path):
         assert path(tmp_path / "together").read_bytes() == path(tmp_path / "single").read_bytes()
+
+
+def lines(memory: Path) -> list[str]:
+    return [line for line in extracted_path(memory).read_text().splitlines() if line.startswith("- ")]
+
+
+def weighed(name: str, confidence: float, text: str = "use pnpm") -> Candidate:
+    return Candidate(name, "pattern", text, confidence, "command_outcome", "offline/1:x", SESSION, ())
+
+
+def test_one_fact_has_one_line_the_stronger(tmp_path: Path):
+    write_extraction(tmp_path, [([weighed("a", 0.55)], [RANGE])], AT)
+    write_extraction(tmp_path, [([weighed("b", 0.75), weighed("c", 0.55)], [RANGE])], AT)
+    assert lines(tmp_path) == [fact_line("pattern", "use pnpm", 0.75)]
+    assert not reconcile(tmp_path, ())
+    reconcile(tmp_path, {"b"})
+    assert lines(tmp_path) == [fact_line("pattern", "use pnpm", 0.55)]
+
+
+def take_out(memory: Path, line: str, instead: str = "") -> None:
+    path = extracted_path(memory)
+    path.write_text(path.read_text().replace(f"{line}\n", instead))
+
+
+def test_a_line_that_a_person_took_out_stays_out(tmp_path: Path):
+    write_extraction(tmp_path, [([candidate("pnpm"), candidate("uv")], [RANGE])], AT)
+    take_out(tmp_path, candidate_line(candidate("pnpm")))
+    assert not reconcile(tmp_path, ())
+    write_extraction(tmp_path, [([candidate("make")], [RANGE])], AT)
+    assert lines(tmp_path) == [candidate_line(candidate("make")), candidate_line(candidate("uv"))]
+
+
+def test_a_stronger_candidate_does_not_bring_a_removed_line_back(tmp_path: Path):
+    write_extraction(tmp_path, [([weighed("a", 0.55), candidate("uv")], [RANGE])], AT)
+    take_out(tmp_path, candidate_line(weighed("a", 0.55)))
+    write_extraction(tmp_path, [([weighed("b", 0.75)], [RANGE])], AT)
+    assert lines(tmp_path) == [candidate_line(candidate("uv"))]
+
+
+def test_a_line_that_a_person_reworded_stays_as_they_left_it(tmp_path: Path):
+    write_extraction(tmp_path, [([candidate("pnpm"), candidate("uv")], [RANGE])], AT)
+    take_out(tmp_path, candidate_line(candidate("pnpm")), "- use pnpm, never npm\n")
+    reconcile(tmp_path, ())
+    assert lines(tmp_path) == ["- use pnpm, never npm", candidate_line(candidate("uv"))]
+
+
+def test_a_file_that_is_gone_as_a_whole_is_made_again(tmp_path: Path):
+    write_extraction(tmp_path, [([candidate("pnpm")], [RANGE])], AT)
+    before = extracted_path(tmp_path).read_bytes()
+    extracted_path(tmp_path).unlink()
+    assert reconcile(tmp_path, ())
+    assert extracted_path(tmp_path).read_bytes() == before
+
+
+def test_a_kill_at_any_write_leaves_no_line_that_seems_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_extraction(tmp_path / "whole", [([candidate("pnpm")], [RANGE])], AT)
+    write_extraction(tmp_path / "whole", [([candidate("uv")], [RANGE])], AT)
+    for moment in range(1, 12):
+        memory = tmp_path / str(moment)
+        write_extraction(memory, [([candidate("pnpm")], [RANGE])], AT)
+        left = iter(range(moment))
+
+        def stop(_event: str, _path: str, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+            patch.setattr(files, "fault_hook", stop)
+            write_extraction(memory, [([candidate("uv")], [RANGE])], AT)
+        if "uv" in candidates_path(memory).read_text():
+            reconcile(memory, ())
+            assert lines(memory) == lines(tmp_path / "whole")

@@ -1,0 +1,56 @@
+"""Which lines ``extracted.md`` was given: a waiting line that is missing all the same was taken out by a person.
+
+A line that a kill kept from being written was never noted here, so it is told apart and written again. The note comes
+after the file: a kill between the two costs only that one removal right after it is not understood as such.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from slowwave.memory.candidates import append_lines
+from slowwave.memory.guard import OWN_FOLDER
+from slowwave.records.lines import read_records
+from slowwave.records.model import Problem
+
+FILE = "shown.jsonl"
+
+
+class _Shown(msgspec.Struct, frozen=True):
+    """A line of the file: ids of candidates with the line that shows each."""
+
+    shown: dict[str, str]
+
+
+_decoder = msgspec.json.Decoder(_Shown)
+_encode = msgspec.json.Encoder().encode
+
+
+def read_shown(memory: Path) -> dict[str, str]:
+    """Return for each candidate the line that showed it last.
+
+    A note that a kill left torn counts as not written: its lines are given again, and noted again.
+
+    Raises:
+        UnreadableError: the file exists and cannot be opened.
+    """
+    path = memory / OWN_FOLDER / FILE
+    torn: list[Problem] = []
+    shown: dict[str, str] = {}
+    if path.exists():
+        for _, note in read_records(path, _decoder, torn):
+            shown.update(note.shown)
+    return shown
+
+
+def note_shown(memory: Path, shown: Mapping[str, str]) -> None:
+    """Note what is shown now and was not noted yet; the caller holds the guard.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    known = read_shown(memory)
+    new = {name: line for name, line in shown.items() if known.get(name) != line}
+    if new:
+        append_lines(memory / OWN_FOLDER / FILE, [_encode(_Shown(new))])

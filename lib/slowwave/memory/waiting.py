@@ -1,0 +1,146 @@
+"""Which candidates wait, and which line shows each: one line for one fact, and none that a person took out."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rapidfuzz import fuzz
+
+from slowwave.memory.model import Candidate, ExtractedRange
+
+REMOVED = "a person removed its line from extracted.md"
+REWORDED = "a person put its line in extracted.md in their own words"
+# Indel ratio, 0 to 100: a line at least this like ours is taken for a rewording of it
+_ALIKE = 60.0
+
+
+def fact_line(label: str, text: str, confidence: float) -> str:
+    """Return one fact as Cersei writes it, without line end."""
+    words = " ".join(text.split())
+    return f"- **[{label}]** {words} *(confidence: {confidence * 100:.0f}%)*"
+
+
+def candidate_line(candidate: Candidate) -> str:
+    """Return the line of a candidate."""
+    return fact_line(candidate.category, candidate.text, candidate.confidence)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What ``extracted.md`` shall show.
+
+    Attributes:
+        batches: day and lines of each batch, in file order; a line stands in one batch only.
+        gone: lines of ours that shall not be there.
+        shown: the line that shows each waiting candidate.
+        withdrawn: why a person's change of the file refuses a waiting candidate, by its id.
+    """
+
+    batches: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    gone: list[str] = field(default_factory=list[str])
+    shown: dict[str, str] = field(default_factory=dict[str, str])
+    withdrawn: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def waiting(
+    text: str,
+    entries: Sequence[Candidate | ExtractedRange],
+    done: Collection[str],
+    shown: Mapping[str, str],
+    day: str = "",
+) -> Waiting:
+    """Return what the file shall show.
+
+    Args:
+        text: the file as it is.
+        entries: candidates and ranges in file order.
+        done: ids of the candidates that consolidation has dealt with; as a mapping, with what became of each.
+        shown: the lines that the file was given, by candidate.
+        day: of a batch that names none.
+    """
+    facts = _Facts(text, entries, done, shown)
+    found = Waiting()
+    for of_day, batch in _batches(entries, day):
+        lines = [line for c in batch if c.id not in done and (line := facts.line_of(c))]
+        found.batches.append((of_day, lines))
+    found.shown = facts.shown
+    found.withdrawn = facts.withdrawn
+    kept = set(facts.shown.values())
+    found.gone = [line for e in entries if isinstance(e, Candidate) and (line := candidate_line(e)) not in kept]
+    return found
+
+
+def _batches(entries: Sequence[Candidate | ExtractedRange], default: str) -> Iterator[tuple[str, list[Candidate]]]:
+    """Yield the candidates batch by batch with their day."""
+    batch: list[Candidate] = []
+    day = ""
+    for entry in [*entries, None]:
+        if isinstance(entry, Candidate):
+            batch.append(entry)
+            continue
+        # a batch ends with its ranges, which say when it was read; a torn one takes the day of its last message
+        day = entry.at[:10] if entry is not None and entry.at else day
+        if batch:
+            yield day or default or batch[-1].observed_at[:10], batch
+        batch = []
+
+
+class _Facts:
+    """The waiting candidates by what they say."""
+
+    def __init__(
+        self,
+        text: str,
+        entries: Sequence[Candidate | ExtractedRange],
+        done: Collection[str],
+        shown: Mapping[str, str],
+    ) -> None:
+        candidates = [e for e in entries if isinstance(e, Candidate)]
+        self._settled = {candidate_line(c) for c in candidates if c.id in done}
+        self.shown: dict[str, str] = {}
+        self.withdrawn: dict[str, str] = {}
+        self._leads: dict[str, str] = {}
+        present = [line.rstrip() for line in text.split("\n")]
+        ours = {candidate_line(c) for c in candidates}
+        self._others = [line for line in present if line.startswith("- ") and line not in ours]
+        self._present = set(present)
+        refused = _refused_before(candidates, done)
+        facts: dict[tuple[str, str], list[Candidate]] = {}
+        for candidate in candidates:
+            if candidate.id not in done:
+                facts.setdefault(_fact(candidate), []).append(candidate)
+        for fact, group in facts.items():
+            reason = refused.get(fact) or self._withdrawn(group, shown)
+            lead = max(group, key=lambda c: c.confidence)
+            for candidate in group:
+                if reason:
+                    self.withdrawn[candidate.id] = reason
+                else:
+                    self.shown[candidate.id] = candidate_line(lead)
+            self._leads[lead.id] = candidate_line(lead)
+
+    def line_of(self, candidate: Candidate) -> str:
+        """Return the line of a candidate that leads its fact, "" for every other one."""
+        return self._leads.get(candidate.id, "") if candidate.id not in self.withdrawn else ""
+
+    def _withdrawn(self, group: Sequence[Candidate], shown: Mapping[str, str]) -> str:
+        """Return why a person does not want this fact, or "": a line was given, and none for it is there."""
+        given = [line for c in group if (line := shown.get(c.id)) and line not in self._settled]
+        if not given or any(line in self._present for line in (*given, *map(candidate_line, group))):
+            return ""
+        reworded = any(fuzz.ratio(given[-1], other) >= _ALIKE for other in self._others)
+        return REWORDED if reworded else REMOVED
+
+
+def _fact(candidate: Candidate) -> tuple[str, str]:
+    return candidate.category, candidate.text.casefold()
+
+
+def _refused_before(candidates: Sequence[Candidate], done: Collection[str]) -> dict[tuple[str, str], str]:
+    """Return the facts that consolidation refused for a person's sake, with the reason: they hold for new sessions."""
+    outcomes = done if isinstance(done, Mapping) else {}
+    found: dict[tuple[str, str], str] = {}
+    for candidate in candidates:
+        reason = outcomes.get(candidate.id, "").removeprefix("refuse: ")
+        if reason in (REMOVED, REWORDED):
+            found[_fact(candidate)] = reason
+    return found
