@@ -1,6 +1,7 @@
 """Cersei's own tests of session memories, by their names, against slowwave's gates, parser and file format."""
 
-from slowwave.dialects.model import Message, Text, ToolCall
+from slowwave.dialects.model import Text, ToolCall
+from slowwave.dialects.plain import PlainMessage
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.lines_reply import parse_reply
 from slowwave.memory.extracted import add_lines, fact_line
@@ -34,8 +35,8 @@ def test_exactly_at_the_thresholds():
 
 
 def test_last_assistant_message_with_a_tool_use_blocks():
-    talk = [Message("user", (Text("go"),), (SPAN,), "typed")] * 20
-    call = Message("assistant", (ToolCall("t1", "Bash", {}),), (SPAN,), "model")
+    talk = [PlainMessage("user", (Text("go"),), (SPAN,), "typed")] * 20
+    call = PlainMessage("assistant", (ToolCall("t1", "Bash", {}),), (SPAN,), "model")
     assert not passes(progress_of([*talk, call], [], is_first=True))
     assert passes(progress_of(talk, [], is_first=True))
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from slowwave.dialects.model import SessionFiles, Transcript
-from slowwave.dialects.registry import by_name, sniff
+from slowwave.dialects.registry import by_name, detect
 from slowwave.errors import UnreadableError
 from slowwave.samples import build, secrets
 from slowwave.samples.building import MARKER
@@ -42,8 +42,7 @@ def claude_files() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 def read_all(root: Path) -> dict[str, Transcript]:
     found: dict[str, Transcript] = {}
     for path in sorted(root.rglob("*.jsonl")):
-        dialect = sniff(path)
-        assert dialect is not None
+        dialect = detect(path)
         if "_part" not in path.name:
             parts = (path, *sorted(path.parent.glob(f"{path.stem}_part*.jsonl")))
             found[str(path.relative_to(root))] = dialect.read(SessionFiles(path.stem, parts))

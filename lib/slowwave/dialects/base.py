@@ -1,4 +1,4 @@
-"""The protocol that every dialect implements; a new dialect is one new file plus its samples."""
+"""The protocol that every dialect implements; a new dialect is one new file, its marks and its samples."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,10 +10,6 @@ class Dialect(Protocol):
     """Pure rules of one client's format: bytes to records to messages, and what the client would send again."""
 
     name: str
-
-    def recognises(self, record: dict[str, object]) -> bool:
-        """Say whether one decoded record (usually the first readable one of a file) is of this dialect."""
-        ...
 
     def read(self, files: SessionFiles) -> Transcript:
         """Read all parts of a session.

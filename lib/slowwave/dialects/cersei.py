@@ -7,13 +7,11 @@ earlier summary hid stays hidden. ``code`` does what its loader does: summaries 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
 
 from slowwave.dialects.cersei_records import KNOWN_TYPES, MESSAGE_TYPES, CerseiMessage, Entry, summary_message
-from slowwave.dialects.claude import MARKS as CLAUDE_MARKS
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.lines import read_records
@@ -21,19 +19,17 @@ from slowwave.records.model import Span
 
 Mode = Literal["seed", "code"]
 _DECODER = msgspec.json.Decoder(Entry)
-_MARKS = frozenset({"session_id", "deleted_uuid", "parent_uuid"})
 
 
-@dataclass(slots=True)
 class CerseiTranscript(Transcript):
     """A session with its entries: everything but tombstones and what they delete, in file order."""
 
-    placed: list[tuple[Span, Entry]] = field(default_factory=list[tuple[Span, Entry]])
+    placed: list[CerseiMessage] = msgspec.field(default_factory=list[CerseiMessage])
 
     @property
     def entries(self) -> list[tuple[Entry, Span]]:
         """Each entry that counts, with its place."""
-        return [(entry, span) for span, entry in self.placed]
+        return [(item.entry, item.span) for item in self.placed]
 
 
 class Cersei:
@@ -44,10 +40,6 @@ class Cersei:
     def __init__(self, mode: Mode = "seed") -> None:
         self.mode: Mode = mode
 
-    def recognises(self, record: dict[str, object]) -> bool:
-        """Say whether a record is Cersei's: a type beside a snake_case envelope field and no field of Claude Code."""
-        return isinstance(record.get("type"), str) and not _MARKS.isdisjoint(record) and CLAUDE_MARKS.isdisjoint(record)
-
     def read(self, files: SessionFiles) -> CerseiTranscript:
         """Read all parts of a session; a tombstone deletes its target in any part, also a later one.
 
@@ -55,24 +47,19 @@ class Cersei:
             UnreadableError: a part cannot be opened.
         """
         result = CerseiTranscript(self.name, files, problems=list(files.problems))
-        placed = result.placed
+        placed: list[CerseiMessage] = []
         with relaxed_collector():
             for part, path in enumerate(files.paths):
-                placed += read_records(path, _DECODER, result.problems, part=part)
+                records = read_records(path, _DECODER, result.problems, part=part)
+                placed += [CerseiMessage(entry, span) for span, entry in records]
             result.records = len(placed)
-            deleted = {entry.deleted_uuid for _, entry in placed if entry.type == "tombstone"}
+            deleted = {item.entry.deleted_uuid for item in placed if item.entry.type == "tombstone"}
             if deleted:
-                placed = [item for item in placed if item[1].type != "tombstone" and item[1].uuid not in deleted]
-                result.placed = placed
-            result.messages = [
-                CerseiMessage(kind, body, span, entry)
-                if (kind := entry.type) in MESSAGE_TYPES and (body := entry.message) is not None
-                else summary_message(entry, span)
-                for span, entry in placed
-                if entry.message is not None or entry.type == "summary"
-                if entry.type in KNOWN_TYPES
-            ]
-        result.unknown_types = Counter([entry.type for _, entry in placed if entry.type not in KNOWN_TYPES])
+                deleted.discard(None)
+                placed = [p for p in placed if (e := p.entry).uuid not in deleted and e.type != "tombstone"]
+            result.placed = placed
+            result.messages = [message for item in placed if (message := _message(item)) is not None]
+        result.unknown_types = Counter([p.entry.type for p in placed if p.entry.type not in KNOWN_TYPES])
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
@@ -89,17 +76,24 @@ class Cersei:
         return _seed_messages(whole.placed)
 
 
-def _seed_messages(entries: list[tuple[Span, Entry]]) -> list[Message]:
-    last = max((i for i, (_, e) in enumerate(entries) if e.type == "summary"), default=-1)
+def _message(item: CerseiMessage) -> Message | None:
+    """Return the message that an entry shows to a reader, if it is one."""
+    if item.entry.type in MESSAGE_TYPES:
+        return item if item.entry.message is not None else None
+    return summary_message(item.entry, item.span) if item.entry.type == "summary" else None
+
+
+def _seed_messages(placed: list[CerseiMessage]) -> list[Message]:
+    last = max((i for i, item in enumerate(placed) if item.entry.type == "summary"), default=-1)
     shown: list[Message | None] = []
-    for index, (span, entry) in enumerate(entries):
-        if entry.type in MESSAGE_TYPES and entry.message is not None:
-            shown.append(CerseiMessage(entry.type, entry.message, span, entry))
-        elif entry.type == "summary":
-            count = min(max(entry.messages_compacted or 0, 0), len(shown))
-            shown[len(shown) - count :] = [None] * count
-            if index == last:
-                shown.append(summary_message(entry, span))
+    for index, item in enumerate(placed):
+        if item.entry.type != "summary":
+            shown += [item] if _message(item) is not None else []
+            continue
+        count = min(max(item.entry.messages_compacted or 0, 0), len(shown))
+        shown[len(shown) - count :] = [None] * count
+        if index == last:
+            shown.append(_message(item))
     return [m for m in shown if m is not None]
 
 

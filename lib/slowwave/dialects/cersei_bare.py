@@ -7,22 +7,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from slowwave.dialects.cersei_records import Body, CerseiMessage
+from slowwave.dialects.cersei_records import Body, CerseiMessage, Entry
+from slowwave.dialects.marks import BARE_ROLES
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.records.lines import read_records
 
 _DECODER = msgspec.json.Decoder(Body)
-_ROLES = frozenset({"user", "assistant", "system"})
 
 
 class CerseiBare:
     """Rules of the bare-message file."""
 
     name = "cersei-bare"
-
-    def recognises(self, record: dict[str, object]) -> bool:
-        """Say whether a record is a bare message: a role and content, and neither a type nor an envelope."""
-        return record.get("role") in _ROLES and "content" in record and "type" not in record and "sender" not in record
 
     def read(self, files: SessionFiles) -> Transcript:
         """Read the file; a bad line is reported and does not fail it, as it would in Cersei.
@@ -34,8 +30,8 @@ class CerseiBare:
         for part, path in enumerate(files.paths):
             for span, body in read_records(path, _DECODER, result.problems, part=part):
                 result.records += 1
-                if body.role in _ROLES:
-                    result.messages.append(CerseiMessage(body.role, body, span))
+                if body.role in BARE_ROLES:
+                    result.messages.append(CerseiMessage(Entry(body.role, message=body), span))
                 else:
                     kind = f"role {body.role}"
                     result.unknown_types[kind] = result.unknown_types.get(kind, 0) + 1

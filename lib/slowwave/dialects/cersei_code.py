@@ -37,7 +37,7 @@ def code_messages(files: SessionFiles) -> list[Message]:
     entries = [entry for line in data.split(b"\n") if (entry := _entry(line)) is not None]
     deleted = {e.deleted_uuid for e, _ in entries if e.type == "tombstone"}
     return [
-        CerseiMessage(e.type, e.message, span, e)
+        CerseiMessage(e, span)
         for e, span in entries
         if e.message is not None and e.type != "summary" and e.uuid not in deleted
     ]

@@ -8,6 +8,7 @@ import msgspec
 from slowwave.dialects.blocks import blocks_of
 from slowwave.dialects.claude_records import decoded
 from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text, ToolResult
+from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
 
@@ -39,46 +40,45 @@ class Entry(msgspec.Struct, gc=False):
     deleted_uuid: str | None = None
 
 
-class CerseiMessage(Message):
-    """A message whose content is decoded when it is first looked at."""
+class CerseiMessage(Message, msgspec.Struct, gc=False, eq=False):
+    """An entry with its place, and the message that it is; the content is decoded when it is first looked at."""
 
-    __slots__ = ("_body", "_entry", "_opened_as", "_span")
+    entry: Entry
+    span: Span
+    opened: Content | None = None
 
-    def __init__(self, role: str, body: Body, span: Span, entry: Entry | None = None) -> None:
-        self.role: Role = cast("Role", role)
-        self.active = True
-        self.sidechain = entry is not None and bool(entry.is_sidechain)
-        self._body = body
-        self._span = span
-        self._entry = entry
-        self._opened_as: Content | None = None
+    @property
+    def role(self) -> Role:
+        """The type of the entry; the role of a bare message."""
+        return cast("Role", self.entry.type)
 
     @property
     def id(self) -> str | None:
         """The entry's uuid, or the id of a bare message."""
-        return (self._entry.uuid if self._entry else None) or self._body.id
+        return self.entry.uuid or (self.entry.message.id if self.entry.message else None)
 
     @property
     def cwd(self) -> str:
         """The working folder that the entry names, or ""."""
-        return (self._entry.cwd if self._entry else None) or ""
-
-    @property
-    def branch(self) -> str:
-        """Cersei notes no git branch."""
-        return ""
+        return self.entry.cwd or ""
 
     @property
     def timestamp(self) -> datetime | None:
         """When the entry was written; bare messages have no time."""
-        return parse_time(self._entry.timestamp) if self._entry else None
+        return parse_time(self.entry.timestamp)
+
+    @property
+    def sidechain(self) -> bool:
+        """True for a sub-agent's message."""
+        return bool(self.entry.is_sidechain)
 
     def _opened(self) -> Content:
-        if self._opened_as is None:
-            blocks = tuple(blocks_of(decoded(self._body.content)))
+        if self.opened is None:
+            body = self.entry.message
+            blocks = tuple(blocks_of(decoded(body.content))) if body else ()
             origin = "injected" if self.sidechain and self.role == "user" else _origin(self.role, blocks)
-            self._opened_as = Content(blocks, (self._span,) * len(blocks), origin)
-        return self._opened_as
+            self.opened = Content(blocks, (self.span,) * len(blocks), origin)
+        return self.opened
 
 
 def _origin(role: Role, blocks: tuple[Block, ...]) -> Origin:
@@ -96,7 +96,7 @@ def _origin(role: Role, blocks: tuple[Block, ...]) -> Origin:
 
 def summary_message(entry: Entry, span: Span) -> Message:
     """Return a summary entry as the user message that stands for the messages it compacted (seed)."""
-    return Message(
+    return PlainMessage(
         "user",
         (Text(entry.summary or ""),),
         (span,),

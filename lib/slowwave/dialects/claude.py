@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from slowwave.dialects.claude_messages import messages_of
 from slowwave.dialects.claude_records import DECODER, Node
@@ -12,8 +13,6 @@ from slowwave.dialects.model import Message, SessionFiles, SessionKind, Transcri
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.lines import read_records
 
-# A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
-MARKS = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})
 MESSAGE_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
 # The client's own table of line types, and those seen in real files beside it (clients.md, corpus.md).
 KNOWN_TYPES = MESSAGE_TYPES | {
@@ -28,22 +27,17 @@ KNOWN_TYPES = MESSAGE_TYPES | {
 }
 
 
-@dataclass(slots=True)
 class ClaudeTranscript(Transcript):
     """A session with its records, which the context is rebuilt from."""
 
-    nodes: list[Node] = field(default_factory=list[Node])
-    tree: Tree = field(default_factory=lambda: Tree([]))
+    nodes: list[Node] = msgspec.field(default_factory=list[Node])
+    tree: Tree = msgspec.field(default_factory=lambda: Tree([]))
 
 
 class Claude:
     """Rules of Claude Code's transcripts."""
 
     name = "claude"
-
-    def recognises(self, record: dict[str, object]) -> bool:
-        """Say whether a record is Claude Code's: a type beside at least one camelCase envelope field."""
-        return isinstance(record.get("type"), str) and not MARKS.isdisjoint(record)
 
     def read(self, files: SessionFiles) -> ClaudeTranscript:
         """Read a session, all messages in file order.

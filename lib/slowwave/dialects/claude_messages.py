@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import cast
 
+import msgspec
+
 from slowwave.dialects.blocks import blocks_of
 from slowwave.dialects.claude_branches import dead_records
 from slowwave.dialects.claude_origin import split_typed
@@ -17,55 +19,67 @@ from slowwave.records.model import Span
 _PEOPLE = (None, "human", "cli", "user")
 
 
-class ClaudeMessage(Message):
+class ClaudeMessage(Message, msgspec.Struct, gc=False, eq=False):
     """A message that is decoded when it is first looked at; assistant messages may have several records."""
 
-    __slots__ = ("_first", "_more", "_opened_as")
-
-    def __init__(self, role: Role, node: Node, *, active: bool, sidechain: bool) -> None:
-        self.role: Role = role
-        self.active = active
-        self.sidechain = sidechain
-        self._first = node
-        self._more: list[Node] | None = None
-        self._opened_as: Content | None = None
+    _role: Role
+    first: Node
+    _active: bool
+    _sidechain: bool
+    more: list[Node] | None = None
+    opened: Content | None = None
 
     def add(self, node: Node) -> None:
         """Take in another piece of the same API message (only while the session is being read)."""
-        if self._more is None:
-            self._more = []
-        self._more.append(node)
+        if self.more is None:
+            self.more = []
+        self.more.append(node)
+
+    @property
+    def role(self) -> Role:
+        """Who speaks."""
+        return self._role
+
+    @property
+    def active(self) -> bool:
+        """False for abandoned branches."""
+        return self._active
+
+    @property
+    def sidechain(self) -> bool:
+        """True for a sub-agent's messages inside a main file."""
+        return self._sidechain
 
     @property
     def id(self) -> str | None:
         """The API's id of the message, or else the record's."""
-        env = self._first.env
+        env = self.first.env
         return (env.message.id if env.message else None) or env.uuid
 
     @property
     def cwd(self) -> str:
         """The working folder that the first piece names, or ""."""
-        return self._first.env.cwd or ""
+        return self.first.env.cwd or ""
 
     @property
     def branch(self) -> str:
         """The git branch that the first piece names, or ""."""
-        return self._first.env.branch or ""
+        return self.first.env.branch or ""
 
     @property
     def timestamp(self) -> datetime | None:
         """When the client wrote the first piece."""
-        return parse_time(self._first.env.timestamp)
+        return parse_time(self.first.env.timestamp)
 
     @property
     def pieces(self) -> tuple[Node, ...]:
         """The records of this message, in file order."""
-        return (self._first, *(self._more or ()))
+        return (self.first, *(self.more or ()))
 
     def _opened(self) -> Content:
-        if self._opened_as is None:
-            self._opened_as = _assistant(self.pieces) if self.role == "assistant" else _user(self._first)
-        return self._opened_as
+        if self.opened is None:
+            self.opened = _assistant(self.pieces) if self.role == "assistant" else _user(self.first)
+        return self.opened
 
 
 def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
@@ -83,17 +97,19 @@ def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
         kind = env.type
         if kind == "assistant":
             active = node.index not in dead
+            side = bool(env.sidechain) and not own
             mid = env.message.id if env.message else None
             if mid is not None and (known := pieces.get((mid, active))) is not None:
                 known.add(node)
                 continue
-            message = ClaudeMessage("assistant", node, active=active, sidechain=bool(env.sidechain) and not own)
+            message = ClaudeMessage("assistant", node, active, side)
             if mid is not None:
                 pieces[mid, active] = message
             found.append(message)
         elif kind == "user":
             active = node.index not in dead
-            found.append(ClaudeMessage("user", node, active=active, sidechain=bool(env.sidechain) and not own))
+            side = bool(env.sidechain) and not own
+            found.append(ClaudeMessage("user", node, active, side))
             if not env.sidechain and (said := said_in_result(node, active=active)) is not None:
                 found.append(said)
         elif (kind == "queue-operation" or (kind == "attachment" and b'"queued_command"' in node.span.raw)) and (

@@ -6,6 +6,7 @@ itself is looked at too.
 """
 
 import re
+from functools import cache
 
 from slowwave.dialects.model import Block, Injected, Text
 
@@ -18,8 +19,8 @@ _WRAPPERS = (
     "new-diagnostics|session-start-hook|persisted-output|tool_use_error|retrieval_status|fork-boilerplate|"
     "remote-review|remote-review-progress|ultraplan|context_summary"
 )
-_ELEMENT = re.compile(rf"<({_WRAPPERS})(?:\s[^>]*)?>.*?</\1>\s*|<({_WRAPPERS})(?:\s[^>]*)?>.*\Z", re.DOTALL)
-_NOTICES = re.compile(
+_ELEMENT = rf"<({_WRAPPERS})(?:\s[^>]*)?>.*?</\1>\s*|<({_WRAPPERS})(?:\s[^>]*)?>.*\Z"
+_NOTICES = (
     r"\s*(?:\[Request interrupted by user|\[Image: |\[Image #|Caveat: The messages below were generated|"
     r"Operation stopped by hook:|This session is being continued from a previous conversation|"
     r"Base directory for this skill:|"
@@ -28,15 +29,22 @@ _NOTICES = re.compile(
 )
 
 
+@cache
+def _expressions() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile what whole and what parts of a text nobody typed; a load that looks at no text does without."""
+    return re.compile(_NOTICES), re.compile(_ELEMENT, re.DOTALL)
+
+
 def split_typed(text: str) -> list[Block]:
     """Return ``text`` as typed and injected blocks, in order; a text that nobody typed gives no :class:`Text`."""
-    if _NOTICES.match(text):
+    notices, elements = _expressions()
+    if notices.match(text):
         return [Injected(text)]
     if "<" not in text:
         return [Text(text)] if text.strip() else []
     found: list[Block] = []
     at = 0
-    for element in _ELEMENT.finditer(text):
+    for element in elements.finditer(text):
         found += _typed(text[at : element.start()])
         found.append(Injected(element[0]))
         at = element.end()

@@ -6,9 +6,8 @@ Rare record types are decoded a second time, from the bytes that their span keep
 from typing import Any, cast
 
 import msgspec
-import orjson
 
-from slowwave.records.model import Span
+from slowwave.records.model import REFUSALS, Span
 
 
 class Head(msgspec.Struct, gc=False):
@@ -53,8 +52,8 @@ class Node(msgspec.Struct, gc=False):
 def whole(raw: bytes) -> dict[str, Any]:
     """Return a record as a dictionary; bytes that are not UTF-8 and lone surrogates become U+FFFD."""
     try:
-        value: object = orjson.loads(raw)
-    except orjson.JSONDecodeError:
+        value: object = msgspec.json.decode(raw)
+    except REFUSALS:
         value = lenient(raw)
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
@@ -85,6 +84,6 @@ def decoded(content: msgspec.Raw) -> object:
     if not raw:
         return None
     try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
+        return msgspec.json.decode(raw)
+    except REFUSALS:
         return lenient(raw)

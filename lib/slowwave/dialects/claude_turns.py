@@ -6,6 +6,7 @@ from typing import cast
 from slowwave.dialects.blocks import blocks_of
 from slowwave.dialects.claude_records import Node, content_of
 from slowwave.dialects.model import Block, Injected, Message, Role, Text, Thinking, ToolCall, ToolResult
+from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
 
@@ -45,7 +46,7 @@ class Turn:
         """Return the finished message."""
         env = self.node.env
         origin = "model" if self.role == "assistant" else "tool" if self.only_results() else "injected"
-        return Message(
+        return PlainMessage(
             self.role,
             tuple(b for b, _ in self.parts),
             tuple(s for _, s in self.parts),

@@ -12,6 +12,7 @@ from slowwave.dialects.blocks import blocks_of
 from slowwave.dialects.claude_origin import split_typed
 from slowwave.dialects.claude_records import Node, start_of
 from slowwave.dialects.model import Block, Injected, Message, Text, ToolResult
+from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
 
 _REJECTION = "The user doesn't want to proceed with this tool use."
@@ -78,7 +79,7 @@ def _typed(node: Node, blocks: list[Block], *, active: bool) -> Message | None:
     if not any(isinstance(b, Text) for b in blocks):
         return None
     env = node.env
-    return Message(
+    return PlainMessage(
         "user",
         tuple(blocks),
         (node.span,) * len(blocks),

@@ -1,10 +1,11 @@
 """The dialect-free shapes: what a model saw (messages of blocks) and where on disk each block came from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from slowwave.records.model import Problem, Span
 
@@ -19,22 +20,19 @@ Origin = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True, gc=False):
     """Plain text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(msgspec.Struct, frozen=True, gc=False):
     """Reasoning of the model; never sent to an extractor, never shown unless asked for."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """A call that the assistant made."""
 
     id: str
@@ -42,8 +40,7 @@ class ToolCall:
     args: object
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True, gc=False):
     """What a tool answered; ``text`` joins its text blocks by newlines, other blocks stand as ``[type]``."""
 
     id: str
@@ -51,15 +48,13 @@ class ToolResult:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
+class Other(msgspec.Struct, frozen=True, gc=False):
     """A block that is neither of the above (image, document, ...), known by its type only."""
 
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Injected:
+class Injected(msgspec.Struct, frozen=True, gc=False):
     """Text that the harness put into a user record beside what a person typed (a reminder, a command's output)."""
 
     text: str
@@ -79,41 +74,20 @@ class Content(NamedTuple):
 class Message:
     """One message as the model saw it; never changed after it was made.
 
-    Dialects hand out a subclass that decodes ``blocks``, ``sources`` and ``origin`` when they are first looked at,
-    since most messages of a long session never are.
-
-    Attributes:
-        role: who speaks.
-        active: False for abandoned branches (rewinds, forks) that the client would not send again.
-        sidechain: True for a sub-agent's messages inside a main file.
+    Each dialect has its own kind, which decodes ``blocks``, ``sources`` and ``origin`` when they are first looked at,
+    since most messages of a long session never are; :class:`slowwave.dialects.plain.PlainMessage` has them from the
+    start. All are structs that the collector never visits: a session may have a hundred thousand of them.
     """
 
-    __slots__ = ("_branch", "_content", "_cwd", "_id", "_timestamp", "active", "role", "sidechain")
-
-    def __init__(
-        self,
-        role: Role,
-        blocks: tuple[Block, ...],
-        sources: tuple[Span, ...],
-        origin: Origin,
-        id: str | None = None,  # noqa: A002  # the word that every client uses
-        timestamp: datetime | None = None,
-        cwd: str = "",
-        active: bool = True,  # noqa: FBT001, FBT002  # plain data, given by keyword
-        sidechain: bool = False,  # noqa: FBT001, FBT002  # as above
-        branch: str = "",
-    ) -> None:
-        self.role: Role = role
-        self._content = Content(blocks, sources, origin)
-        self._id = id
-        self._timestamp = timestamp
-        self._cwd = cwd
-        self.active = active
-        self.sidechain = sidechain
-        self._branch = branch
+    __slots__ = ()
 
     def _opened(self) -> Content:
-        return self._content
+        raise NotImplementedError
+
+    @property
+    def role(self) -> Role:
+        """Who speaks."""
+        raise NotImplementedError
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -133,22 +107,32 @@ class Message:
     @property
     def id(self) -> str | None:
         """The client's id of the message or record, if it has one."""
-        return self._id
+        return None
 
     @property
     def cwd(self) -> str:
         """The working folder that the record names, or ""."""
-        return self._cwd
+        return ""
 
     @property
     def branch(self) -> str:
         """The git branch that the record names, or ""."""
-        return self._branch
+        return ""
 
     @property
     def timestamp(self) -> datetime | None:
         """When the client wrote it, aware; None when the record has no readable time."""
-        return self._timestamp
+        return None
+
+    @property
+    def active(self) -> bool:
+        """False for abandoned branches (rewinds, forks) that the client would not send again."""
+        return True
+
+    @property
+    def sidechain(self) -> bool:
+        """True for a sub-agent's messages inside a main file."""
+        return False
 
     @property
     def text(self) -> str:
@@ -171,7 +155,7 @@ class Message:
 
     def _key(self) -> tuple[object, ...]:
         place = (self.id, self.timestamp, self.cwd, self.active, self.sidechain, self.branch)
-        return (self.role, *self._opened(), *place)
+        return (self.role, self.blocks, self.sources, self.origin, *place)
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, Message) else NotImplemented
@@ -185,8 +169,7 @@ class Message:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFiles:
+class SessionFiles(msgspec.Struct, frozen=True):
     """One session on disk: its id and its files in reading order (Cersei writes ``_partN`` files)."""
 
     id: str
@@ -197,8 +180,7 @@ class SessionFiles:
 SessionKind = Literal["main", "subagent", "fork"]
 
 
-@dataclass(slots=True)
-class Transcript:
+class Transcript(msgspec.Struct, eq=False):
     """A session as one dialect read it: every message in file order, and what could not be read.
 
     Attributes:
@@ -214,9 +196,9 @@ class Transcript:
 
     dialect: str
     files: SessionFiles
-    messages: list[Message] = field(default_factory=list[Message])
-    problems: list[Problem] = field(default_factory=list[Problem])
+    messages: list[Message] = []
+    problems: list[Problem] = []
     records: int = 0
-    unknown_types: dict[str, int] = field(default_factory=dict[str, int])
+    unknown_types: dict[str, int] = {}
     title: str = ""
     kind: SessionKind = "main"

@@ -1,20 +1,42 @@
-"""Which dialects there are, and which one a file is written in, told by its content and never by its path."""
+"""Which dialects there are, and which one a file is written in, told by its content and never by its path.
 
-from collections.abc import Iterator
+Telling needs the marks of :mod:`marks` only; the rules of a dialect are imported when a session of it is read.
+"""
+
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
 import msgspec
-import orjson
 
 from slowwave.dialects.base import Dialect
-from slowwave.dialects.cersei import CERSEI
-from slowwave.dialects.cersei_bare import CERSEI_BARE
-from slowwave.dialects.claude import CLAUDE
+from slowwave.dialects.marks import is_bare, is_cersei, is_claude
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
 from slowwave.records.lines import open_regular
+from slowwave.records.model import REFUSALS
 
-DIALECTS: tuple[Dialect, ...] = (CERSEI, CLAUDE, CERSEI_BARE)
+
+def _cersei() -> Dialect:
+    from slowwave.dialects.cersei import CERSEI  # noqa: PLC0415
+
+    return CERSEI
+
+
+def _claude() -> Dialect:
+    from slowwave.dialects.claude import CLAUDE  # noqa: PLC0415
+
+    return CLAUDE
+
+
+def _cersei_bare() -> Dialect:
+    from slowwave.dialects.cersei_bare import CERSEI_BARE  # noqa: PLC0415
+
+    return CERSEI_BARE
+
+
+_RULES: dict[str, Callable[[], Dialect]] = {"cersei": _cersei, "claude": _claude, "cersei-bare": _cersei_bare}
+_MARKS = {"cersei": is_cersei, "claude": is_claude, "cersei-bare": is_bare}
+NAMES = tuple(_RULES)
 
 # A dialect shows in its first record; past this many records or bytes a file is none that we know.
 _MOST_RECORDS = 200
@@ -29,10 +51,10 @@ def by_name(name: str) -> Dialect:
     Raises:
         UsageError: there is no such dialect; the message lists all.
     """
-    for dialect in DIALECTS:
-        if dialect.name == name:
-            return dialect
-    raise UsageError(f"unknown dialect {name!r}: write one of {', '.join(d.name for d in DIALECTS)}")
+    rules = _RULES.get(name)
+    if rules is None:
+        raise UsageError(f"unknown dialect {name!r}: write one of {', '.join(NAMES)}")
+    return rules()
 
 
 def detect(path: Path) -> Dialect:
@@ -49,11 +71,11 @@ def detect(path: Path) -> Dialect:
             "empty, or not a transcript of any known client",
             "expected JSON lines of Claude Code (sessionId) or Cersei (session_id, or role and content)",
         )
-    return found
+    return by_name(found)
 
 
-def sniff(path: Path) -> Dialect | None:
-    """Return the dialect of a file, or None when it is empty or shows none (listings skip it with a note).
+def sniff(path: Path) -> str | None:
+    """Return the name of a file's dialect, or None when it is empty or shows none (listings skip it with a note).
 
     Raises:
         UnreadableError: the file cannot be read.
@@ -69,11 +91,11 @@ def sniff(path: Path) -> Dialect | None:
     return found
 
 
-def _of_records(records: Iterator[dict[str, object]]) -> Dialect | None:
+def _of_records(records: Iterator[dict[str, object]]) -> str | None:
     for record in records:
-        for dialect in DIALECTS:
-            if dialect.recognises(record):
-                return dialect
+        for name, is_one in _MARKS.items():
+            if is_one(record):
+                return name
     return None
 
 
@@ -84,8 +106,8 @@ def _records(head: bytes) -> Iterator[dict[str, object]]:
         if raw[:1] != b"{":
             continue
         try:
-            value: object = orjson.loads(raw)
-        except orjson.JSONDecodeError:
+            value: object = msgspec.json.decode(raw)
+        except REFUSALS:
             value = _top_fields(raw)
         if isinstance(value, dict):
             yield cast("dict[str, object]", value)
@@ -116,8 +138,8 @@ def _next_field(raw: bytes, at: int) -> tuple[str, object, int] | None:
     end = _value_end(raw, value_at)
     try:
         key = msgspec.json.decode(raw[start:close], type=str)
-        value: object = orjson.loads(raw[value_at:end]) if end is not None else None
-    except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError):
+        value: object = msgspec.json.decode(raw[value_at:end]) if end is not None else None
+    except REFUSALS:
         return None
     return (key, value, end) if end is not None else (key, value, len(raw))
 

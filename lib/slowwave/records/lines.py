@@ -7,10 +7,10 @@ torn tails, NUL runs after a crash, a BOM, lone surrogates, bytes that are not U
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import msgspec
 
@@ -28,7 +28,7 @@ BUFFER_BYTES = 1 << 20
 # Longer lines are measured first and read in one piece: readline would hold them twice.
 LONG_LINE_BYTES = 4 << 20
 _BLANK = b" \t\r\n"
-_OPEN, _CLOSE, _NEWLINE = b"{}\n"
+_OPEN = b"{"[0]
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -78,33 +78,23 @@ def read_records(
         UnreadableError: the file cannot be opened or read (missing, a folder, no permission).
     """
     decode = decoder.decode
-    # half the cost of calling the named tuple
-    new_span: Callable[[Any, Any], Span] = tuple.__new__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     offset = start
-    number = first_number - 1
     with open_regular(path) as file:
         try:
             file.seek(start)
-            for line in iter(partial(file.readline, LONG_LINE_BYTES), b""):
-                number += 1
+            for number, line in enumerate(iter(partial(file.readline, LONG_LINE_BYTES), b""), first_number):
                 begin = offset
                 offset += len(line)
-                raw = line[:-1]
-                value = None
-                try:
-                    # decoders skip the strings that nobody asked for without looking at their bytes
-                    if (
-                        line[-1] == _NEWLINE
-                        and raw[-1] == _CLOSE
-                        and raw[0] == _OPEN
-                        and (raw.isascii() or is_utf8(raw))
-                    ):
+                # decoders skip the strings that nobody asked for without looking at their bytes
+                if line[0] == _OPEN and line.endswith(b"}\n") and (line.isascii() or is_utf8(line)):
+                    raw = line[:-1]
+                    try:
                         value = decode(raw)
-                except (IndexError, *REFUSALS):
-                    pass
-                if value is not None:
-                    yield new_span(Span, (part, number, begin, raw)), value
-                    continue
+                    except REFUSALS:
+                        pass
+                    else:
+                        yield Span(part, number, begin, raw), value
+                        continue
                 odd, offset = _odd_line(file, path, part, number, begin, line, problems)
                 if odd.raw:
                     yield from _salvage(odd, decoder, problems)

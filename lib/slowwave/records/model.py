@@ -1,8 +1,7 @@
 """What the record layer hands up: spans of bytes with their place in a file, and problems met on the way."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -24,7 +23,7 @@ ProblemKind = Literal[
 ]
 
 
-class Span(NamedTuple):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """One JSON object in a file, kept as the bytes that it was written with.
 
     Attributes:
@@ -40,8 +39,7 @@ class Span(NamedTuple):
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """Something in a file that is not a clean record; it is reported and never stops a run.
 
     Attributes:

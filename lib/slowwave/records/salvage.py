@@ -7,7 +7,6 @@ line consists of such objects. Anything less strict would take a nested object o
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -31,8 +30,7 @@ _RESTART = "an incomplete object; the next record begins right behind it"
 _BROKEN = "not JSON"
 
 
-@dataclass(frozen=True, slots=True)
-class OddLine:
+class OddLine(msgspec.Struct, frozen=True):
     """A line that is not one clean object, with its place.
 
     Attributes:
@@ -192,6 +190,6 @@ def _report(line: OddLine, piece: Piece, problems: list[Problem]) -> None:
     last = problems[-1] if problems else None
     whole = piece.start == 0 and piece.stop == len(line.raw) and kind in {"garbage", "not-object"}
     if whole and last and last.kind == kind and last.path == line.path and last.line + last.lines == line.number:
-        problems[-1] = replace(last, length=stop - last.offset, lines=last.lines + 1)
+        problems[-1] = msgspec.structs.replace(last, length=stop - last.offset, lines=last.lines + 1)
     else:
         problems.append(Problem(kind, line.path, line.number, start, stop - start, piece.detail))

@@ -55,7 +55,7 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
         except UnreadableError as error:
             return StoreProblem("unreadable", os.fspath(path), error.reason)
         if dialect is not None:
-            return Head(dialect.name, found.side or side, cwd)
+            return Head(dialect, found.side or side, cwd)
     return StoreProblem("unknown-dialect", found.path, "no record that Claude Code or Cersei would write")
 
 

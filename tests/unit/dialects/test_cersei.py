@@ -75,7 +75,8 @@ def test_messages_say_who_spoke_and_where(tmp_path: Path) -> None:
     assert transcript.messages[2].results[0].text == "out"
     assert (transcript.records, transcript.unknown_types, transcript.problems) == (6, {}, [])
     offset = len(lines[0])
-    assert transcript.messages[1].sources[0][:3] == (0, 2, offset)
+    source = transcript.messages[1].sources[0]
+    assert (source.part, source.number, source.offset) == (0, 2, offset)
 
 
 def test_nanoseconds_and_z_are_times(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import DIALECTS, by_name, detect, sniff
+from slowwave.dialects import NAMES, by_name, detect, sniff
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
 
 CLAUDE = {
@@ -79,6 +79,6 @@ def test_a_missing_file_and_a_folder_are_unreadable(tmp_path: Path) -> None:
 
 
 def test_names_lead_to_dialects() -> None:
-    assert [by_name(d.name) for d in DIALECTS] == list(DIALECTS)
+    assert tuple(by_name(name).name for name in NAMES) == NAMES
     with pytest.raises(UsageError, match="claude"):
         by_name("clod")

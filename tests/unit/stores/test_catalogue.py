@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from slowwave.dialects import sniff
-from slowwave.dialects.base import Dialect
 from slowwave.errors import UnknownDialectError, UnreadableError
 from slowwave.stores import catalogue as catalogue_module
 from slowwave.stores import head
@@ -314,7 +313,7 @@ def test_an_unreadable_file_is_tried_again_although_nothing_changed(tmp_path: Pa
     write(tmp_path / "store" / "a.jsonl", claude("user", "hi"))
     write(tmp_path / "store" / "s.jsonl", claude("user", "hi"))
 
-    def refusing(path: Path) -> Dialect | None:
+    def refusing(path: Path) -> str | None:
         if path.name == "s.jsonl":
             raise UnreadableError(path, "Permission denied")
         return sniff(path)

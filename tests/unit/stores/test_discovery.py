@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from slowwave.dialects import sniff
-from slowwave.dialects.base import Dialect
 from slowwave.errors import SettingsError, UnknownDialectError, UnreadableError
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores import head
@@ -148,7 +147,7 @@ def test_an_unreadable_file_is_reported(tmp_path: Path, monkeypatch: pytest.Monk
     write(tmp_path / "good.jsonl", claude("user", "hi"))
     closed = write(tmp_path / "closed.jsonl", claude("user", "hi"))
 
-    def refusing(path: Path) -> Dialect | None:
+    def refusing(path: Path) -> str | None:
         if path == closed:
             raise UnreadableError(path, "Permission denied")
         return sniff(path)
