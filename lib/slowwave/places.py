@@ -1,10 +1,28 @@
-"""Where slowwave keeps its own files, from the environment that it is given."""
+"""Where things of the person that runs slowwave lie, from the environment that it is given."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 
+def home_folder(environ: Mapping[str, str]) -> Path:
+    """Return the home folder: ``$HOME``, else what the system says."""
+    return Path(environ.get("HOME") or "~").expanduser()
+
+
 def state_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder for everything that can be rebuilt: ``$XDG_STATE_HOME/slowwave``."""
-    home = Path(environ.get("HOME", "~")).expanduser()
-    return Path(environ.get("XDG_STATE_HOME") or home / ".local" / "state") / "slowwave"
+    return _own_folder(environ, "XDG_STATE_HOME", ".local/state")
+
+
+def data_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder for what cannot be rebuilt: ``$XDG_DATA_HOME/slowwave``."""
+    return _own_folder(environ, "XDG_DATA_HOME", ".local/share")
+
+
+def config_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the settings file: ``$XDG_CONFIG_HOME/slowwave``."""
+    return _own_folder(environ, "XDG_CONFIG_HOME", ".config")
+
+
+def _own_folder(environ: Mapping[str, str], variable: str, usual: str) -> Path:
+    return Path(environ.get(variable) or home_folder(environ) / usual).expanduser() / "slowwave"

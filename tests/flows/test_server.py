@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 import pytest
 
 from slowwave.samples import build
@@ -119,3 +121,37 @@ def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(
     nightly = call(api, "/deployments/name/nightly/nightly")
     (schedule,) = [s for s in nightly["schedules"] if s["schedule"]["timezone"] == "Asia/Tokyo"]
     assert (nightly["paused"], schedule["active"]) == (False, True)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells when somebody else's child ends")
+def test_a_server_of_ours_ends_with_its_parent_also_when_that_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from slowwave.service.server import own_server\n"
+        "with own_server(Path(sys.argv[1]), os.environ) as api: print(api, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        try:
+            address = parent.stdout.readline().strip()
+            (server,) = psutil.Process(parent.pid).children()
+        finally:
+            parent.kill()
+    assert address.startswith("http://127.0.0.1:")
+    try:
+        assert has_ended(server.pid)
+    finally:
+        if server.is_running():
+            server.kill()
+
+
+def has_ended(pid: int) -> bool:
+    """Wait for the end of a process that is not our child; where there is no init, its zombie stays for ever."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], 60)[0])
+    finally:
+        os.close(handle)

@@ -33,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(args.run(args))
     except SlowwaveError as error:
-        print(f"slowwave: {error}", file=sys.stderr)  # noqa: T201 - the command's own output
+        from slowwave.cli.output import warn  # noqa: PLC0415 - --help stays fast
+
+        warn(str(error))
         return error.exit_code
     except BrokenPipeError:
         # the reader of a pipe (head, less) went away: not an error, but nothing more can be printed

@@ -3,12 +3,10 @@
 import argparse
 import os
 
-import msgspec
-
 from slowwave.cli.options import add_json_option, add_settings_options, settings_of
+from slowwave.cli.output import say, say_json
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
-from slowwave.service.health import checks
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,12 +17,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print every check; return 0 when all is well, else 6."""
-    done = list(checks(settings_of(args), os.environ, SystemClock()))
-    for check in done:
+    from slowwave.service.health import checks  # noqa: PLC0415 - --help stays fast
+
+    is_well = True
+    for check in checks(settings_of(args), os.environ, SystemClock()):
+        is_well = is_well and check.ok
         if args.json:
-            print(msgspec.json.encode(check).decode())  # noqa: T201 - the command's own output
-        else:
-            print(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:<12} {check.seen}")  # noqa: T201 - as above
-            if not check.ok:
-                print(f"       {'':<12} fix: {check.fix}")  # noqa: T201 - as above
-    return DONE if all(check.ok for check in done) else PARTLY_FAILED
+            say_json([check])
+            continue
+        say(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:<12} {check.seen}")
+        if not check.ok:
+            say(f"       {'':<12} fix: {check.fix}")
+    return DONE if is_well else PARTLY_FAILED

@@ -3,10 +3,10 @@
 import argparse
 
 import msgspec
-import orjson
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
 from slowwave.cli.options import settings_of
+from slowwave.cli.output import say, say_json
 from slowwave.clock import SystemClock
 from slowwave.consolidation.lock import held
 from slowwave.errors import DONE
@@ -22,9 +22,9 @@ def show_diff(args: argparse.Namespace) -> int:
     text = difference(folder.path, args.dream)
     if args.json:
         files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
-        print(_json({"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}))  # noqa: T201
+        say_json([{"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}])
     else:
-        print(text, end="")  # noqa: T201
+        say(text.removesuffix("\n"))
     return DONE
 
 
@@ -39,14 +39,10 @@ def take_back(args: argparse.Namespace) -> int:
     with held(folder.path, settings_of(args).consolidation.lock_stale):
         undone = undo(folder.path, args.dream, SystemClock().now(), force=args.force)
     if args.json:
-        print(_json({**msgspec.to_builtins(undone), "memory": str(folder.path)}))  # noqa: T201
+        say_json([{**msgspec.to_builtins(undone), "memory": str(folder.path)}])
         return DONE
     later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
-    print(f"Undone: {args.dream}{later}. Restored in {folder.path}: {', '.join(undone.files) or 'nothing'}.")  # noqa: T201
+    say(f"Undone: {args.dream}{later}. Restored in {folder.path}: {', '.join(undone.files) or 'nothing'}.")
     if undone.edited:
-        print(f"Your version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/")  # noqa: T201
+        say(f"Your version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/")
     return DONE
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

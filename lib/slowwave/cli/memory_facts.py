@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import orjson
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
+from slowwave.cli.output import say, say_json
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import check_evidence
@@ -23,10 +23,13 @@ def show_list(args: argparse.Namespace) -> int:
             m for m in read_book(folder.path).memories.values() if m.status == "active" or args.all or args.json
         ]
         number += len(memories)
-        for memory in memories:
-            print(_json(_row(folder, memory)) if args.json else _line(memory))  # noqa: T201
+        if args.json:
+            say_json(_row(folder, memory) for memory in memories)
+        else:
+            for memory in memories:
+                say(_line(memory))
     if not number and not args.json:
-        print("Nothing is remembered yet: slowwave run nightly --force makes a first dream.")  # noqa: T201
+        say("Nothing is remembered yet: slowwave run nightly --force makes a first dream.")
     return DONE
 
 
@@ -35,12 +38,12 @@ def show_one(args: argparse.Namespace) -> int:
     folder, memory = _found(args)
     row = _row(folder, memory) | _details(memory)
     if args.json:
-        print(_json(row))  # noqa: T201
+        say_json([row])
         return DONE
     for name, value in row.items():
         if value and name not in {"evidence", "sightings"}:
-            print(f"{name:<12} {value}")  # noqa: T201
-    print(f"{'evidence':<12} {len(memory.evidence)} pieces; slowwave memory why {memory.id} shows them")  # noqa: T201
+            say(f"{name:<12} {value}")
+    say(f"{'evidence':<12} {len(memory.evidence)} pieces; slowwave memory why {memory.id} shows them")
     return DONE
 
 
@@ -51,13 +54,13 @@ def show_why(args: argparse.Namespace) -> int:
     events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
     if args.json:
         row = _row(folder, memory) | _details(memory)
-        print(_json(row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}))  # noqa: T201
+        say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}])
         return DONE
     for line in _why(memory, evidence):
-        print(line)  # noqa: T201
+        say(line)
     for event in events:
         what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
-        print(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())  # noqa: T201
+        say(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())
     return DONE
 
 
@@ -72,11 +75,11 @@ def show_verified(args: argparse.Namespace) -> int:
         if c.finding in {"changed", "lost"}
     ]
     if args.json:
-        print(_json({**numbers, "problems": problems}))  # noqa: T201
+        say_json([{**numbers, "problems": problems}])
     else:
-        print(", ".join(f"{name} {number}" for name, number in numbers.items()))  # noqa: T201
+        say(", ".join(f"{name} {number}" for name, number in numbers.items()))
         for problem in problems:
-            print(f"  {problem['id']}  {problem['finding']}: {problem['path']}  {problem['text']}")  # noqa: T201
+            say(f"  {problem['id']}  {problem['finding']}: {problem['path']}  {problem['text']}")
     return PARTLY_FAILED if problems else DONE
 
 
@@ -139,7 +142,3 @@ def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
 def _line(memory: Memory) -> str:
     mark = "" if memory.status == "active" else f"  [{memory.status}]"
     return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  {memory.text}{mark}"
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from slowwave.cli.options import settings_of
 from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.jobs.choice import chosen_by
 from slowwave.memory.transaction import recover
 from slowwave.stores.discovery import find_projects
 
@@ -51,10 +52,7 @@ def _given(path: Path) -> MemoryFolder:
 
 def _of_projects(args: argparse.Namespace) -> list[MemoryFolder]:
     projects = find_projects(settings_of(args), os.environ).projects
-    named = [p for p in projects if args.project in p.key or (p.root and args.project in p.root)]
-    if args.project and not named:
-        known = ", ".join(p.key for p in projects[:8]) or "none"
-        raise NotFoundError(f"no project matches {args.project!r}; found: {known}")
+    named = chosen_by(args.project, projects, lambda p: (p.key, p.root))
     return [MemoryFolder(p.key, p.memory.resolve(), p.folders) for p in named if p.memory.is_dir()]
 
 

@@ -3,10 +3,10 @@
 import argparse
 
 import msgspec
-import orjson
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
 from slowwave.cli.options import settings_of
+from slowwave.cli.output import say, say_json
 from slowwave.clock import SystemClock
 from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
 from slowwave.errors import DONE, PARKED
@@ -17,20 +17,20 @@ def show_review(args: argparse.Namespace) -> int:
     if args.accept:
         folder, _ = the_one(args.folders, f"parked dream {args.accept}", lambda f: _parked(f, args.accept))
         plan = accept(folder.path, args.accept, settings_of(args).consolidation, SystemClock().now())
-        return _say(args, {"accepted": args.accept, "dream": plan.id}, f"Applied as dream {plan.id}.")
+        return _told(args, {"accepted": args.accept, "dream": plan.id}, f"Applied as dream {plan.id}.")
     if args.reject:
         folder, _ = the_one(args.folders, f"parked dream {args.reject}", lambda f: _parked(f, args.reject))
         refused = reject(folder.path, args.reject, SystemClock().now())
         text = f"Rejected: {len(refused)} candidates are not taken again."
-        return _say(args, {"rejected": args.reject, "candidates": list(refused)}, text)
+        return _told(args, {"rejected": args.reject, "candidates": list(refused)}, text)
     waiting = [(folder, parked) for folder in args.folders for parked in parked_dreams(folder.path)]
     for folder, parked in waiting:
         if args.json:
-            print(_json({**msgspec.to_builtins(parked), "project": folder.project}))  # noqa: T201
+            say_json([{**msgspec.to_builtins(parked), "project": folder.project}])
         else:
             _show(folder, parked)
     if not waiting and not args.json:
-        print("No dream waits for review.")  # noqa: T201
+        say("No dream waits for review.")
     return PARKED if waiting else DONE
 
 
@@ -39,18 +39,17 @@ def _parked(folder: MemoryFolder, dream: str) -> Parked | None:
 
 
 def _show(folder: MemoryFolder, parked: Parked) -> None:
-    print(f"{parked.id}  {folder.project}: {parked.reason}")  # noqa: T201
+    say(f"{parked.id}  {folder.project}: {parked.reason}")
     for operation in parked.operations:
         if operation.action not in {"KEEP", "WAIT"}:
             what = operation.memory or ", ".join(operation.candidates)
-            print(f"  {operation.action:<9} {what}  {operation.reason}")  # noqa: T201
-    print(f"  slowwave memory review --accept {parked.id} | --reject {parked.id}")  # noqa: T201
+            say(f"  {operation.action:<9} {what}  {operation.reason}")
+    say(f"  slowwave memory review --accept {parked.id} | --reject {parked.id}")
 
 
-def _say(args: argparse.Namespace, data: dict[str, object], text: str) -> int:
-    print(_json(data) if args.json else text)  # noqa: T201
+def _told(args: argparse.Namespace, data: dict[str, object], text: str) -> int:
+    if args.json:
+        say_json([data])
+    else:
+        say(text)
     return DONE
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

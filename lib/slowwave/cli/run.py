@@ -2,13 +2,11 @@
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from slowwave.cli.options import add_json_option, add_settings_options, settings_of
+from slowwave.cli.output import say_json, warn
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED
@@ -37,11 +35,11 @@ def run(args: argparse.Namespace) -> int:
     settings_of(args)  # refuse bad settings before anything starts
     report = _direct(args) if args.direct else _through_prefect(args)
     if args.json:
-        print(orjson.dumps(report).decode())  # noqa: T201 - the command's own output
+        say_json([report])
     else:
         show(report, dry_run=args.dry_run)
     for failure in report["failures"]:
-        print(f"slowwave: {failure}", file=sys.stderr)  # noqa: T201 - the command's own output
+        warn(failure)
     return _exit_code(report, require=args.require)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from slowwave.cli.output import say
+
 # What a dream or an extraction can do to a fact, in the order that a reader cares about.
 ACTIONS = ("add", "merge", "supersede", "keep", "wait", "drop")
 MOST_ROWS = 8
@@ -32,7 +34,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
 def show(report: dict[str, Any], *, dry_run: bool) -> None:
     """Print the report."""
     for line in lines(report, dry_run=dry_run):
-        print(line)  # noqa: T201 - the command's own output
+        say(line)
 
 
 def _gates(gates: list[dict[str, Any]]) -> Iterator[str]:

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.sessions_target import chosen_session, counted, opened, say, say_json, warn
+from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.dialects import by_name
 from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
+from slowwave.jobs.choice import chosen_by
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.listing import Listing, list_sessions
 from slowwave.stores.rows import SessionRow, ShownRow
@@ -28,10 +30,7 @@ def list_all(args: argparse.Namespace) -> int:
         listing = list_sessions(settings_of(args), os.environ, catalogue)
         for warning in catalogue.warnings:
             warn(warning)
-    rows = [row for row in listing.rows if args.project in row.project or args.project in row.cwd]
-    if args.project and not rows:
-        known = ", ".join(sorted({row.project for row in listing.rows})[:8]) or "none"
-        raise NotFoundError(f"no project matches {args.project!r}; found: {known}")
+    rows = chosen_by(args.project, listing.rows, lambda row: (row.project, row.cwd))
     rows = [row for row in rows if args.dialect in ("", row.dialect)]
     if args.json:
         say_json(map(ShownRow.of, rows))

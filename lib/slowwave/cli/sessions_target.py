@@ -1,14 +1,8 @@
-"""Which session a command means, and how its lines are printed."""
+"""Which session a command means."""
 
 import argparse
-import json
 import os
-import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from slowwave.cli.options import settings_of
 from slowwave.dialects import by_name
@@ -75,31 +69,3 @@ def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFil
     files = SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files), notes)
     dialect = Cersei("code" if mode == "code" else "seed") if head.dialect == "cersei" else by_name(head.dialect)
     return dialect, files
-
-
-def say(text: str) -> None:
-    """Print one line; names that are not UTF-8 are shown with escapes."""
-    print(text.encode("utf-8", "backslashreplace").decode())  # noqa: T201 - the command's own output
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number with its noun, ``1 part`` or ``3 parts``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def say_json(values: Iterable[Any]) -> None:
-    """Print one JSON object a line; names that are not UTF-8 stand in it as escapes that JSON readers give back."""
-    lines: list[str] = []
-    for value in values:
-        try:
-            lines.append(msgspec.json.encode(value).decode())
-        except (msgspec.MsgspecError, UnicodeEncodeError):
-            lines.append(json.dumps(msgspec.to_builtins(value)))
-    if lines:
-        print("\n".join(lines))  # noqa: T201
-
-
-def warn(text: str) -> None:
-    """Print one line to standard error."""
-    shown = text.encode("utf-8", "backslashreplace").decode()
-    print(f"slowwave: {shown}", file=sys.stderr)  # noqa: T201

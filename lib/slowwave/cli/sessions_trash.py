@@ -5,7 +5,8 @@ import os
 from collections.abc import Callable
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.sessions_target import chosen_session, counted, say, say_json, warn
+from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.sessions_target import chosen_session
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, SlowwaveError, UsageError
 from slowwave.stores.removal import plan_removal, remove

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.sessions_target import chosen_session, say, say_json
+from slowwave.cli.output import say, say_json
+from slowwave.cli.sessions_target import chosen_session
 from slowwave.errors import DONE, NotFoundError, UsageError
+from slowwave.places import home_folder
 from slowwave.stores.ids import checked_id, found_sessions
 from slowwave.stores.places import new_session_folder
 from slowwave.stores.sessions import Sessions
@@ -88,13 +90,12 @@ def fork(args: argparse.Namespace) -> int:
 
 def _sessions(args: argparse.Namespace, folder: Path, cwd: str) -> Sessions:
     settings = settings_of(args)
-    home = Path(os.environ.get("HOME") or "~").expanduser()
     return Sessions(
         folder,
         getattr(args, "dialect", "cersei"),
         part_bytes=settings.store.part_bytes,
         cwd=cwd,
-        home=home,
+        home=home_folder(os.environ),
         fsync=settings.store.fsync,
     )
 

@@ -3,13 +3,15 @@
 import argparse
 import os
 from collections.abc import Iterator
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_settings_options, settings_of
+from slowwave.cli.output import say, say_json
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
-from slowwave.jobs.standing import Standing, standings
+
+if TYPE_CHECKING:
+    from slowwave.jobs.standing import Standing
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,17 +23,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
+    from slowwave.jobs.standing import standings  # noqa: PLC0415 - --help stays fast
+
     rows, problems = standings(settings_of(args), os.environ, SystemClock(), project=args.project)
     if args.json:
-        data = {"projects": rows, "problems": problems}
-        print(msgspec.json.encode(data).decode())  # noqa: T201 - the command's own output
+        say_json([{"projects": rows, "problems": problems}])
     else:
         for line in lines(rows, problems):
-            print(line)  # noqa: T201 - the command's own output
+            say(line)
     return PARTLY_FAILED if any(row.problem for row in rows) else DONE
 
 
-def lines(rows: list[Standing], problems: list[str]) -> Iterator[str]:
+def lines(rows: "list[Standing]", problems: list[str]) -> Iterator[str]:
     """Yield the status for a person."""
     due = sum(row.due for row in rows)
     backlog = sum(row.waiting for row in rows)
@@ -47,7 +50,7 @@ def lines(rows: list[Standing], problems: list[str]) -> Iterator[str]:
             yield f"  and {len(problems) - 10} more (--json shows all)"
 
 
-def _project(row: Standing) -> Iterator[str]:
+def _project(row: "Standing") -> Iterator[str]:
     yield f"{row.project}  ({row.sessions} sessions, {row.memories} memories)"
     if row.problem:
         yield f"  problem    {row.problem}"

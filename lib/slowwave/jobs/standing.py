@@ -12,9 +12,11 @@ from slowwave.consolidation.lock import refusal
 from slowwave.consolidation.state import read_state
 from slowwave.errors import SlowwaveError
 from slowwave.extraction.failures import read_failures
+from slowwave.jobs.choice import chosen_by
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.places import home_folder
 from slowwave.report import Gate
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
@@ -61,11 +63,11 @@ def standings(
 
     Raises:
         UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
     """
     found = find_projects(settings, environ)
-    home = Path(environ.get("HOME", "~")).expanduser()
-    chosen = [p for p in found.projects if project in p.key or (p.root and project in p.root)]
-    return [_standing(p, settings, clock.now(), home) for p in chosen], [str(p) for p in found.problems]
+    chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
+    return [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen], [str(p) for p in found.problems]
 
 
 def _standing(project: Project, settings: Settings, now: datetime, home: Path) -> Standing:

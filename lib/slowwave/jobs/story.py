@@ -12,8 +12,10 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.consolidation.job import consolidate_project
-from slowwave.errors import NotFoundError, SlowwaveError
+from slowwave.errors import SlowwaveError
 from slowwave.extraction.job import extract_sessions
+from slowwave.jobs.choice import chosen_by
+from slowwave.places import home_folder
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
@@ -49,7 +51,7 @@ class Run:
     @property
     def home(self) -> Path:
         """The home folder of the person whose sessions are read."""
-        return Path(self.environ.get("HOME", "~")).expanduser()
+        return home_folder(self.environ)
 
 
 def new_run_id(clock: Clock) -> str:
@@ -104,10 +106,7 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     found = find_projects(run.settings, run.environ)
     report = Report(job, run.id)
     report.warnings += [str(problem) for problem in found.problems]
-    projects = [p for p in found.projects if run.project in p.key or (p.root and run.project in p.root)]
-    if run.project and not projects:
-        known = ", ".join(p.key for p in found.projects[:8]) or "none"
-        raise NotFoundError(f"no project matches {run.project!r}; found: {known}")
+    projects = chosen_by(run.project, found.projects, lambda p: (p.key, p.root))
     if not found.projects:
         roots = ", ".join(str(root) for root in run.settings.store.roots) or str(run.home / ".claude")
         report.warnings.append(f"no transcripts found in {roots}; name a store with --store or store.roots")

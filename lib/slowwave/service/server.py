@@ -1,4 +1,4 @@
-"""A Prefect server of our own, as a child process that ends with the one that started it."""
+"""A Prefect server of our own, as a child process that ends with the one that started it, also when that is killed."""
 
 import os
 import signal
@@ -40,17 +40,19 @@ def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Gene
     env = {**environ, **prefect_environment(home), "PREFECT_SERVER_UI_API_URL": api}
     for name in ("PREFECT_API_URL", "PREFECT_PROFILE"):
         env.pop(name, None)
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+    arguments = ["server", "start", "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-m", "slowwave.service.watched", *arguments]
     with (home / "server.log").open("ab") as log:
         # its own session: a Ctrl-C for us must reach it only after the running job has ended
         process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=home, start_new_session=True
+            command, env=env, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=home, start_new_session=True
         )
-    try:
-        _wait_until_healthy(process, api, home / "server.log")
-        yield api
-    finally:
-        stop(process)
+    with process:
+        try:
+            _wait_until_healthy(process, api, home / "server.log")
+            yield api
+        finally:
+            stop(process)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

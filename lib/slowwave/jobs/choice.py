@@ -1,0 +1,28 @@
+"""Which projects ``--project TEXT`` means: the same for every command and every job."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from slowwave.errors import NotFoundError
+
+T = TypeVar("T")
+MOST_NAMES = 8
+
+
+def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return the things whose project key or working folder contains ``text``; "" chooses all.
+
+    Args:
+        text: what a person gave.
+        things: projects, or anything that belongs to one.
+        names: returns the key and the working folder of a thing's project.
+
+    Raises:
+        NotFoundError: nothing matches; the message names what there is.
+    """
+    chosen = [thing for thing in things if any(text in name for name in names(thing))]
+    if text and not chosen:
+        keys = sorted({names(thing)[0] for thing in things})
+        known = ", ".join(keys[:MOST_NAMES]) or "none"
+        raise NotFoundError(f"no project matches {text!r}; found: {known}")
+    return chosen
