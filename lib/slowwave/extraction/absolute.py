@@ -80,7 +80,12 @@ def relative_paths(text: str, cwd: str) -> str:
     folder = cwd.rstrip("/\\")
     if len(re.split(r"[/\\]", folder)) < 3:  # noqa: PLR2004 - never a root or a home folder's parent
         return text
+    # a Windows folder as the shells there spell it
+    drive = re.match(r"([A-Za-z]):[/\\]+(.+)", folder)
+    rest = drive[2].replace("\\", "/") if drive else ""
+    spelled = [folder, *(f"{mount}/{drive[1].lower()}/{rest}" for mount in ("", "/mnt", "/cygdrive") if drive)]
     below = re.compile(
-        rf"(?<![\w./\\-]){re.escape(folder)}(?:[/\\]+(?=[\w.@-])|(?![\w.-]))", re.IGNORECASE if "\\" in cwd else 0
+        rf"(?<![\w./\\-])(?:{'|'.join(map(re.escape, spelled))})(?:[/\\]+(?=[\w.@-])|(?![\w.-]))",
+        re.IGNORECASE if "\\" in cwd else 0,
     )
     return below.sub(lambda m: "" if m[0][-1:] in "/\\" else ".", text)

@@ -19,6 +19,13 @@ _FILLER = re.compile(
     r"|that said|in that case|agreed|exactly|absolutely|not really|not quite|really)\b[,.:;!\s\u2013—-]*)+",
     re.IGNORECASE,
 )
+# "I told you twice: ..." repeats a rule, which begins behind it
+_REPEATED = re.compile(
+    r"^(?:(?:(?:as|like) )?i(?:'ve| have)? (?:already |just |now )?(?:told you|said|mentioned|asked you|explained)"
+    r"(?: (?:this|that|it))?(?: (?:before|earlier|already|again|once|twice|\w+ times|more than once))*"
+    r"(?:\s*[:,;\u2013—-]+\s*|\s+(?:that|to)\s+)|for the \w+ time\s*[:,]\s*)(?=\S)",
+    re.IGNORECASE,
+)
 _QUESTION = re.compile(
     r"^(?:why|what|how|who|where|when|which|whose|is|are|was|were|do (?:you|we|i|they|the|these|those"
     r"|any|all)|does|did|can|could|would|should|shall|will|has|have|had|may|might"
@@ -31,7 +38,8 @@ _MOMENT = re.compile(
     r"\b(?:right now|for now|at the moment|this time|this once|just this|for the moment|today only|yet"
     r"|first try|currently|meanwhile"
     r"|in the meantime|until (?:then|i|we)|again"
-    r"|(?:only|just) for this|for this \w+ only|anymore this|in this (?:session|commit|pr|branch|message|case|chat)"
+    r"|(?:only|just) for this|for this (?:\w+ ){1,3}only|anymore this|in this (?:session|commit|pr|branch"
+    r"|message|case|chat)"
     r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
     r"|comment)|first[.!]?$|the last (?:commit|change)"
     r"|that'?s (?:the|a) (?:bug|problem|issue)|the (?:bug|problem|issue) is|those (?:two|three|changes"
@@ -88,7 +96,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     index = 0
     for block in _blocks(text):
         for raw in _split(block):
-            words = _FILLER.sub("", raw).strip(" \t,;\u2013—-")
+            words = _REPEATED.sub("", _FILLER.sub("", raw)).strip(" \t,;\u2013—-")
             if (
                 (len(words.split()) >= MIN_WORDS or len(_UNSPACED.findall(words)) >= MIN_UNSPACED)
                 and len(words) <= MAX_CHARS

@@ -56,7 +56,18 @@ _SETUP_ERROR = re.compile(
     r"|externally-managed-environment|Connection refused|ECONNREFUSED|address already in use"
     r"|requires (?:python|node|go)|Unsupported engine|version .{0,30} (?:is )?required"
     r"|not installed|could not be found|Could not find|is not a valid|must be run (?:from|as|in)"
-    r"|not allowed|authentication required|please (?:run|install|set|use)|did you mean",
+    r"|not allowed|authentication required|please (?:run|install|set|use)|did you mean"
+    # a variable or a setting that has no value; names of variables are in capitals
+    r"|(?-i:\b[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40}){1,8}\b|\b(?:PORT|HOST|TOKEN|[A-Z]{0,20}HOME|EDITOR)\b)"
+    r"[\"'`]?(?: environment variable| env var)? (?:is |was |must be |has to be )?"
+    r"(?:not set|not configured|not provided|unset|missing|required|set\b|empty)"
+    r"|(?:missing|undefined|unset|required) (?:required )?env(?:ironment)? variables?"
+    r"|KeyError: '(?-i:[A-Z][A-Z0-9_]{2,})'"
+    r"|unbound variable|parameter not set"
+    # a service or a database that is not ready
+    r"|could not connect to|connection to .{0,60} failed|no such table|relation .{1,60} does not exist"
+    r"|(?:database|role|table|schema) .{1,60} does(?:n't| not) exist|unknown database|pending migrations?"
+    r"|cannot connect to the docker daemon",
     re.IGNORECASE,
 )
 _WARNING = re.compile(r"(?:npm )?warn(?:ing)?\b", re.IGNORECASE)

@@ -38,6 +38,16 @@ _PATTERN = re.compile(
 _DECISION = re.compile(r"\b(?:decided|decision|going with|chose|chosen|settled on|agreed)\b", re.IGNORECASE)
 # "option 1" means nothing to somebody who does not see the list
 _LABEL = re.compile(r"\b(?:option|direction|approach|variant|proposal|alternative) (?:#?\d+|[A-D])\b", re.IGNORECASE)
+# what "that" is was said elsewhere; thinking aloud settles nothing
+_UNSAID = re.compile(
+    r"\b(?:handle|do|add|adding|doing|use|using|make|making|fix|change|keep) (?:that|this|it|them)"
+    r"(?=\s*(?:[,.;!]|$)|\s+(?:automatically|for|now|here|too|instead)\b)|\btheoretically\b"
+    r"|\bneed to (?:validate|verify|check)\b"
+    r"|\bor something\b|\b(?:right )?now[.!]?$",
+    re.IGNORECASE,
+)
+# who needs this many characters for one sentence explains rather than rules
+_LONG = 240
 MIN_CONTENT = 2
 # fmt: off
 _EMPTY_WORDS = frozenset({
@@ -73,12 +83,15 @@ class Statement:
     def found(
         self, miner: str, category: Category, confidence: float, origin: CandidateOrigin, text: str = ""
     ) -> Found:
-        """Return the fact that this statement is; a guess counts less, and so does what names only a label."""
+        """Return the fact that this statement is; what does not stand by itself counts less, and so does a guess."""
+        sentence = self.sentence.text
         if self.sentence.is_guess:
             confidence -= 0.15
-        if _LABEL.search(self.sentence.text):
-            confidence -= 0.15
+        if _LABEL.search(sentence):
+            confidence -= 0.25
         words = text or self.text
+        if _UNSAID.search(words) or len(words) > _LONG:
+            confidence -= 0.15
         return Found(miner, category, words, round(confidence, 2), origin, (self.turn,), self.sentence.text)
 
 

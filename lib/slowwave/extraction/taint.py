@@ -6,10 +6,13 @@ something, or to run a download is never remembered, whoever typed it.
 
 import re
 
+_EMOJI = "\u00a9\u00ae\u203c\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+# a joiner between two emoji makes them one picture, and a selector behind one gives it its colours; anywhere else
+# both are invisible
 _INVISIBLE = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u115f\u1160\u17b4"
-    "\u17b5\u180e\u3164"
-    "\ufe00-\ufe0f\U000e0000-\U000e0fff]"
+    "[\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u115f\u1160\u17b4"
+    "\u17b5\u180e\u3164\ufe00-\ufe0e\U000e0000-\U000e0fff]"
+    f"|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])|(?<![{_EMOJI}])\ufe0f"
 )
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)

@@ -56,3 +56,8 @@ def test_without_a_time_nothing_is_guessed():
 )
 def test_paths_below_the_working_folder_are_written_from_there(text: str, cwd: str, result: str):
     assert relative_paths(text, cwd) == result
+
+
+@pytest.mark.parametrize("spelled", ["D:\\code\\shop\\src", "/d/code/shop/src", "/mnt/d/code/shop/src"])
+def test_a_windows_folder_is_known_however_a_shell_spells_it(spelled: str):
+    assert relative_paths(f"run it in {spelled} only", "D:\\code\\shop") == "run it in src only"

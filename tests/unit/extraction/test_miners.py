@@ -59,6 +59,18 @@ LASTING = [
     ("looks good. the importer must never write to stdout.", "constraint", "the importer must never write to stdout"),
     ("nein, nutze pnpm statt npm", "preference", "nutze pnpm statt npm"),
     ("ab jetzt bitte immer deutsch antworten", "preference", None),
+    ("It has to keep running on Python 3.9, because two customers have it", "constraint", None),
+    ("it still needs to run on Node 18", "constraint", None),
+    ("I want business dates computed in Europe/Brussels", "preference", None),
+    ("I need the reports written in Dutch", "preference", None),
+    ("I'd like the version only in pyproject.toml, nowhere else", "constraint", None),
+    ("I like one line per change and no emoji", "preference", None),
+    ("the ledger module belongs to Ben", "project", None),
+    ("The billing service is owned by the payments team", "project", None),
+    ("Priya is responsible for the deploy scripts", "project", None),
+    ("I told you twice: tests go into tests/unit", "constraint", "tests go into tests/unit"),
+    ("as I said before, migrations go into db/migrate", "constraint", "migrations go into db/migrate"),
+    ("I already told you that fixtures belong in tests/fixtures", "constraint", "fixtures belong in tests/fixtures"),
 ]
 
 
@@ -105,6 +117,19 @@ def test_lasting_words_become_a_candidate(tmp_path: Path, words: str, category: 
         "if you are done, commit everything",
         "the file is stored in the wrong folder",
         "remember the refactor.md file? read it again",
+        "always use the debug flag for this command only",
+        "Remember to take a break tomorrow",
+        "remember to call the dentist",
+        "remember to drink some water",
+        "remember to phone Anna at 3pm",
+        "remember that I am on holiday tomorrow",
+        "I want the button moved to the left",
+        "I want the tests run now",
+        "I want this test fixed",
+        "I told you twice: it is broken",
+        "The bug belongs to the parser",
+        "that file belongs here",
+        "this belongs to Ben",
     ],
 )
 def test_words_of_the_moment_give_nothing(tmp_path: Path, words: str):
@@ -200,3 +225,41 @@ def test_text_is_one_line_of_at_most_300_characters(tmp_path: Path):
     (found,) = mined(tmp_path, Talk().person(words))
     assert len(found.text) <= 300
     assert "\n" not in found.text
+
+
+# below what a dream takes from one session alone
+WEAK = [
+    "keep in mind that the user might use `git stash`",
+    "keep in mind that we may need this later",
+    "you can always use the old configuration as well",
+    "go ahead with the type-based fix, skip the opt-in flag",
+    "use `make docs` for this, theoretically, and never the old script",
+    "for the site I prefer the visual appearance of direction A",
+    "the tool should handle that automatically for the user, not you",
+]
+
+
+@pytest.mark.parametrize("words", WEAK)
+def test_asides_and_what_hangs_on_the_moment_are_no_more_than_weak(tmp_path: Path, words: str):
+    assert all(c.confidence < 0.6 for c in mined(tmp_path, after_work(words)))
+
+
+@pytest.mark.parametrize(
+    ("question", "confidence"),
+    [
+        ("Where should invoices be stored?", 0.65),
+        ("The restore bug can be fixed two ways. Which?", 0.5),
+        ("The export grew a lot. How do you want to scope it?", 0.5),
+        ("That is your call - which treatment?", 0.5),
+    ],
+)
+def test_a_question_that_does_not_stand_alone_gives_a_weak_decision(tmp_path: Path, question: str, confidence: float):
+    answered = f'User has answered your questions: "{question}"="In the vault". You can now continue.'
+    (found,) = mined(tmp_path, Talk().person("go").tool("AskUserQuestion", {}, answered))
+    assert found.confidence == confidence
+
+
+def test_a_way_of_working_is_told_without_the_thing_that_it_was_asked_for(tmp_path: Path):
+    talk = Talk().person("use the writing clearly skill on the README").assistant("ok")
+    (found,) = mined(tmp_path, talk.person("use the writing clearly skill on this document"))
+    assert (found.text, found.confidence) == ("use the writing clearly skill", 0.5)

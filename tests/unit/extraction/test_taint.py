@@ -92,3 +92,15 @@ def test_text_made_to_be_slow_is_read_in_time(piece: str):
     text = piece * (30_000 // len(piece))
     assert len(own_words(redactor_for("shop")(text))) <= len(text)
     assert not is_hostile(text)
+
+
+@pytest.mark.parametrize(
+    "emoji", ["👩\u200d💻", "👨\u200d👩\u200d👧", "👩\u200d❤\ufe0f\u200d👨", "🏳\ufe0f\u200d🌈", "✅", "❤\ufe0f", "👍🏽"]
+)
+def test_emoji_stay_whole(emoji: str):
+    assert visible(f"thanks {emoji} all") == f"thanks {emoji} all"
+
+
+@pytest.mark.parametrize("text", ["pass\u200dword", "a\ufe0fb", "👩\u200d\u200d", "\u200d👩", "👩\u200dx", "a\u200bb"])
+def test_joiners_and_selectors_elsewhere_are_hidden_characters(text: str):
+    assert not set(visible(text)) & {"\u200b", "\u200d", "\ufe0f"}

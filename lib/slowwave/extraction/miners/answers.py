@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from slowwave.extraction.events import Answer, Events
 from slowwave.extraction.found import Found
+from slowwave.extraction.statements import MIN_CONTENT, content_words
 from slowwave.extraction.taint import is_hostile, one_line
 
 NAME = "answer"
@@ -24,6 +25,11 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 _MAX_QUESTION = 200
+_SENTENCE = re.compile(r"(?<=[.!?]) +(?=\w)|\s[\u2014\u2013-]\s")
+_ASKS = re.compile(
+    r"\b(?:which|what|how|where|who|when|should|would|could|can|want|like|i|we|way|ways)\b", re.IGNORECASE
+)
+_POINTS = re.compile(r"\b(?:it|this|that|them|these|those)\s*\?$", re.IGNORECASE)
 
 
 def mine_answers(events: Events) -> Iterator[Found]:
@@ -42,5 +48,12 @@ def _choice(answer: Answer) -> Found:
     if len(question) > _MAX_QUESTION:
         # the question itself stands last
         question = question[question.rfind(". ", 0, len(question) - 2) + 2 :][-_MAX_QUESTION:]
+    confidence = 0.65 if _stands_alone(question) else 0.5
     chosen = _RECOMMENDED.sub("", one_line(answer.answer))
-    return Found(NAME, "decision", f"{question} → {chosen}", 0.65, "user_explicit", (answer,), chosen)
+    return Found(NAME, "decision", f"{question} → {chosen}", confidence, "user_explicit", (answer,), chosen)
+
+
+def _stands_alone(question: str) -> bool:
+    """Say whether the sentence that asks names what it asks about: "Which?" and "How to scope it?" do not."""
+    asks = _SENTENCE.split(question)[-1]
+    return content_words(_ASKS.sub("", asks)) >= MIN_CONTENT and not _POINTS.search(asks)

@@ -51,6 +51,12 @@ _SHOULD = re.compile(
 _WANT = re.compile(
     r"^we (?:do )?(?:want|will want)(?! to (?:see|check|know|look|find|make sure|test))\b(?P<what>.*)", re.IGNORECASE
 )
+# "go ahead with the type-based fix" lets the assistant do what it has proposed
+_APPROVES = re.compile(
+    r"\bahead with\b|\bwith (?:the|that|this|your) (?:[\w-]+ ){0,3}(?:fix|changes?|plan|proposal|suggestion|approach"
+    r"|refactor\w*|patch|cleanup)\b",
+    re.IGNORECASE,
+)
 _RIGHT_AWAY = re.compile(
     r"^(?:let'?s|i want to) (?:keep (?:going|working|on|it)|use (?:it|this|that)|drop (?:it|this|that)"
     r"|move (?:on|it|this))\b",
@@ -85,5 +91,6 @@ def _decided(statement: Statement) -> Found | None:
             # "Ben and I talked: we decided ..." begins behind the colon
             begin = words.rfind(": ", 0, match.start() + 1) + 1
             text = f"{words[begin:].strip()} {statement.reason}".strip()
-            return statement.found(NAME, "decision", prior + bonus, "user_explicit", text)
+            doubt = 0.2 if pattern is _GO_WITH and _APPROVES.search(words) else 0.0
+            return statement.found(NAME, "decision", prior + bonus - doubt, "user_explicit", text)
     return None

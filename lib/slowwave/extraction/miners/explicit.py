@@ -34,6 +34,25 @@ _STATES = re.compile(
     r"|runs?|goes|go|takes?|means|belongs?|expects?|requires?|wants?|likes?|prefers?)\b",
     re.IGNORECASE,
 )
+# a person notes it for themselves: it has a date of its own, or is about their day rather than the work
+_REMINDER = re.compile(
+    r"^(?:to\b(?!.*\b(?:each|every|always|never|whenever)\b)|i(?:'m| am|'ll| will| have to| need to)\b).*"
+    r"\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening)|later"
+    r"|at \d{1,2}(?::\d\d)? ?(?:[ap]m|o'clock|uhr)|(?:on|next|this) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|next (?:week|month)|morgen|heute)\b",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(
+    r"^(?:to )?(?:(?:take|have|get) (?:a |an |some |the |my )?(?:break|rest|nap|walk|lunch|dinner|coffee"
+    r"|day off|vacation"
+    r"|holiday|sleep|shower|air)|eat|drink|sleep|relax|breathe|stretch|rest|smile|have fun|enjoy|go (?:home"
+    r"|to bed|outside"
+    r"|shopping)|pick up (?:the |my )?(?:kids?|laundry|milk)|buy|phone|call (?:my |mum|mom|dad|the (?:doctor|dentist"
+    r"|bank)))\b",
+    re.IGNORECASE,
+)
+# "keep in mind that we may need it": an aside, which nobody can keep to
+_MAY_BE = re.compile(r"\b(?:might|could|(?:we|i|you|they) may|maybe|perhaps)\b", re.IGNORECASE)
 _FORGET = re.compile(
     _ASKING
     + r"(?:don'?t forget|do not forget|note that|fyi|nicht vergessen|no olvides|n'oublie pas)\b[,:]?\s*(?P<fact>.*)$",
@@ -90,7 +109,7 @@ def _requested(statement: Statement) -> Found | None:
     for pattern, prior in ((_REMEMBER, 0.95), (_FORGET, 0.6)):
         match = pattern.match(words)
         if match and _is_fact(match["fact"]) and (pattern is _REMEMBER or len(match["fact"].split()) > _SHORT):
-            confidence = prior - 0.3 if statement.sentence.is_momentary else prior
+            confidence = prior - _doubt(statement, match["fact"])
             fact = match["fact"].strip().rstrip("?")
             # "remember to run it": a way of working, not a thing that is so
             default = "preference" if fact.startswith("to ") else "project"
@@ -99,9 +118,18 @@ def _requested(statement: Statement) -> Found | None:
     return None
 
 
+def _doubt(statement: Statement, fact: str) -> float:
+    """Return how much less certain it is that the fact lasts; a guess counts less anyway."""
+    if _MAY_BE.search(fact):
+        return 0.3 if statement.sentence.is_guess else 0.45
+    return 0.3 if statement.sentence.is_momentary else 0.0
+
+
 def _is_fact(words: str) -> bool:
     """Say whether what is to be remembered says anything."""
     if len(words.split()) < MIN_CONTENT or _NOT_A_REQUEST.match(words):
+        return False
+    if _PERSONAL.match(words) or _REMINDER.match(words):
         return False
     return not _THING.match(words) or bool(_STATES.search(words))
 
@@ -117,7 +145,9 @@ def _ruled(statement: Statement) -> Found | None:
         return None
     rule = _ALWAYS.search(words)
     if rule and not _NOT_A_RULE.match(rule["verb"]):
-        return statement.found(NAME, category_of(words, "preference"), 0.85, "user_explicit")
+        # "you can always ..." offers, it does not rule
+        prior = 0.55 if "can always" in words.lower() else 0.85
+        return statement.found(NAME, category_of(words, "preference"), prior, "user_explicit")
     if _WHENEVER.search(words) and not _COMPLAINT.search(words):
         return statement.found(NAME, category_of(words, "pattern"), 0.7, "user_explicit")
     return None

@@ -46,6 +46,35 @@ _PLACE = re.compile(
     r"(?:\b ?(?:in|at|under|on|by|with|from|to|inside))? [\w`'/.@~-]",
     re.IGNORECASE,
 )
+# who is in charge of what: a name or a team, never a thing or a pronoun
+_WHO = (
+    r"(?:(?-i:[A-Z][\w-]+)(?: (?-i:[A-Z][\w-]+))?|(?:the |our )?[\w-]+(?: [\w-]+)? (?:team|group|squad|guild|people))"
+)
+_PART = (
+    r"(?:module|service|package|library|app|api|database|schema|repo(?:sitory)?|folder|directory|pipeline|deploy\w*"
+    r"|script|component|infrastructure|code|config\w*|docs|documentation|release|design|frontend|backend|cluster|server"
+    r"|account|part|area|plugin|crate|test suite|migration|build|job|queue)s?"
+)
+_OWNER = re.compile(
+    rf"^(?:(?:the|our|all|everything in) )?[\w`'/. -]{{1,50}}?\b{_PART}`? (?:belongs? to|(?:is|are) (?:owned"
+    rf"|maintained|run|handled) by"
+    rf"|(?:is|are) (?:the )?(?:responsibility of|up to)) {_WHO}\b"
+    rf"|^(?-i:[A-Z][\w-]+|(?:The|the) [\w-]+ team) (?:owns?|maintains?|is (?:responsible for|in charge of|the owner of"
+    rf"|the maintainer of)|looks after) (?:the |our |all )?[\w`'/. -]{{1,50}}",
+    re.IGNORECASE,
+)
+_NOBODY = re.compile(
+    r"^(?:it|this|that|he|she|they|there|who|what|which|nobody|everybody|somebody|someone|everyone)\b", re.IGNORECASE
+)
+# where a kind of thing goes: "tests go into tests/unit"
+_GOES = re.compile(
+    r"^(?:(?:the|our|all|new|any|every) )*[\w`'-]+(?: [\w`'-]+){0,3} (?:go(?:es)?|belongs?|are put|should go"
+    r"|must go|shall go) "
+    r"(?:in|into|to|under|below|inside|next to|at) (?:the )?(?P<where>`[^`]+`|\S*[/._]\S*\w|[\w-]+ (?:folder"
+    r"|directory|package"
+    r"|module|branch|repo(?:sitory)?|file))",
+    re.IGNORECASE,
+)
 _FAULT = re.compile(
     r"\b(?:wrong|but|should|bug|error|currently|now|why|instead|missing|broken|fails?|twice|again"
     r"|nowhere|somewhere|if|when)\b",
@@ -75,9 +104,15 @@ def _way(statement: Statement) -> Found | None:
         return _called(statement, how["call"], how["what"])
     if _KEEP.match(words) or _IGNORE.match(words):
         return statement.found(NAME, category_of(words, "preference"), 0.6, "user_explicit")
-    if _PLACE.match(words) and not _FAULT.search(words):
+    if (_PLACE.match(words) or _is_owner(words)) and not _FAULT.search(words):
         return statement.found(NAME, "project", 0.6, "user_explicit")
+    if _GOES.match(words) and not _FAULT.search(words) and not _NOBODY.match(words):
+        return statement.found(NAME, "constraint", 0.65, "user_explicit")
     return None
+
+
+def _is_owner(words: str) -> bool:
+    return bool(_OWNER.match(words)) and not _NOBODY.match(words)
 
 
 def _called(statement: Statement, call: str, what: str) -> Found | None:

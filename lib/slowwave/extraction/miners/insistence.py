@@ -35,6 +35,8 @@ _PARTICULAR = frozenset(
     )
 )
 _POLITE = re.compile(r"^(?:can|could) you (?:please )?", re.IGNORECASE)
+# what it was asked for that time is not part of the way of working
+_ON_THIS = re.compile(r" (?:on|for|to|in|with) (?:this|that|these|those)\b[^,;]*$", re.IGNORECASE)
 _ENOUGH = 2
 
 
@@ -54,12 +56,13 @@ def mine_insistence(events: Events) -> Iterator[Found]:
     for by_turn in asked.values():
         if len(by_turn) >= _ENOUGH:
             first, *_, last = by_turn.values()
-            confidence = 0.6 if len(by_turn) == _ENOUGH else 0.7
+            # asked for again and again in one session, it may be one task: below what a dream takes without a second
+            confidence = 0.5 if len(by_turn) == _ENOUGH else 0.55
             quote = last.sentence.text
             yield Found(
                 NAME,
                 "preference",
-                _POLITE.sub("", quote).rstrip("?"),
+                _ON_THIS.sub("", _POLITE.sub("", quote).rstrip("?")),
                 confidence,
                 "user_explicit",
                 (first.turn, last.turn),

@@ -5,11 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from slowwave.extraction.events import Command, Events
 from slowwave.extraction.found import Found
+from slowwave.extraction.miners.needs import LOOKING, mine_needs, shown, told
+from slowwave.extraction.shell import Step
 
 NAME = "outcome"
 _LOOK_AHEAD = 8
 _SIMILAR = 0.5
-_MAX_LINE = 110
+# where the shell happened to stand at that moment says nothing about the project
+_WRONG_FOLDER = re.compile(r"\bcd: .*no such file", re.IGNORECASE)
 _CD = re.compile(r"(?:^|&&|;)\s*cd\s+(\S+)")
 _WORD = re.compile(r"[\w@./:+-]+")
 _MISSING = re.compile(
@@ -18,56 +21,34 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _NOT_FOUND = re.compile(r"no such file|cannot find module|ENOENT|could not find|not found|can't read", re.IGNORECASE)
-# how output is shown says nothing about the command, and the same command shall read the same in every session
-_REST = re.compile(r"\s*2>&1|\s*\|\s*(?:tail|head|cat|less)\b[^|;&]*")
+_NO_MODULE = re.compile(
+    r"does not contain main module|cannot find main module|go\.mod file not found|not a git repository|no rule to make"
+    r"|could not (?:find|read) (?:a )?(?:package\.json|cargo\.toml|pyproject\.toml)|missing script",
+    re.IGNORECASE,
+)
 _ONE_CASE = re.compile(r"\s--?run[ =]|::|\s-k\s|--(?:filter|grep|testNamePattern)\b|\s-t\s")
 _MAX_COMMAND = 220
 _OWN = re.compile(r"\bextracted\.md\b|\.slowwave\b|\bMEMORY\.md\b|\bslowwave\b")
-# looking for something and not finding it says nothing about how this project works
-_LOOKING = frozenset(
-    {
-        "ls",
-        "cat",
-        "find",
-        "grep",
-        "rg",
-        "head",
-        "tail",
-        "stat",
-        "file",
-        "wc",
-        "which",
-        "test",
-        "sed",
-        "awk",
-        "cd",
-        "rm",
-        "cp",
-        "mv",
-        "tree",
-        "du",
-        "diff",
-        "type",
-    }
-)
 
 
 def mine_outcomes(events: Events) -> Iterator[Found]:
-    """Yield each failed command with the one that worked, and programs that are not there."""
+    """Yield each failed command with the one that worked or what it needed, and programs that are not there."""
+    yield from mine_needs(events)
     fixed_lines: set[str] = set()
     missing: set[str] = set()
     for index, failed in enumerate(events.commands):
-        if failed.ok or not failed.setup_error or _OWN.search(failed.line):
+        if failed.ok or not failed.setup_error or _OWN.search(failed.line) or _WRONG_FOLDER.search(failed.setup_error):
             continue
         works = _fix(failed, events.commands[index + 1 : index + 1 + _LOOK_AHEAD])
-        if works and works.line not in fixed_lines:
+        pair = _pair(failed, works) if works and works.line not in fixed_lines else None
+        if works and pair:
             fixed_lines.add(works.line)
-            yield _pair(failed, works)
+            yield pair
             continue
         program = _missing(failed)
         if program and not works and program not in missing and not _works_later(program, events.commands[index + 1 :]):
             missing.add(program)
-            text = f"`{program}` is not available in the shell here ({failed.setup_error[:100]})"
+            text = f"`{program}` is not available in the shell here ({told(failed.setup_error)})"
             yield Found(NAME, "project", text, 0.5, "command_outcome", (failed,), failed.setup_error)
 
 
@@ -82,16 +63,16 @@ def _fix(failed: Command, later: Sequence[Command]) -> Command | None:
 
 
 def _does_the_same(failed: Command, works: Command) -> bool:
-    if not failed.steps or _is_script(failed) or _is_script(works) or works.steps[-1].program in _LOOKING:
+    if not failed.steps or _is_script(failed) or _is_script(works) or works.steps[-1].program in LOOKING:
         return False
     before, after = _words(failed), _words(works)
     shared = len(before & after) / max(1, min(len(before), len(after)))
     purposes = {s.purpose for s in failed.steps if s.purpose} & {s.purpose for s in works.steps if s.purpose}
-    same_program = {s.program for s in failed.steps} & {s.program for s in works.steps}
     if _NOT_FOUND.search(failed.setup_error) and not _MISSING.search(failed.setup_error):
         # a path that was mistyped teaches nothing; where a check has to be run from does
         return shared >= _SIMILAR and bool(purposes) and _folder(failed) != _folder(works)
-    return shared >= _SIMILAR and bool(purposes or same_program or shared > _SIMILAR)
+    # `pnpm install` is not another way of `pnpm test`
+    return shared > _SIMILAR or (shared == _SIMILAR and bool(purposes))
 
 
 def _is_script(command: Command) -> bool:
@@ -113,15 +94,40 @@ def _words(command: Command) -> set[str]:
     return {word for step in command.steps for word in _WORD.findall(step.text)}
 
 
-def _pair(failed: Command, works: Command) -> Found:
+def _pair(failed: Command, works: Command) -> Found | None:
+    """Return what the two teach; None when their lines are too long to be given whole."""
     confidence = 0.65 if failed.error and failed.order < works.order else 0.5
-    text = f"`{_short(failed.line)}` fails ({failed.setup_error[:90]}); `{_short(works.line)}` works"
+    error = told(failed.setup_error)
+    folder = _folder(works)
+    if _NO_MODULE.search(failed.setup_error) and folder and folder != _folder(failed):
+        what = ", ".join(f"`{head}`" for head in dict.fromkeys(_head(step) for step in works.steps[:1]))
+        text = f"{what} has to be run in `{folder}` (elsewhere: {error})"
+        return Found(NAME, "pattern", text, confidence, "command_outcome", (failed, works), failed.setup_error)
+    lines = _told(failed, works)
+    if lines is None:
+        return None
+    text = f"`{lines[0]}` fails ({error}); `{lines[1]}` works"
     return Found(NAME, "pattern", text, confidence, "command_outcome", (failed, works), failed.setup_error)
 
 
-def _short(line: str) -> str:
-    flat = " ".join(_REST.sub("", line).split())
-    return flat if len(flat) <= _MAX_LINE else flat[: _MAX_LINE - 1] + "…"
+def _told(failed: Command, works: Command) -> tuple[str, str] | None:
+    """Return both lines, or of long ones the steps that differ, or None when these are too long as well."""
+    before, after = shown(failed.line), shown(works.line)
+    if before and after:
+        return before, after
+    done = {step.text for step in works.steps}
+    tried = {step.text for step in failed.steps}
+    for one in failed.steps:
+        for other in works.steps:
+            alike = one.program == other.program or (one.purpose and one.purpose == other.purpose)
+            if alike and one.text not in done and other.text not in tried and shown(one.text) and shown(other.text):
+                return shown(one.text), shown(other.text)
+    return None
+
+
+def _head(step: Step) -> str:
+    """Return the program with its subcommand."""
+    return " ".join(step.text.split()[:2])
 
 
 def _missing(failed: Command) -> str:

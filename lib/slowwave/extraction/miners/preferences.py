@@ -45,6 +45,25 @@ _CHOICE = re.compile(
 )
 
 
+# how a kind of thing shall be done or kept: "I want dates computed in UTC"; one thing or a fault is for the moment
+_DONE_SO = re.compile(
+    r"^i(?:'d like| would like| want| need| expect| prefer) (?!(?:this|that|these|those|the (?!\w+s\b)|a |an "
+    r"|my |your |it\b|you\b|to\b))"
+    r"(?P<what>(?:\w[\w'-]* ){1,4}?)(?:to be |be )?(?P<how>(?!need|feed|bed\b|red\b|fixed|moved|changed|added"
+    r"|removed|deleted"
+    r"|renamed|merged|pushed|opened|closed|reverted|updated|implemented|restored)\w+(?:ed|en|pt|lt)|kept|run"
+    r"|built|put|set|sent"
+    r"|shown|read|split|done|made) (?:only |always |strictly )?(?:in|with|by|as|from|on|at|under|to|through|via"
+    r"|into|before"
+    r"|after|without|against|for|per) \S.*",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:now|today|tomorrow|asap|soon|by (?:mon|tues|wednes|thurs|fri)day|next|in the end|left|right)\b",
+    re.IGNORECASE,
+)
+
+
 _WHEN_YOU = re.compile(
     r"\bi (?:hate|love|like|dislike|don'?t like|can'?t stand) (?:it )?when (?:you|we)\b", re.IGNORECASE
 )
@@ -83,6 +102,9 @@ def _stated(statement: Statement) -> Found | None:
 
 def _liked(statement: Statement, bonus: float, origin: CandidateOrigin) -> Found | None:
     words = statement.sentence.text
+    kept = _DONE_SO.match(words)
+    if kept and not _NOW.search(words):
+        return statement.found(NAME, category_of(words, "preference"), 0.65 + bonus, origin)
     if _LIKE.search(words):
         return statement.found(NAME, category_of(words, "preference"), 0.65 + bonus, origin)
     dislikes = _DISLIKE.search(words)
