@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.consolidation.owner import Owner, is_provably_dead, is_running, parse_owner, this_process
-from slowwave.errors import LockHeldError, LockLostError
+from slowwave.errors import LockHeldError, LockLostError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER, guarded
@@ -74,6 +74,8 @@ def refusal(memory: Path, stale: timedelta, wall: Callable[[], float] = time.tim
         modified = path.stat().st_mtime
     except FileNotFoundError:
         return ""
+    except IsADirectoryError as error:
+        raise UnreadableError(path, "is a folder where a lock file is expected", "remove it") from error
     owner = _parse_owner(body)
     if owner and is_provably_dead(owner):
         return ""
@@ -135,8 +137,8 @@ def _acquire(memory: Path, stale: timedelta, wall: Callable[[], float]) -> tuple
             write_all(fd, _stamp(wall()) + b"\n" + msgspec.json.encode(owner) + b"\n")
             os.fsync(fd)
             at_fault_point("link", path)
-            if path.exists():
-                temp.replace(path)  # stale: taken over, whole in one step
+            if os.path.lexists(path):
+                temp.replace(path)  # stale, or a link to nowhere: taken over, whole in one step
             else:
                 os.link(temp, path)  # fails when another program was faster
             fsync_folder(memory)
@@ -174,6 +176,6 @@ def _claude_refusal(path: Path, now: float) -> str:
         age = now - path.stat().st_mtime
     except OSError:
         return ""
-    if age < _CLAUDE_STALE_S and body.isdigit() and is_running(int(body)):
+    if age < _CLAUDE_STALE_S and body.isdigit() and len(body) <= _DIGITS and is_running(int(body)):
         return f"Claude Code (process {int(body)}) has been tidying this folder up for {age:.0f} s"
     return ""

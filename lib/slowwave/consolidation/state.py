@@ -8,6 +8,8 @@ import orjson
 from slowwave.errors import CorruptStateError
 from slowwave.memory.folder import STATE_FILE, read_or_none
 
+# The last second that a date can name; a stamp in milliseconds lies beyond it.
+_LAST_SECOND = 253_402_300_799
 _REMEDY = "repair or remove it; it never counts as never ran"
 
 
@@ -28,7 +30,7 @@ def parse_state(data: bytes | None, path: Path) -> int | None:
     last = cast("dict[str, object]", state)["last_consolidated_at"]
     if last is None:
         return None
-    if not isinstance(last, int) or isinstance(last, bool) or last < 0:
+    if not isinstance(last, int) or isinstance(last, bool) or not 0 <= last <= _LAST_SECOND:
         raise CorruptStateError(path, f"last_consolidated_at is {last!r}, not seconds since 1970", _REMEDY)
     return last
 

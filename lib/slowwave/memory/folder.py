@@ -27,9 +27,11 @@ def read_or_none(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except NotADirectoryError as error:
-        raise UnreadableError(path.parent, "is a file where a memory folder is expected") from error
+        raise UnreadableError(path.parent, "is a file where a memory folder is expected", "move it away") from error
+    except IsADirectoryError as error:
+        raise UnreadableError(path, "is a folder where a file is expected", "move it away") from error
     except OSError as error:
-        raise UnreadableError(path, error.strerror or "cannot be read") from error
+        raise UnreadableError(path, error.strerror or "cannot be read", "let this user read it") from error
 
 
 def read_texts(memory: Path) -> dict[str, bytes]:

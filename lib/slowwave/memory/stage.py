@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.errors import CorruptStateError
+from slowwave.errors import CorruptStateError, RefusedError
 from slowwave.files import at_fault_point, fsync_folder, write_all
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER
@@ -87,8 +87,10 @@ def build_stage(memory: Path, stage: Path, change: Change) -> None:
     """Build the folder ``stage`` as ``memory`` with ``change`` applied, and make it durable.
 
     Raises:
+        RefusedError: a file that would change is a link.
         OSError: the disk is full, or the folder cannot be written.
     """
+    _refuse_links(memory, change)
     like = memory.stat()
     at_fault_point("mkdir", stage)
     _make_folder(stage, like)
@@ -113,6 +115,16 @@ def build_stage(memory: Path, stage: Path, change: Change) -> None:
         # only now: a folder that its owner made read-only could not have been filled
         folder.chmod(stat.S_IMODE(_like(memory, stage, folder, like).st_mode))
         fsync_folder(folder)
+
+
+def _refuse_links(memory: Path, change: Change) -> None:
+    """A link would be replaced by a file, and an undo could not bring it back; what it points at is not ours."""
+    for name in change.files:
+        if (memory / name).is_symlink():
+            raise RefusedError(
+                f"{memory / name}: is a link, and only files in the memory folder itself are changed; "
+                "put the file itself there, or link the whole memory folder"
+            )
 
 
 def walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

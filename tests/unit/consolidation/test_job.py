@@ -8,7 +8,7 @@ import pytest
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.review import accept, parked_dreams, reject
 from slowwave.consolidation.state import render_state
-from slowwave.errors import CorruptStateError, MovedError, NotFoundError, UnreadableError
+from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UnreadableError
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import LOCK_FILE, STATE_FILE, visible_files
 from slowwave.memory.undo import undo
@@ -99,7 +99,8 @@ def test_a_project_without_anything_extracted_is_left_alone(tmp_path: Path) -> N
 
 def test_a_corrupt_state_stops_the_dream(tmp_path: Path) -> None:
     house = _house(tmp_path)
-    for content in ("", "{", "[]", '{"last_consolidated_at": "x"}', '{"last_consolidated_at": true}', "{}"):
+    stamps = ('"x"', "true", "-1", "1795145400000", "9999999999999999999")
+    for content in ("", "{", "[]", "{}", *(f'{{"last_consolidated_at": {stamp}}}' for stamp in stamps)):
         (house.memory / STATE_FILE).write_text(content)
         before = _everything(house)
         with pytest.raises(CorruptStateError, match="never ran"):
@@ -119,6 +120,31 @@ def test_a_corrupt_ledger_stops_the_dream(tmp_path: Path) -> None:
         with pytest.raises(CorruptStateError, match=says):
             house.dream()
         assert not (house.memory / LOCK_FILE).exists()
+
+
+def test_a_link_in_place_of_a_file_is_never_replaced(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    index = house.memory / "MEMORY.md"
+    (tmp_path / "notes.md").write_text("- mine\n")
+    for target in (tmp_path / "notes.md", tmp_path / "nowhere.md"):
+        index.unlink(missing_ok=True)
+        index.symlink_to(target)
+        before = _everything(house)
+        with pytest.raises(RefusedError, match=r"MEMORY\.md: is a link"):
+            house.dream()
+        assert _everything(house) == before
+        assert index.readlink() == target
+        assert not list(house.folder.glob(".slowwave-*"))
+
+
+def test_a_folder_in_place_of_a_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    for name in (STATE_FILE, "MEMORY.md", LOCK_FILE):
+        (house.memory / name).mkdir()
+        with pytest.raises(UnreadableError, match=rf"{name}: is a folder where .* expected; (move it away|remove it)"):
+            house.dream()
+        (house.memory / name).rmdir()
+    assert house.dream().dream_ids
 
 
 def test_a_file_in_place_of_the_memory_folder_is_named(tmp_path: Path) -> None:

@@ -102,6 +102,13 @@ def test_the_lock_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> Non
     assert not (tmp_path / LOCK_FILE).exists()
 
 
+def test_a_link_to_nowhere_does_not_lock_for_ever(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).symlink_to(tmp_path / "nowhere")
+    with held(tmp_path, HOUR) as lock:
+        lock.check()
+    assert not (tmp_path / LOCK_FILE).is_symlink()
+
+
 def test_only_a_provably_dead_owner_counts_as_dead() -> None:
     here = this_process("t")
     pid = os.fork()
@@ -137,15 +144,21 @@ def test_a_lock_that_somebody_removed_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pid", "age", "is_free"),
-    [(os.getpid(), 10, False), (os.getpid(), 3601, True), (2**22 + 1, 10, True), (0, 10, True)],
+    [
+        (str(os.getpid()), 10, False),
+        (str(os.getpid()), 3601, True),
+        (str(2**22 + 1), 10, True),
+        ("9" * 5000, 10, True),
+        ("", 10, True),
+    ],
 )
 def test_the_lock_of_claude_code_is_honoured_while_its_process_lives(
     tmp_path: Path,
-    pid: int,
+    pid: str,
     age: int,
     is_free: bool,
 ) -> None:
     path = tmp_path / CLAUDE_LOCK
-    path.write_text(str(pid) if pid else "")
+    path.write_text(pid)
     os.utime(path, (NOW - age, NOW - age))
     assert (refusal(tmp_path, HOUR, _wall) == "") == is_free
