@@ -18,16 +18,32 @@ def combined(category: Category, sightings: Iterable[Sighting]) -> float:
     A session counts once, with its best sighting, so neither repetition within a session nor the order matters. Of a
     preference, decision or constraint only what a person said counts.
     """
-    best: dict[tuple[str, str], float] = {}
-    for sighting in sightings:
-        if category in PERSONAL and not sighting.origin.startswith("user_"):
-            continue
-        session = (sighting.dialect, sighting.session)
-        best[session] = max(best.get(session, 0.0), sighting.confidence)
+    counted = [s for s in sightings if category not in PERSONAL or s.origin.startswith("user_")]
+    best = [max(s.confidence for s in group) for group in independent(counted)]
     if not best:
         return 0.0
-    first, *others = sorted(best.values(), reverse=True)
+    first, *others = sorted(best, reverse=True)
     doubt = 1 - first
     for confidence in others:
         doubt *= 1 - DAMPING * confidence
     return round(max(first, min(1 - doubt, CAP)), 4)
+
+
+def independent(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
+    """Return the sightings by session, where copies and forks that show the same records are one session."""
+    every = list(sightings)
+    parents = list(range(len(every)))
+
+    def root(number: int) -> int:
+        while parents[number] != number:
+            parents[number] = number = parents[parents[number]]
+        return number
+
+    first: dict[tuple[str, ...], int] = {}
+    for number, sighting in enumerate(every):
+        for mark in ((sighting.dialect, sighting.session), *((record,) for record in sighting.records)):
+            parents[root(number)] = root(first.setdefault(mark, number))
+    groups: dict[int, list[Sighting]] = {}
+    for number, sighting in enumerate(every):
+        groups.setdefault(root(number), []).append(sighting)
+    return list(groups.values())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from slowwave.consolidation.confidence import PERSONAL
+from slowwave.consolidation.confidence import PERSONAL, independent
 from slowwave.consolidation.facts import Fact, Grouping, claim, says_same
 from slowwave.consolidation.likeness import is_same
 from slowwave.consolidation.model import Gathered, Operation, PersonLine, State
@@ -137,7 +137,7 @@ def _last(fact: Fact, successors: Mapping[str, Fact]) -> Fact:
 
 def _kept(fact: Fact) -> Operation:
     ids = tuple(c.id for c in fact.candidates)
-    sessions = len({(s.dialect, s.session) for s in fact.sightings})
+    sessions = len(independent(fact.sightings))
     if not fact.memory:
         reason = f"new, confidence {fact.confidence:.2f} from {_count(sessions, 'session')}"
         return Operation("ADD", fact.id, ids, reason, is_new=True)

@@ -9,7 +9,7 @@ from slowwave.consolidation.likeness import is_same, opposed
 from slowwave.consolidation.near import Near
 from slowwave.memory.book import Memory, unique
 from slowwave.memory.ledger import Sighting
-from slowwave.memory.model import Candidate, Category, Evidence
+from slowwave.memory.model import Candidate, Category, Evidence, seen_in
 
 
 @dataclass(slots=True)
@@ -77,7 +77,13 @@ def sighting(candidate: Candidate) -> Sighting:
     """Return what a candidate says about where and when a fact was seen."""
     session = candidate.session
     return Sighting(
-        session.dialect, session.id, session.path, candidate.origin, candidate.confidence, candidate.observed_at
+        session.dialect,
+        session.id,
+        session.path,
+        candidate.origin,
+        candidate.confidence,
+        candidate.observed_at,
+        seen_in(candidate.evidence),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from slowwave.extraction.mining import EXTRACTOR
-from slowwave.memory.model import Candidate, candidate_id
+from slowwave.memory.model import Candidate, candidate_id, seen_in
 
 NAME = "repeated"
 ENOUGH_SESSIONS = 2
@@ -25,10 +25,15 @@ def repeated(known: Iterable[Candidate], new: Iterable[Candidate]) -> list[Candi
         alike = [c for c in earlier if (c.key, c.value) == (candidate.key, candidate.value)]
         if any(c.extractor.endswith(NAME) for c in alike):
             continue
-        first = next((c for c in alike if c.session.id != candidate.session.id), None)
+        first = next((c for c in alike if _is_other(c, candidate)), None)
         if first is not None:
             strong.append(_strengthened(first, candidate))
     return strong
+
+
+def _is_other(one: Candidate, other: Candidate) -> bool:
+    """Say whether two candidates come from sessions of their own, and not from copies or forks of one."""
+    return one.session.id != other.session.id and not set(seen_in(one.evidence)) & set(seen_in(other.evidence))
 
 
 def _strengthened(first: Candidate, second: Candidate) -> Candidate:

@@ -37,7 +37,11 @@ EventKind = Literal[
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """One session that showed a fact: independent sessions make it more certain."""
+    """One session that showed a fact: independent sessions make it more certain.
+
+    ``records`` tells which records showed it (:func:`slowwave.memory.model.seen_in`): copies and forks of a session
+    share them.
+    """
 
     dialect: str
     session: str
@@ -45,6 +49,7 @@ class Sighting(msgspec.Struct, frozen=True):
     origin: CandidateOrigin
     confidence: float
     observed_at: str
+    records: tuple[str, ...] = ()
 
 
 class IndexEntry(msgspec.Struct, frozen=True):

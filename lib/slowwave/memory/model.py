@@ -9,6 +9,9 @@ import msgspec
 Category = Literal["preference", "project", "pattern", "decision", "constraint"]
 CATEGORIES: tuple[Category, ...] = ("preference", "project", "pattern", "decision", "constraint")
 
+# record ids of fewer characters are numbers that every session gives anew
+_UNIQUE = 8
+
 CandidateOrigin = Literal[
     "user_explicit",  # a person asked to remember it, or stated a rule
     "user_correction",  # a person rejected what the assistant did
@@ -91,6 +94,16 @@ def candidate_id(session: SessionRef, category: Category, text: str, evidence: t
     """Return the id of a candidate: equal input gives an equal id on every machine."""
     parts = [session.dialect, session.id, category, text, *(e.sha256 for e in evidence)]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+def seen_in(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
+    """Return what tells where a fact was seen, whichever file the records lie in.
+
+    A renamed copy of a session has the same bytes, a fork the same record ids under another session id: the same
+    record with the same quote is the same sighting. Ids too short to be unique do not count.
+    """
+    places = (f"{e.record if len(e.record) >= _UNIQUE else e.sha256}\x1f{e.quote}" for e in evidence)
+    return tuple(dict.fromkeys(hashlib.sha256(place.encode()).hexdigest()[:12] for place in places))
 
 
 def iso(at: datetime) -> str:

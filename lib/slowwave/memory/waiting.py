@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from rapidfuzz import fuzz
 
@@ -137,7 +138,7 @@ def _fact(candidate: Candidate) -> tuple[str, str]:
 
 def _refused_before(candidates: Sequence[Candidate], done: Collection[str]) -> dict[tuple[str, str], str]:
     """Return the facts that consolidation refused for a person's sake, with the reason: they hold for new sessions."""
-    outcomes = done if isinstance(done, Mapping) else {}
+    outcomes: Mapping[str, str] = cast("Mapping[str, str]", done) if isinstance(done, Mapping) else {}
     found: dict[tuple[str, str], str] = {}
     for candidate in candidates:
         reason = outcomes.get(candidate.id, "").removeprefix("refuse: ")

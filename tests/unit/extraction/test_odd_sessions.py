@@ -10,6 +10,7 @@ from slowwave.extraction import job
 from slowwave.extraction.failures import read_failures
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.book import read_book
+from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
@@ -114,3 +115,45 @@ def test_a_dry_run_remembers_no_refusal(tmp_path: Path):
     where = project(tmp_path / "store", session)
     extract_sessions(where, [session], Settings(), clock(), dry_run=True, home=tmp_path / "home")
     assert not memory(tmp_path).exists()
+
+
+def copy_of(talk: Talk, *, rewritten: bool) -> Talk:
+    """Return a copy under another name; a fork has the same records with another session id in each."""
+    other = Talk("c0d0c6a1-0000-4000-8000-00000000000c", [dict(record) for record in talk.records])
+    for record in other.records:
+        record["sessionId"] = other.id if rewritten else talk.id
+    return other
+
+
+def checked_talk(number: int = 1) -> Talk:
+    talk = Talk(f"{number}d0c6a1e-0000-4000-8000-00000000000{number}")
+    return talk.bash("pnpm test").bash("pnpm test").person(RULES[0]).assistant("ok")
+
+
+@pytest.mark.parametrize("rewritten", [True, False], ids=["fork", "copy"])
+def test_a_copy_or_fork_of_a_session_proves_nothing_anew(tmp_path: Path, rewritten: bool):
+    talk = checked_talk()
+    sessions = [t.write(tmp_path / "store") for t in (talk, copy_of(talk, rewritten=rewritten))]
+    run(tmp_path, *sessions)
+    assert not [c for c in read_candidates(memory(tmp_path))[0] if c.extractor.endswith("repeated")]
+    consolidate_project(project(tmp_path / "store", *sessions), open_gates(), clock(), force=True, home=tmp_path)
+    (rule,) = read_book(memory(tmp_path)).active
+    assert (rule.text, rule.confidence) == (RULES[0], 0.85)
+
+
+def test_sessions_of_their_own_do_prove_more(tmp_path: Path):
+    sessions = [checked_talk(n).write(tmp_path / "store") for n in (1, 2)]
+    run(tmp_path, *sessions)
+    assert [c.confidence for c in read_candidates(memory(tmp_path))[0] if c.extractor.endswith("repeated")] == [0.75]
+    consolidate_project(project(tmp_path / "store", *sessions), open_gates(), clock(), force=True, home=tmp_path)
+    assert min(m.confidence for m in read_book(memory(tmp_path)).active if m.category == "constraint") > 0.85
+
+
+def test_a_fork_that_goes_on_is_the_same_sighting_until_it_shows_something_of_its_own(tmp_path: Path):
+    talk = checked_talk()
+    fork = copy_of(talk, rewritten=True)
+    fork.bash("pnpm lint").bash("pnpm lint").person(RULES[1]).assistant("ok")
+    sessions = [t.write(tmp_path / "store") for t in (talk, fork)]
+    run(tmp_path, *sessions)
+    consolidate_project(project(tmp_path / "store", *sessions), open_gates(), clock(), force=True, home=tmp_path)
+    assert [m.confidence for m in read_book(memory(tmp_path)).active] == [0.85, 0.85]
