@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterable
 
-from slowwave.dialects.model import Injected, Message, Text
+from slowwave.dialects.model import Injected, Message, Text, ToolResult
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+
+
+class Verbatim(ToolResult, frozen=True, gc=False):
+    """A result that is compared as it stands: its client puts no reminders into results and trims nothing."""
 
 
 def without_reminders(text: str) -> str:
@@ -29,5 +33,9 @@ def _one(message: Message) -> dict[str, object]:
     if message.calls:
         form["calls"] = [{"id": c.id, "name": c.name, "args": c.args} for c in message.calls]
     if message.results:
-        form["results"] = [{"id": r.id, "text": without_reminders(r.text)} for r in message.results]
+        form["results"] = [{"id": r.id, "text": _result_text(r)} for r in message.results]
     return form
+
+
+def _result_text(result: ToolResult) -> str:
+    return result.text if isinstance(result, Verbatim) else without_reminders(result.text)
