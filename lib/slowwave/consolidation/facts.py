@@ -76,6 +76,8 @@ class Fact:
 def sighting(candidate: Candidate) -> Sighting:
     """Return what a candidate says about where and when a fact was seen."""
     session = candidate.session
+    # a command that is repeated across sessions cites the others as well, which are sightings of their own
+    own = tuple(e for e in candidate.evidence if e.path == candidate.evidence[-1].path)
     return Sighting(
         session.dialect,
         session.id,
@@ -83,7 +85,7 @@ def sighting(candidate: Candidate) -> Sighting:
         candidate.origin,
         candidate.confidence,
         candidate.observed_at,
-        seen_in(candidate.evidence),
+        seen_in(own),
     )
 
 

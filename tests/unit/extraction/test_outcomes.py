@@ -107,3 +107,8 @@ def test_no_command_is_told_in_half(tmp_path: Path):
     (found,) = outcomes(tmp_path / "b", talk.bash("make lint && tool build"))
     assert found.text.endswith("`tool build` works")
     assert "…" not in found.text
+
+
+def test_a_shell_that_only_returned_to_where_the_session_works_teaches_nothing(tmp_path: Path):
+    talk = Talk().bash("go build ./...", "pattern ./...: directory prefix . does not contain main module", 1)
+    assert outcomes(tmp_path, talk.bash(f"cd {CWD} && go build ./...")) == []

@@ -47,7 +47,9 @@ def _choice(answer: Answer) -> Found:
     question = one_line(answer.question)
     if len(question) > _MAX_QUESTION:
         # the question itself stands last
-        question = question[question.rfind(". ", 0, len(question) - 2) + 2 :][-_MAX_QUESTION:]
+        question = question[question.rfind(". ", 0, len(question) - 2) + 2 :]
+    if len(question) > _MAX_QUESTION:
+        question = "…" + question[-_MAX_QUESTION:].partition(" ")[2]
     confidence = 0.65 if _stands_alone(question) else 0.5
     chosen = _RECOMMENDED.sub("", one_line(answer.answer))
     return Found(NAME, "decision", f"{question} → {chosen}", confidence, "user_explicit", (answer,), chosen)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from slowwave.extraction.absolute import relative_paths
 from slowwave.extraction.events import Command, Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.miners.needs import LOOKING, mine_needs, shown, told
@@ -100,6 +101,8 @@ def _pair(failed: Command, works: Command) -> Found | None:
     error = told(failed.setup_error)
     folder = _folder(works)
     if _NO_MODULE.search(failed.setup_error) and folder and folder != _folder(failed):
+        if relative_paths(folder, works.cwd) in (".", ""):
+            return None  # the shell had strayed from where the session works
         what = ", ".join(f"`{head}`" for head in dict.fromkeys(_head(step) for step in works.steps[:1]))
         text = f"{what} has to be run in `{folder}` (elsewhere: {error})"
         return Found(NAME, "pattern", text, confidence, "command_outcome", (failed, works), failed.setup_error)
