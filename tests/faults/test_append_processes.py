@@ -14,6 +14,7 @@ from slowwave.records.lines import read_records
 from slowwave.records.model import Problem
 from slowwave.records.parts import part_paths
 from slowwave.records.rewrite import rewrite_without
+from slowwave.stores.sessions import Sessions
 
 PROCESSES = 8
 APPENDS = 5_000 if os.environ.get("SLOWWAVE_DRILL") == "full" else 500
@@ -116,3 +117,21 @@ def test_no_record_is_lost_while_another_process_rewrites_the_file(tmp_path: Pat
     purge_once()
     assert_complete(entries([path]), 4, appends)
     assert b"is_dead" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("dialect", ["claude", "cersei"])
+def test_a_resumed_run_sees_every_message_that_writers_added_together(tmp_path: Path, dialect: str) -> None:
+    number = APPENDS // 10
+
+    def write(writer: int) -> Callable[[], None]:
+        def work() -> None:
+            sessions = Sessions(tmp_path / "p", dialect, home=tmp_path, part_bytes=20_000)
+            for i in range(number):
+                add = sessions.write_assistant_message if i % 2 else sessions.write_user_message
+                add("s1", f"{writer}-{i}.")
+
+        return work
+
+    run_together(*(write(writer) for writer in range(PROCESSES)))
+    seen = "".join(str(message) for message in Sessions(tmp_path / "p", dialect, home=tmp_path).load("s1"))
+    assert [f"{w}-{i}." for w in range(PROCESSES) for i in range(number) if f"'{w}-{i}." not in seen] == []

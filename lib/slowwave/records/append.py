@@ -6,6 +6,7 @@ new record would be glued to the old one, and most clients would lose both.
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
@@ -16,12 +17,15 @@ from slowwave.records.parts import SUFFIX, numbered_parts, part_name
 PART_BYTES = 50_000_000
 
 
-def append_record(path: Path, line: bytes, *, fsync: bool = False, timeout_s: float = TIMEOUT_S) -> int:
+def append_record(
+    path: Path, line: bytes | Callable[[], bytes], *, fsync: bool = False, timeout_s: float = TIMEOUT_S
+) -> int:
     """Append one record to a file, which is created (mode 0o600) when it is missing.
 
     Args:
         path: the file.
-        line: one JSON value without a newline.
+        line: one JSON value without a newline; a function that makes it is called under the lock, for a record
+            that names the one before it.
         fsync: return only when the record is on the disk.
         timeout_s: how long to wait for the lock.
 
@@ -34,9 +38,12 @@ def append_record(path: Path, line: bytes, *, fsync: bool = False, timeout_s: fl
         UnreadableError: the file cannot be opened or is not a regular file.
         OSError: the disk is full; nothing of the record stays in the file.
     """
-    _check(line)
+    if isinstance(line, bytes):
+        _check(line)
     with locked_file(path, create=True, append=True, timeout_s=timeout_s) as fd:
-        return _append(fd, path, line, fsync=fsync)
+        record = line if isinstance(line, bytes) else line()
+        _check(record)
+        return _append(fd, path, record, fsync=fsync)
 
 
 def append_forking(

@@ -206,7 +206,18 @@ class Sessions:
             line = self._line(role, dialect, content, made, session_id, cwd, parent, last)
         except (TypeError, UnicodeEncodeError) as error:
             raise UsageError(f"the message is not valid text or JSON: {error}") from error
-        self._append(base, dialect, line)
+        if dialect != "claude" or parent:
+            self._append(base, dialect, line)
+            return made
+
+        def chained() -> bytes:
+            # another writer may have come in between: with one parent for both, a resumed run would lose one of them
+            newest = last_record(SessionFiles(session_id, (base,)))
+            if newest.uuid == last.uuid:
+                return line.rstrip(b"\n")
+            return self._line(role, dialect, content, made, session_id, cwd, None, newest).rstrip(b"\n")
+
+        self._append(base, dialect, chained)
         return made
 
     def _line(
@@ -243,13 +254,12 @@ class Sessions:
             branch=last.branch,
         )
 
-    def _append(self, base: Path, dialect: str, line: bytes) -> None:
+    def _append(self, base: Path, dialect: str, line: bytes | Callable[[], bytes]) -> None:
         base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        record = line.rstrip(b"\n")
-        if dialect == "cersei":
-            append_forking(base, record, self.part_bytes, fsync=self.fsync)
+        if dialect == "cersei" and isinstance(line, bytes):
+            append_forking(base, line.rstrip(b"\n"), self.part_bytes, fsync=self.fsync)
         else:
-            append_record(base, record, fsync=self.fsync)
+            append_record(base, line.rstrip(b"\n") if isinstance(line, bytes) else line, fsync=self.fsync)
 
     def list(self) -> list[SessionRow]:
         """Return a row for each session, newest activity first; parts count as one session."""
