@@ -10,8 +10,7 @@ from slowwave.cli.output import say_json, warn
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED
-
-JOBS = ("nightly", "extract", "consolidate")
+from slowwave.jobs import JOBS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -80,7 +80,7 @@ def consolidate(project: Project, run: Run) -> Report:
     )
 
 
-JOBS: dict[str, tuple[Step, ...]] = {
+STEPS: dict[str, tuple[Step, ...]] = {
     "nightly": (extract, consolidate),
     "extract": (extract,),
     "consolidate": (consolidate,),
@@ -96,7 +96,7 @@ def run_job(job: str, run: Run) -> Report:
     """
     projects, report = chosen_projects(job, run)
     for project in projects:
-        for step in JOBS[job]:
+        for step in STEPS[job]:
             report.absorb(contained(step, project, run))
     return report
 

@@ -17,7 +17,6 @@ from slowwave.settings import load_settings
 if TYPE_CHECKING:
     from prefect import Flow
 
-JOBS = ("nightly", "extract", "consolidate")
 _REMEDY = "run the job without Prefect: add --direct"
 
 # Measured on SQLite: with the defaults every fifth small run meets a 503 and a two-second pause; with larger batches

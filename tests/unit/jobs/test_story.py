@@ -70,7 +70,7 @@ def test_a_broken_project_does_not_cost_the_others_their_night(tmp_path: Path, m
             raise ZeroDivisionError("a bug")
         return story.extract(project, run)
 
-    monkeypatch.setitem(story.JOBS, "extract", (broken,))
+    monkeypatch.setitem(story.STEPS, "extract", (broken,))
     report = run_job("extract", sample_run(tmp_path))
     assert len(report.failures) == 1
     assert "tern" in report.failures[0]
@@ -82,7 +82,7 @@ def test_an_interrupt_is_not_contained(tmp_path: Path, monkeypatch: pytest.Monke
     def interrupted(_project: Project, _run: Run) -> Report:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(story.JOBS, "extract", (interrupted,))
+    monkeypatch.setitem(story.STEPS, "extract", (interrupted,))
     with pytest.raises(KeyboardInterrupt):
         run_job("extract", sample_run(tmp_path))
 

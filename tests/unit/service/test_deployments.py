@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from slowwave.errors import UnreadableError, UsageError
+from slowwave.jobs import JOBS
+from slowwave.jobs.story import STEPS
 from slowwave.service.deployments import in_pool, in_time_zone, read_project, time_zone
-from slowwave.service.launch import JOBS, entrypoint_of, load_job, project_root
+from slowwave.service.launch import entrypoint_of, load_job, project_root
 
 TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
 DEPLOYMENT = {
@@ -63,7 +65,7 @@ def test_prefect_itself_knows_every_key_that_this_test_allows() -> None:
 
 
 def test_every_job_is_deployed_and_every_deployment_is_a_job() -> None:
-    assert [d["name"] for d in deployments()] == list(JOBS)
+    assert [d["name"] for d in deployments()] == list(JOBS) == list(STEPS)
     assert [d["entrypoint"] for d in deployments()] == [entrypoint_of(job) for job in JOBS]
     files = {path.stem for path in (project_root() / "flows").glob("*.py")} - {"__init__"}
     assert files == set(JOBS)
