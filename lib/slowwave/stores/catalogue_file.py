@@ -45,16 +45,18 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
-        _check_version(int(database.execute("PRAGMA user_version").fetchone()[0]))
-        return _prepared(database)
+        version = int(database.execute("PRAGMA user_version").fetchone()[0])
+        return database if version == VERSION else _prepared(_checked(database, version))
     except BaseException:
         database.close()
         raise
 
 
-def _check_version(version: int) -> None:
-    if version not in (0, VERSION):
+def _checked(database: sqlite3.Connection, version: int) -> sqlite3.Connection:
+    """Refuse a file of another version; an empty one has none."""
+    if version:
         raise _WrongVersionError(f"version {version}, this is {VERSION}")
+    return database
 
 
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:

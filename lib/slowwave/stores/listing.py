@@ -8,13 +8,13 @@ from operator import attrgetter
 import msgspec
 
 from slowwave.errors import UnknownDialectError
+from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page
 from slowwave.stores.discovery import REMEDY, home_of, spelling_key
 from slowwave.stores.model import StoreProblem, StoreProblemKind
 from slowwave.stores.roots import Root, store_folders
 from slowwave.stores.rows import SessionRow, StoredRow, resolve
-from slowwave.stores.scan import bulk_reading
 from slowwave.stores.walk import Walk
 
 
@@ -35,19 +35,20 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
     """
     listing = Listing()
     walk = Walk[StoredRow](listing.problems)
-    with bulk_reading():
+    with relaxed_collector():
         roots = store_folders(settings, environ, listing.problems)
         known = [0] * len(roots)
         strangers = [0] * len(roots)
         for members in _projects(roots).values():
             # one project at a time: its pages are let go as soon as its rows are taken
             pages = [catalogue.read_folder(folder, walk) for _, folder in members]
+            _settle(pages, catalogue)
             for (number, _), page in zip(members, pages, strict=True):
-                odd = [_problem(stored) for stored in page.rows if stored.problem]
+                shown, odd = _shown(page)
+                listing.rows += shown
                 listing.problems += odd
                 strangers[number] += len(odd)
-                known[number] += len(page.rows) - len(odd)
-            _add_project(pages, listing.rows, catalogue)
+                known[number] += len(shown)
         for number, root in enumerate(roots):
             if strangers[number] and not known[number] and not root.has_memory():
                 text = f"no transcript of a known dialect in it ({strangers[number]} seen)"
@@ -66,7 +67,8 @@ def _projects(roots: list[Root]) -> dict[tuple[str, str], list[tuple[int, str]]]
     return projects
 
 
-def _add_project(pages: list[Page], rows: list[SessionRow], catalogue: Catalogue) -> None:
+def _settle(pages: list[Page], catalogue: Catalogue) -> None:
+    """Give the rows of one project what follows from all of its sessions, and keep what is new."""
     # what the sessions of one folder tell of each other was settled when the page was saved
     if len(pages) > 1 or pages[0].is_changed:
         resolve(stored for page in pages for stored in page.rows)
@@ -76,10 +78,14 @@ def _add_project(pages: list[Page], rows: list[SessionRow], catalogue: Catalogue
     project = os.path.basename(home_of([page.folder for page in pages]))  # noqa: PTH119 - a name as it is on disk
     for page in pages:
         for stored in page.rows:
-            if not stored.problem:
-                row = stored.row
-                row.project = project
-                rows.append(row)
+            stored.row.project = project
+
+
+def _shown(page: Page) -> tuple[list[SessionRow], list[StoreProblem]]:
+    odd = [_problem(stored) for stored in page.rows if stored.problem]
+    if odd:
+        return [stored.row for stored in page.rows if not stored.problem], odd
+    return [stored.row for stored in page.rows], odd
 
 
 def _problem(stored: StoredRow) -> StoreProblem:

@@ -73,11 +73,12 @@ def _projects(root: Path, entries: dict[str, os.DirEntry[str]], problems: list[S
 
 def _holds_sessions(folder: str, problems: list[StoreProblem]) -> bool:
     try:
-        inside = os.listdir(folder)  # noqa: PTH208 - names only, any bytes
+        # the first transcript decides, so the rest of a large folder is listed only once, by the walk
+        with os.scandir(folder) as inside:
+            return any(entry.name.endswith(SUFFIX) or entry.name == MEMORY for entry in inside)
     except OSError as error:
         problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
         return False
-    return MEMORY in inside or any(name.endswith(SUFFIX) for name in inside)
 
 
 def _entries(path: Path) -> dict[str, os.DirEntry[str]]:

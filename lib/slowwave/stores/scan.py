@@ -1,10 +1,8 @@
 """Read a session for the catalogue: all of it, or only the bytes that were appended since the last time."""
 
-import gc
 import hashlib
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -43,17 +41,6 @@ class Scanned(msgspec.Struct, frozen=True):
 
     mark: Mark
     summary: Summary
-
-
-@contextmanager
-def bulk_reading() -> Generator[None]:
-    """Raise the collector's thresholds for the time of a bulk load; it would double the time for nothing."""
-    before = gc.get_threshold()
-    gc.set_threshold(200_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scanned:

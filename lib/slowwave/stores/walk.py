@@ -166,13 +166,13 @@ class Walk(Generic[K]):
             ino = at.st_ino
             if (
                 old is not None
+                and ino == old.ino
                 and at.st_mtime_ns == old.mtime_ns
                 and at.st_size == old.size
-                and ino == old.ino
                 and at.st_dev == old.dev == here
                 and old.parts is None
                 and ino not in met
-                and name not in split
+                and not (split and name in split)
             ):
                 met.add(ino)
                 keep(old)
