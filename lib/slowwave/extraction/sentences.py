@@ -76,6 +76,7 @@ class Sentence:
         is_momentary: it names the moment ("for now", "this commit"), so it does not last.
         is_guess: it says something tentatively.
         points_back: its subject is a pronoun for something said before.
+        is_repeated: the person says that they said it before.
     """
 
     text: str
@@ -84,6 +85,7 @@ class Sentence:
     is_momentary: bool
     is_guess: bool
     points_back: bool
+    is_repeated: bool = False
 
     @property
     def words(self) -> int:
@@ -96,17 +98,19 @@ def sentences(text: str) -> Iterator[Sentence]:
     index = 0
     for block in _blocks(text):
         for raw in _split(block):
-            words = _REPEATED.sub("", _FILLER.sub("", raw)).strip(" \t,;\u2013—-")
+            spoken = _FILLER.sub("", raw)
+            repeated = _REPEATED.match(spoken)
+            words = spoken[repeated.end() if repeated else 0 :].strip(" \t,;\u2013—-")
             if (
-                (len(words.split()) >= MIN_WORDS or len(_UNSPACED.findall(words)) >= MIN_UNSPACED)
+                (len(words.split()) >= MIN_WORDS - bool(repeated) or len(_UNSPACED.findall(words)) >= MIN_UNSPACED)
                 and len(words) <= MAX_CHARS
                 and _mostly_words(words)
             ):
-                yield _sentence(words, raw, index)
+                yield _sentence(words, raw, index, repeated=bool(repeated))
                 index += 1
 
 
-def _sentence(words: str, raw: str, index: int) -> Sentence:
+def _sentence(words: str, raw: str, index: int, *, repeated: bool) -> Sentence:
     return Sentence(
         words,
         index,
@@ -114,6 +118,7 @@ def _sentence(words: str, raw: str, index: int) -> Sentence:
         bool(_MOMENT.search(words)),
         bool(_GUESS.search(words)),
         bool(_POINTS_BACK.match(words)),
+        repeated,
     )
 
 

@@ -69,6 +69,7 @@ LASTING = [
     ("The billing service is owned by the payments team", "project", None),
     ("Priya is responsible for the deploy scripts", "project", None),
     ("I told you twice: tests go into tests/unit", "constraint", "tests go into tests/unit"),
+    ("I told you to use pnpm", "preference", "use pnpm"),
     ("as I said before, migrations go into db/migrate", "constraint", "migrations go into db/migrate"),
     ("I already told you that fixtures belong in tests/fixtures", "constraint", "fixtures belong in tests/fixtures"),
 ]
@@ -125,6 +126,9 @@ def test_lasting_words_become_a_candidate(tmp_path: Path, words: str, category: 
         "remember that I am on holiday tomorrow",
         "I want the button moved to the left",
         "I want the tests run now",
+        "I want tests written for this",
+        "I need the logs sent to me",
+        "I told you to use that",
         "I want this test fixed",
         "I told you twice: it is broken",
         "The bug belongs to the parser",

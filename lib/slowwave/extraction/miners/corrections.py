@@ -51,6 +51,12 @@ _REJECTS = re.compile(
     r"|we (?:use|already)|it should|the \w+ should)\b",
     re.IGNORECASE,
 )
+_TOLD = re.compile(
+    r"^(?:not to|never|always|only|use|write|put|keep|run|call|name|avoid|format|commit|store|save|leave|sort"
+    r"|prefix|import)\b"
+    r"(?! (?:it|this|that|these|those|them)\b)",
+    re.IGNORECASE,
+)
 _ONLY = re.compile(
     r"\b(?P<rule>only (?:the |a |an )?[\w`'./ -]{3,60}? (?:should|may|must|is allowed|are allowed|can|shall)\b.*)",
     re.IGNORECASE,
@@ -74,7 +80,7 @@ def mine_corrections(events: Events) -> Iterator[Found]:
         if found:
             yield found
     for statement in lasting(events):
-        found = _forbidden(statement) or _ruled(statement) or _refused(statement)
+        found = _told_again(statement) or _forbidden(statement) or _ruled(statement) or _refused(statement)
         if found:
             yield found
 
@@ -99,6 +105,14 @@ def _asked_back(statement: Statement) -> Found | None:
     asked = _WHY_NOT.match(statement.sentence.text)
     if asked and statement.turn.is_rejection and content_words(asked["what"]) > MIN_CONTENT:
         return statement.found(NAME, "preference", 0.5, "user_correction")
+    return None
+
+
+def _told_again(statement: Statement) -> Found | None:
+    """Take "I told you to use pnpm": who has to say it twice means it for good."""
+    words = statement.sentence.text
+    if statement.sentence.is_repeated and _TOLD.match(words) and content_words(words) >= 1:
+        return statement.found(NAME, category_of(words, "preference"), 0.7, "user_correction")
     return None
 
 

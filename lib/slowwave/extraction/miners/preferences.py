@@ -58,7 +58,9 @@ _DONE_SO = re.compile(
     r"|after|without|against|for|per) \S.*",
     re.IGNORECASE,
 )
+# also what is for one thing or for the person who asks
 _NOW = re.compile(
+    r"\b(?:for|to|with|from|in|on|of) (?:this|that|it|them|me|us)[.!]?$|"
     r"\b(?:now|today|tomorrow|asap|soon|by (?:mon|tues|wednes|thurs|fri)day|next|in the end|left|right)\b",
     re.IGNORECASE,
 )
