@@ -12,10 +12,11 @@ from typing import Any, cast
 
 import msgspec
 
+from slowwave.dialects.codex_history import History
 from slowwave.dialects.codex_home import find_rollout, home_of, thread_name
 from slowwave.dialects.codex_messages import CodexMessage, Place
 from slowwave.dialects.codex_records import DECODER, KNOWN_ITEMS, KNOWN_TYPES, Line, item_of, line_of
-from slowwave.dialects.codex_replay import cut_after, repaired, replay, rolled_back, summary_of
+from slowwave.dialects.codex_replay import repaired, replay, rolled_back, summary_of
 from slowwave.dialects.model import Message, Other, SessionFiles, SessionKind, Text, Transcript
 from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
@@ -74,7 +75,8 @@ def _lines(path: Path, part: int, problems: list[Problem]) -> list[Line]:
 
 def _meta(lines: Sequence[Line]) -> dict[str, Any]:
     """Return the canonical header: the first one (client)."""
-    return next((line.fields() for line in lines if line.kind == "session_meta"), {})
+    first = next((line for line in lines if line.kind == "session_meta"), None)
+    return first.fields() if first else {}
 
 
 def _kind(meta: dict[str, Any]) -> SessionKind:
@@ -122,7 +124,7 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
     branch = str(cast("dict[str, object]", git).get("branch") or "") if isinstance(git, dict) else ""
     place = Place(_string(meta.get("cwd")), branch, own_agent)
     found: list[Message] = []
-    live: list[Message] = []
+    history = History[Message]()
     unknown: Counter[str] = Counter()
     for line in lines:
         message: Message | None = None
@@ -137,19 +139,13 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
         elif line.kind == "turn_context":
             place = Place(_string(line.fields().get("cwd")) or place.cwd, branch, own_agent)
         elif turns := rolled_back(line):
-            _roll_back(live, turns)
+            for dropped in history.roll_back(turns):
+                if isinstance(dropped, CodexMessage):
+                    dropped.live = False
         if message is not None:
             found.append(message)
-            live.append(message)
+            history.append(message)
     return found, unknown
-
-
-def _roll_back(live: list[Message], turns: int) -> None:
-    cut = cut_after(live, turns)
-    for message in live[cut:]:
-        if isinstance(message, CodexMessage):
-            message.live = False
-    del live[cut:]
 
 
 def _compaction(line: Line, place: Place) -> Message:

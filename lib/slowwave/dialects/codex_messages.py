@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from slowwave.dialects.codex_injected import is_summary, split_typed
-from slowwave.dialects.codex_records import CALLS, OUTPUTS, Item, value_of
+from slowwave.dialects.codex_records import CALLS, OUTPUTS, Item, value_in, value_of
 from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Other, Role, Text, Thinking, ToolCall
 from slowwave.dialects.normal import Verbatim
 from slowwave.dialects.times import parse_time
@@ -136,8 +136,10 @@ def _text(part: object) -> str | None:
 
 
 def _type(part: object) -> str:
-    kind = cast("dict[str, object]", part).get("type") if isinstance(part, dict) else None
-    return kind if isinstance(kind, str) else type(part).__name__
+    if not isinstance(part, dict):
+        return type(part).__name__
+    kind = cast("dict[str, object]", part).get("type")
+    return kind if isinstance(kind, str) else "dict"
 
 
 def _parts(value: object) -> list[str]:
@@ -161,8 +163,8 @@ def _call(item: Item, *, as_sent: bool) -> ToolCall:
 
 
 def _object_in(text: str) -> object:
-    value = value_of(msgspec.Raw(text.encode("utf-8", "replace")))
-    return cast("object", value) if isinstance(value, dict) else text
+    value = value_in(text)
+    return cast("dict[str, object]", value) if isinstance(value, dict) else text
 
 
 def _result(item: Item) -> Verbatim:

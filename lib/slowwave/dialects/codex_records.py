@@ -13,6 +13,7 @@ import msgspec
 
 from slowwave.dialects.claude_records import decoded, whole
 from slowwave.records.model import REFUSALS, Span
+from slowwave.records.values import clean
 
 # Line types of every era (formats.md §8.2); all but the first three carry nothing that the model sees.
 KNOWN_TYPES = frozenset(
@@ -96,7 +97,7 @@ def line_of(span: Span, env: Envelope) -> Line:
     body = bytes(env.payload)
     if body:
         return Line(env.type if isinstance(env.type, str) else "", body, span, stamp, ordinal)
-    return Line(_bare_kind(env), span.raw, span, stamp, ordinal)
+    return Line(_bare_kind(env), clean(span.raw), span, stamp, ordinal)
 
 
 def _bare_kind(env: Envelope) -> str:
@@ -113,8 +114,8 @@ def item_of(raw: bytes | msgspec.Raw) -> Item:
         return _ITEM.decode(raw)
     except REFUSALS:
         fields = whole(bytes(raw))
-    texts = {k: fields[k] for k in _TEXTS if isinstance(fields.get(k), str)}
-    return Item(**texts, **{k: msgspec.Raw(msgspec.json.encode(fields[k])) for k in _RAWS if k in fields})
+    kept = {k: v for k, v in fields.items() if k in _RAWS or (k in _TEXTS and isinstance(v, str))}
+    return _ITEM.decode(msgspec.json.encode(kept))
 
 
 def replacement_items(line: Line) -> list[Item] | None:
@@ -129,3 +130,8 @@ def replacement_items(line: Line) -> list[Item] | None:
 def value_of(raw: msgspec.Raw) -> object:
     """Return the decoded value of a field that was left as bytes."""
     return decoded(raw)
+
+
+def value_in(text: str) -> object:
+    """Return the value of JSON that stands in a string, None when it is none."""
+    return decoded(msgspec.Raw(clean(text.encode("utf-8", "replace"))))

@@ -8,7 +8,8 @@ tokens) and its summary. Then every call without an output gets ``aborted``, and
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from slowwave.dialects.codex_injected import SUMMARY_PREFIX, is_injected, is_summary
+from slowwave.dialects.codex_history import History, is_boundary
+from slowwave.dialects.codex_injected import SUMMARY_PREFIX
 from slowwave.dialects.codex_messages import CodexMessage, Place, texts_of
 from slowwave.dialects.codex_records import CALLS, KNOWN_ITEMS, OUTPUTS, Item, Line, item_of, replacement_items
 from slowwave.dialects.codex_truncate import middle_cut, tokens_of
@@ -31,20 +32,20 @@ Sent = CodexMessage | PlainMessage
 def replay(lines: Sequence[Line]) -> list[Sent]:
     """Return the messages after all lines, without the client's repairs and with the harness's own."""
     start, skipped = _base(lines)
-    history: list[Sent] = []
+    history = History[Sent]()
     for index in range(start, len(lines)):
         line = lines[index]
         if line.kind == "response_item":
-            history += _sent([item_of(line.body)], line)
+            history.extend(_sent([item_of(line.body)], line))
         elif line.kind == "compacted":
             kept = replacement_items(line)
             if kept is None:
-                history = _compacted(history, line)
+                history = History(_compacted(history.messages, line))
             elif index not in skipped:
-                history = list(_sent(kept, line))
+                history = History[Sent](_sent(kept, line))
         elif (turns := rolled_back(line)) > 0:
-            history = history[: cut_after(history, turns)]
-    return history
+            history.roll_back(turns)
+    return history.messages
 
 
 def repaired(history: Iterable[Sent]) -> list[Message]:
@@ -70,32 +71,6 @@ def repaired(history: Iterable[Sent]) -> list[Message]:
             ):
                 found.append(_aborted(message))
     return found
-
-
-def is_boundary(message: Message) -> bool:
-    """Say whether a rollback counts this message as the start of a turn: a person's words, or another agent's."""
-    if not isinstance(message, CodexMessage):
-        return False
-    kind = _kind(message)
-    if kind == "agent_message":
-        return True
-    if kind != "message" or message.item.role != "user":
-        return False
-    return not any(is_injected(t) or is_summary(t) for t in texts_of(message.item))
-
-
-def cut_after(history: Sequence[Message], turns: int) -> int:
-    """Return where ``history`` ends when its last ``turns`` turns are rolled back.
-
-    What stands before the first turn stays; context that the harness put in front of a dropped turn goes with it.
-    """
-    starts = [i for i, message in enumerate(history) if is_boundary(message)]
-    if not starts or turns <= 0:
-        return len(history)
-    cut = starts[max(0, len(starts) - turns)]
-    while cut > starts[0] and history[cut - 1].origin == "injected" and _kind(history[cut - 1]) == "message":
-        cut -= 1
-    return cut
 
 
 def rolled_back(line: Line) -> int:
@@ -155,10 +130,10 @@ def _kind(message: Message) -> str:
 
 def _compacted(history: Sequence[Sent], line: Line) -> list[Sent]:
     """Return what a compaction without a replacement leaves: the user's messages and its summary."""
-    asked = [m for m in history if m.origin != "summary" and (is_boundary(m) or isinstance(m, PlainMessage))]
+    asked = [m for m in history if is_boundary(m) and _kind(m) == "message"]
     kept: list[Sent] = []
     room = USER_TOKENS
-    for message in reversed([m for m in asked if _kind(m) == "message"]):
+    for message in reversed(asked):
         text = "".join(texts_of(message.item)) if isinstance(message, CodexMessage) else message.text
         size = tokens_of(text)
         if size > room:
