@@ -30,7 +30,7 @@ bench: $(READY) ## speed ratios of the design
 	$(BIN)/python tests/benchmarks/run.py
 
 drills: $(READY) ## every fault drill in full length (minutes)
-	SLOWWAVE_DRILL=full $(BIN)/python -m pytest tests/faults --timeout 3600
+	DRILLS=full $(BIN)/python -m pytest tests/faults --timeout 3600
 
 conformance: $(READY) ## against real transcripts and the clients' own tests
 	$(BIN)/python -m pytest tests/conformance

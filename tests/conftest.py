@@ -15,7 +15,7 @@ from hypothesis import settings
 
 # Nobody is told about anything, and a test that forgot its server fails at once instead of starting one.
 os.environ.update(DO_NOT_TRACK="1", PREFECT_SERVER_ALLOW_EPHEMERAL_MODE="false")
-for _name in [n for n in os.environ if n.startswith("SLOWWAVE_") and n != "SLOWWAVE_DRILL"]:
+for _name in [n for n in os.environ if n.startswith("SLOWWAVE_")]:
     del os.environ[_name]
 for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_HOME"):
     os.environ.pop(_name, None)
@@ -30,8 +30,6 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """Give each test an empty home folder, outside of its ``tmp_path``."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(folder))
-    # read when the drills are collected; to the settings it would be an unknown key
-    monkeypatch.delenv("SLOWWAVE_DRILL", raising=False)
     for name, place in (("STATE", "state"), ("DATA", "data"), ("CONFIG", "config"), ("CACHE", "cache")):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / place))
     return folder

@@ -16,7 +16,7 @@ from slowwave.records.model import Problem
 from slowwave.records.rewrite import rewrite_without
 from slowwave.records.tail import last_lines
 
-ROUNDS = 200 if os.environ.get("SLOWWAVE_DRILL") == "full" else 15
+ROUNDS = 200 if os.environ.get("DRILLS") == "full" else 15
 BODY = b"x" * 6_000_000  # long enough for a kill to fall into the middle of the write
 
 

@@ -17,7 +17,7 @@ from slowwave.records.rewrite import rewrite_without
 from slowwave.stores.sessions import Sessions
 
 PROCESSES = 8
-APPENDS = 5_000 if os.environ.get("SLOWWAVE_DRILL") == "full" else 500
+APPENDS = 5_000 if os.environ.get("DRILLS") == "full" else 500
 FORK = multiprocessing.get_context("fork")
 
 

@@ -12,7 +12,7 @@ from slowwave.memory.folder import visible_files
 from slowwave.memory.undo import undo
 from tests.unit.consolidation.dreams import House, no_fsync
 
-FULL = os.environ.get("SLOWWAVE_DRILL") == "full"
+FULL = os.environ.get("DRILLS") == "full"
 TOOLS = ("npm", "pnpm", "yarn", "bun")
 NOTES = (b"- a note\n", b"no newline at the end", b"\xff\xfe odd bytes\n", b"crlf\r\n- line\r\n", b"")
 

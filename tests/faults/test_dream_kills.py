@@ -17,7 +17,7 @@ from slowwave.memory.places import siblings
 from slowwave.memory.undo import undo
 from tests.unit.consolidation.dreams import House, no_fsync
 
-FULL = os.environ.get("SLOWWAVE_DRILL") == "full"
+FULL = os.environ.get("DRILLS") == "full"
 
 
 def _house(root: Path) -> House:

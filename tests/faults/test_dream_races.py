@@ -17,7 +17,7 @@ from slowwave.memory.folder import LOCK_FILE, visible_files
 from slowwave.memory.places import siblings
 from tests.unit.consolidation.dreams import House, no_fsync
 
-FULL = os.environ.get("SLOWWAVE_DRILL") == "full"
+FULL = os.environ.get("DRILLS") == "full"
 SESSIONS = ("a", "b", "c", "d", "e")
 
 
