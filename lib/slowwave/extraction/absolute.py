@@ -78,7 +78,9 @@ def _period(words: str, turn: str, unit: str, base: datetime) -> str:
 def relative_paths(text: str, cwd: str) -> str:
     """Return ``text`` with paths below the working folder written from there, so that they hold in any checkout."""
     folder = cwd.rstrip("/\\")
-    if len(re.split(r"[/\\]", folder)) < 3:  # noqa: PLR2004 - never a root or a home folder's parent
+    parts = re.split(r"[/\\]", folder)
+    on_drive = len(parts) == 2 and parts[0].endswith(":") and parts[1].lower() != "users"  # noqa: PLR2004
+    if len(parts) < 3 and not on_drive:  # noqa: PLR2004 - never a root or a home folder's parent
         return text
     # a Windows folder as the shells there spell it
     drive = re.match(r"([A-Za-z]):[/\\]+(.+)", folder)
