@@ -85,10 +85,11 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     start = ("prefect", "deployment", "run", "nightly/nightly", "--param", f"params={parameters}", "--watch")
     with worker(api, tmp_path):
         watched = run(*start, **env)
+        cancel_in_the_middle_of_a_dream(api, store, own_home, env)
         log = (tmp_path / "worker.log").read_text(encoding="utf-8", errors="replace")
     assert watched.returncode == 0, watched.stdout + watched.stderr + log
 
-    (flow_run,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] != "SCHEDULED"]
+    (flow_run,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] == "COMPLETED"]
     assert (flow_run["state"]["name"], flow_run["work_pool_name"]) == ("Completed", "slowwave")
     assert flow_run["parameters"]["params"]["store"] == [str(store)]
     keys = {a["key"] for a in call(api, "/artifacts/filter", {}) if a["flow_run_id"] == flow_run["id"]}
@@ -101,6 +102,32 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert orjson.loads(again.stdout)["dream_ids"] == []
     names = {r["state"]["name"] for r in call(api, "/flow_runs/filter", {}) if r["deployment_id"] is None}
     assert names == {"Skipped"}
+
+
+def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict[str, str]) -> None:
+    """Cancel a run whose dream is reading its state: a pipe in the place of that file holds it there."""
+    memory = next(store.glob("projects/*quill/memory"))
+    state = memory / ".consolidation_state.json"
+    before = state.rename(memory.parent / "state.json")
+    os.mkfifo(state)
+    parameters = orjson.dumps({"store": [str(store)], "project": "quill"}).decode()
+    start = ["deployment", "run", "consolidate/consolidate", "--param", f"params={parameters}", "--watch"]
+    command = [sys.executable, "-m", "prefect", *start]
+    environ = {**os.environ, **env}
+    with subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as watching:
+        try:
+            with state.open("wb"):  # opens when the dream has opened it
+                assert len(list((home / "state" / "slowwave" / "runs").iterdir())) == 1
+                (running,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] == "RUNNING"]
+                call(api, f"/flow_runs/{running['id']}/set_state", {"state": {"type": "CANCELLING"}})
+                watching.wait(LIMIT_S)
+        finally:
+            watching.kill()
+    assert call(api, f"/flow_runs/{running['id']}")["state_type"] == "CANCELLED"
+    # what is let go of on the way out: the manifest of the run, and every lock
+    assert list((home / "state" / "slowwave" / "runs").iterdir()) == []
+    assert not (memory / ".consolidation_lock").exists()
+    before.replace(state)
 
 
 def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(api: str, tmp_path: Path) -> None:
