@@ -5,13 +5,14 @@ it is asked for, so that they answer at once.
 """
 
 import argparse
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 
 from slowwave import __version__
-from slowwave.errors import SlowwaveError
+from slowwave.errors import UNREADABLE, SlowwaveError
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
 COMMANDS = {
@@ -31,16 +32,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser(arguments)
     args = parser.parse_args(arguments)
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
+        if sys.stdout:
+            sys.stdout.flush()
     except SlowwaveError as error:
-        from slowwave.cli.output import warn  # noqa: PLC0415 - --help stays fast
-
-        warn(str(error))
-        return error.exit_code
+        return _failed(str(error), error.exit_code)
     except BrokenPipeError:
         # the reader of a pipe (head, less) went away: not an error, but nothing more can be printed
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
         return 0
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0)
+        if not remedy:
+            raise
+        if not error.filename:
+            _print_no_more()
+        return _failed(f"{error.filename or 'the output'}: {error.strerror}; {remedy}", UNREADABLE)
+    return code
+
+
+# What the machine can refuse to any command that writes, and what to do about it.
+_REMEDIES = dict.fromkeys(
+    (errno.EACCES, errno.EPERM, errno.EROFS),
+    "let this user write there, or point HOME and the XDG_..._HOME folders elsewhere",
+) | dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room and run it again")
+
+
+def _failed(message: str, code: int) -> int:
+    from slowwave.cli.output import warn  # noqa: PLC0415 - --help stays fast
+
+    warn(message)
+    return code
+
+
+def _print_no_more() -> None:
+    """Let what still waits to be printed go nowhere, so that closing the output cannot fail."""
+    if sys.stdout:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -26,7 +26,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _numbers(report["counts"])
     if changed and not dry_run:
         yield from _index(report)
-    elif not changed:
+    elif not changed and not report["parked"]:
         yield ""
         yield "Nothing to do." if not report["failures"] else "Nothing was done."
 

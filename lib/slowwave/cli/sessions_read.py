@@ -170,7 +170,7 @@ def _size(number: int) -> str:
 
 
 def _bold(text: str) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout and sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"list": list_all, "show": show, "context": context}

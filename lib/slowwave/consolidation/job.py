@@ -168,7 +168,8 @@ class _Dream:
             replace_file(self.memory, STATE_FILE, render_state(int(self.started.timestamp())))
 
     def _tell(self, snapshot: Snapshot, plan: Plan) -> None:
-        for name, number in counts_of(plan).items():
+        counts = {"parked": len(plan.operations)} if self.report.parked else counts_of(plan)
+        for name, number in counts.items():
             self.report.count(name, number)
         self.report.items += _items(self.project.key, snapshot, plan)
         self.report.warnings += [f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *snapshot.problems)]

@@ -13,9 +13,8 @@ from slowwave.consolidation.plan import Plan, plan_of
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError
 from slowwave.files import atomic_write
-from slowwave.memory.folder import digest, read_or_none
+from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event
 from slowwave.memory.model import iso
 from slowwave.memory.stage import Change
@@ -113,14 +112,16 @@ def reject(memory: Path, dream: str, now: datetime) -> tuple[str, ...]:
         NotFoundError: no such dream waits.
     """
     parked = _parked(memory, dream)
+    snapshot = read_snapshot(memory)
     refused = tuple(c for o in parked.operations if o.action != "WAIT" for c in o.candidates)
     at = iso(now)
     name = f"r{parked.id[1:]}"
     event = Event(
         v=VERSION, event="reject", dream=name, at=at, candidates=refused, reason=f"a person rejected dream {dream}"
     )
-    seen = {LEDGER: digest(read_or_none(memory / LEDGER))}
-    commit(memory, Change(name, at, {}, [event], seen, only_seen=False))
+    extracted = snapshot.extracted_without(frozenset(refused))
+    files = {} if extracted is None else {EXTRACTED: extracted}
+    commit(memory, Change(name, at, files, [event], snapshot.seen, only_seen=False))
     clear_parked(memory)
     return refused
 

@@ -27,6 +27,12 @@ def test_failures_do_not_read_as_nothing_to_do():
     assert "Nothing to do." not in shown
 
 
+def test_a_parked_dream_does_not_read_as_nothing_to_do():
+    shown = screen(Report("consolidate", parked=["d1"]))
+    assert "Parked for review" in shown
+    assert "Nothing to do." not in shown
+
+
 def test_candidates_stand_by_confidence_and_the_rest_is_counted():
     items = [candidate(f"fact {n:02}", n / 100) for n in range(MOST_ROWS + 3)]
     shown = screen(Report("extract", counts={"candidates": len(items)}, items=items))

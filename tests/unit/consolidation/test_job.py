@@ -214,7 +214,9 @@ def test_in_review_mode_every_dream_is_parked_and_a_rejected_one_never_comes_bac
     before = visible_files(house.memory)
     report = house.dream(mode="review")
     assert visible_files(house.memory) == before
+    assert report.counts == {"parked": 5}
     assert len(reject(house.memory, report.parked[0], house.clock.now())) == 5
+    assert "confidence" not in house.read("extracted.md")
     assert parked_dreams(house.memory) == []
     again = house.dream(mode="review")
     assert not again.parked
