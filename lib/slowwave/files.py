@@ -4,7 +4,6 @@ Every system call that matters is announced to ``fault_hook`` first, so that tes
 """
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -48,7 +47,7 @@ def fsync_folder(folder: Path) -> None:
 
 def _temporary(folder: Path, mode: int) -> tuple[int, Path]:
     """Create an empty file whose name no client takes for one of its own, and that no other thread can have."""
-    path = folder / f"{TEMP_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    path = folder / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
     at_fault_point("write", path)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), path
 

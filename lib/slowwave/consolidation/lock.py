@@ -7,7 +7,6 @@ commit, so that a process that was suspended and overtaken cannot commit.
 """
 
 import os
-import secrets
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -125,7 +124,7 @@ def held(
 
 def _acquire(memory: Path, stale: timedelta, wall: Callable[[], float]) -> tuple[DreamLock, int]:
     path = memory / LOCK_FILE
-    owner = this_process(secrets.token_hex(16))
+    owner = this_process(os.urandom(16).hex())
     with guarded(memory):
         reason = refusal(memory, stale, wall)
         if reason:

@@ -10,7 +10,6 @@ import socket
 from pathlib import Path
 
 import msgspec
-import psutil
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NAMESPACE = Path("/proc/self/ns/pid")
@@ -42,6 +41,8 @@ def is_provably_dead(owner: Owner) -> bool:
 
 def is_running(pid: int) -> bool:
     """Say whether a process of this machine runs; a zombie does not, and one that cannot be looked at does."""
+    import psutil  # noqa: PLC0415 - most locks are free
+
     try:
         return psutil.Process(pid).status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except psutil.NoSuchProcess:
@@ -66,6 +67,8 @@ def _started(pid: int) -> str:
         return text.rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         pass
+    import psutil  # noqa: PLC0415 - not on Linux
+
     try:
         return f"{psutil.Process(pid).create_time():.2f}"
     except psutil.Error:
@@ -76,6 +79,8 @@ def _boot() -> str:
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
+        import psutil  # noqa: PLC0415 - not on Linux
+
         return f"{psutil.boot_time():.0f}"
 
 

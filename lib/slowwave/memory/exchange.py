@@ -1,6 +1,5 @@
 """Exchanging two folders in one step, so that a reader sees the one or the other and nothing in between."""
 
-import ctypes
 import errno
 import os
 from collections.abc import Callable
@@ -63,14 +62,14 @@ def _in_three_steps(one: Path, other: Path, aside: Path) -> None:
 
 def _native() -> Callable[[bytes, bytes], int] | None:
     """Return a function that exchanges two paths and returns an errno, or None when this system has none."""
+    import ctypes  # noqa: PLC0415 - only a change of memories needs it
+
+    def errno_of(failed: int) -> int:
+        return ctypes.get_errno() if failed else 0
+
     libc = ctypes.CDLL(None, use_errno=True)
-
     if hasattr(libc, "renameat2"):
-        return lambda one, other: _errno(libc.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE))
+        return lambda one, other: errno_of(libc.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE))
     if hasattr(libc, "renamex_np"):
-        return lambda one, other: _errno(libc.renamex_np(one, other, _RENAME_SWAP))
+        return lambda one, other: errno_of(libc.renamex_np(one, other, _RENAME_SWAP))
     return None
-
-
-def _errno(failed: int) -> int:
-    return ctypes.get_errno() if failed else 0

@@ -9,8 +9,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from slowwave.errors import LockHeldError
 from slowwave.memory.exchange import put_back
 from slowwave.memory.places import siblings
@@ -26,6 +24,8 @@ def guarded(memory: Path) -> Generator[None]:
     Raises:
         LockHeldError: another process held it for a minute.
     """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - whoever only reads never waits for its import
+
     if not memory.exists():
         for kind, _, path in siblings(memory):
             if kind == "aside":

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-import psutil
 
 from slowwave.dialects.times import parse_time
 from slowwave.records.tail import lines_backward
@@ -99,6 +98,8 @@ def is_running(pid: int, started: object) -> bool:
 
     An unknown form of ``started`` proves nothing: the process then counts as the same one.
     """
+    import psutil  # noqa: PLC0415 - most sessions are claimed by nobody
+
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
