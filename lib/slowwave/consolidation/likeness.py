@@ -22,6 +22,8 @@ def _set(text: str) -> frozenset[str]:
 
 
 _TOKEN = re.compile(r"[\w./\\:@#+~%$*'\u2019-]+")
+# 8080, 3.9, v2, 50MB, 30s, 12:30, 1,000: something that has another value tomorrow
+_AMOUNT = re.compile(r"[vV~<>=^]*\d[\d.,:]*[a-zA-Z%]{0,3}")
 _EDGES = ".,:;!?'\u2019*\"`"
 _NEGATIONS = _set(
     "not no never none without avoid dont don't doesn't doesnt didn't cannot can't cant won't wont isn't aren't "
@@ -43,8 +45,8 @@ class Words:
         marks: numbers, versions, paths and identifiers, with their case.
         negations: how often it says no.
         stems: the bare words in order, without filler and negations.
-        skeleton: the bare words and marks without numbers: what two statements about the same thing share.
-        numbers: the tokens with digits, in order.
+        skeleton: the bare words and names, without amounts: what two statements about the same thing share.
+        numbers: amounts and versions, in order; "folder1" is a name and not an amount.
     """
 
     marks: frozenset[str]
@@ -72,7 +74,7 @@ def words_of(text: str) -> Words:
         elif _is_mark(token) or _is_letter(token, place):
             marks.append(token)
             stems.append(token)
-            (numbers if any(c.isdigit() for c in token) else skeleton).append(token)
+            (numbers if _AMOUNT.fullmatch(token) else skeleton).append(token)
         elif word not in _FILLER:
             stems.append(_stem(word))
             skeleton.append(_stem(word))

@@ -72,3 +72,29 @@ def test_a_text_is_found_by_a_longer_and_by_a_shorter_one() -> None:
         near.add(known, known)
         assert is_same(known, asked)
         assert near.find(asked) == [known]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("never edit folder1 by hand", "never edit folder9 by hand"),
+        ("keep src/v1/api.ts as it is", "keep src/v2/api.ts as it is"),
+        ("never push to release-2024", "never push to release-2025"),
+    ],
+)
+def test_statements_about_things_with_digits_in_their_names_do_not_contradict_each_other(one: str, other: str):
+    assert opposed(one)[0] != opposed(other)[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("the server listens on 8080", "the server listens on 9090"),
+        ("we support Python 3.9", "we support Python 3.12"),
+        ("requests time out after 30s", "requests time out after 60s"),
+        ("target v2 of the protocol", "target v3 of the protocol"),
+    ],
+)
+def test_statements_that_differ_in_an_amount_contradict_each_other(one: str, other: str):
+    assert opposed(one)[0] == opposed(other)[0]
+    assert opposed(one) != opposed(other)
