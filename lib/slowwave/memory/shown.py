@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.memory.candidates import append_lines
+from slowwave.files import atomic_write
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.records.lines import read_records
 from slowwave.records.model import Problem
@@ -51,6 +51,8 @@ def note_shown(memory: Path, shown: Mapping[str, str]) -> None:
         OSError: the file cannot be written.
     """
     known = read_shown(memory)
-    new = {name: line for name, line in shown.items() if known.get(name) != line}
-    if new:
-        append_lines(memory / OWN_FOLDER / FILE, [_encode(_Shown(new))])
+    whole = known | dict(shown)
+    if whole != known:
+        # in the order of ids: a night in portions leaves the same bytes as one that went in one go
+        lines = [_encode(_Shown({name: whole[name]})) + b"\n" for name in sorted(whole)]
+        atomic_write(memory / OWN_FOLDER / FILE, lines)
