@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from slowwave.durations import parse_duration
 from slowwave.errors import SettingsError
+from slowwave.places import config_folder
 
 ENV_PREFIX = "SLOWWAVE_"
 # Variables of the same prefix that are not settings.
@@ -131,8 +132,7 @@ def _find_config(environ: Mapping[str, str], config: Path | None, cwd: Path) -> 
     named = config or (Path(environ["SLOWWAVE_CONFIG"]) if environ.get("SLOWWAVE_CONFIG") else None)
     if named is not None:
         return named
-    base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".config")
-    usual = (cwd / "slowwave.toml", Path(base) / "slowwave" / "config.toml")
+    usual = (cwd / "slowwave.toml", config_folder(environ) / "config.toml")
     return next((p for p in usual if p.is_file()), None)
 
 

@@ -5,7 +5,7 @@ import importlib
 from pathlib import Path
 
 from slowwave.cli.memory_folders import chosen
-from slowwave.cli.options import add_json_option, add_settings_options
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, (summary, _, _) in _ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=summary)
         add_settings_options(action)
-        action.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder has this")
+        add_project_option(action)
         action.add_argument("--memory", type=Path, metavar="DIR", help="this memory folder, instead of a store's")
         add_json_option(action)
         if name in {"show", "why"}:

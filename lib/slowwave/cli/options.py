@@ -21,6 +21,11 @@ def add_settings_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_project_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--project``."""
+    parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
+
+
 def add_json_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--json``."""
     parser.add_argument("--json", action="store_true", help="print JSON for programs")

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from slowwave.cli.options import add_json_option, add_settings_options, settings_of
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import say_json, warn
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave run``."""
     parser.add_argument("job", choices=JOBS, metavar="JOB", help=", ".join(JOBS))
     add_settings_options(parser)
-    parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
+    add_project_option(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
     parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")

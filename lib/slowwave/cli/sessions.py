@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.options import add_json_option, add_settings_options
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
 _MODULES = {
@@ -40,9 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _reading(command: _Command) -> None:
     listing = command("list", "every session, newest first (--json: one object a line)")
-    listing.add_argument(
-        "--project", default="", metavar="TEXT", help="only projects whose name or folder contains this"
-    )
+    add_project_option(listing)
     listing.add_argument("--dialect", default="", metavar="NAME", help="only this dialect: claude, cersei, cersei-bare")
     listing.add_argument("--all", action="store_true", help="show sub-agents too (--json always does)")
     show = command("show", "the messages of one session; without ID of the most recent one")

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from slowwave.cli.options import add_json_option, add_settings_options, settings_of
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import say, say_json
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave status``."""
     add_settings_options(parser)
-    parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
+    add_project_option(parser)
     add_json_option(parser)
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
 from slowwave.files import TEMP_PREFIX, atomic_write, fsync_folder
+from slowwave.places import data_folder
 from slowwave.stores.moving import move_file
 
 MANIFEST = "manifest.json"
@@ -50,9 +51,7 @@ class TrashItem(msgspec.Struct, frozen=True):
 
 def trash_folder(environ: Mapping[str, str]) -> Path:
     """Return where the trash of this user lies."""
-    home = environ.get("HOME") or "~"
-    base = environ.get("XDG_DATA_HOME") or f"{home}/.local/share"
-    return Path(base).expanduser() / "slowwave" / "trash"
+    return data_folder(environ) / "trash"
 
 
 def throw_away(
