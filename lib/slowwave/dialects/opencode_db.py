@@ -64,6 +64,17 @@ class Database:
         return record
 
 
+def is_opencode_database(path: Path) -> bool:
+    """Say whether a file is a database with opencode's tables."""
+    try:
+        with opened_read_only(path) as rows:
+            named = {_text(name) for (name,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except (sqlite3.Error, OSError):
+        # Not a database that anything can be read from, so none of opencode either.
+        return False
+    return {"session", "message", "part"} <= named
+
+
 def _session(rows: sqlite3.Connection, name: str) -> Session | None:
     for query, values in ((_NAMED, (name,)), (_ROOT, ())):
         cursor = rows.execute(query, values)

@@ -10,6 +10,7 @@ from typing import cast
 import msgspec
 
 from slowwave.dialects.base import Dialect
+from slowwave.dialects.codex_marks import is_codex, is_opencode
 from slowwave.dialects.marks import is_bare, is_cersei, is_claude
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
 from slowwave.records.lines import open_regular
@@ -34,8 +35,32 @@ def _cersei_bare() -> Dialect:
     return CERSEI_BARE
 
 
-_RULES: dict[str, Callable[[], Dialect]] = {"cersei": _cersei, "claude": _claude, "cersei-bare": _cersei_bare}
-_MARKS = {"cersei": is_cersei, "claude": is_claude, "cersei-bare": is_bare}
+def _codex() -> Dialect:
+    from slowwave.dialects.codex import CODEX  # noqa: PLC0415
+
+    return CODEX
+
+
+def _opencode() -> Dialect:
+    from slowwave.dialects.opencode import OPENCODE  # noqa: PLC0415
+
+    return OPENCODE
+
+
+_RULES: dict[str, Callable[[], Dialect]] = {
+    "cersei": _cersei,
+    "claude": _claude,
+    "cersei-bare": _cersei_bare,
+    "codex": _codex,
+    "opencode": _opencode,
+}
+_MARKS = {
+    "cersei": is_cersei,
+    "claude": is_claude,
+    "cersei-bare": is_bare,
+    "codex": is_codex,
+    "opencode": is_opencode,
+}
 NAMES = tuple(_RULES)
 
 # A dialect shows in its first record; past this many records or bytes a file is none that we know.
@@ -43,6 +68,7 @@ _MOST_RECORDS = 200
 _MOST_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _PADDING = b" \t\r\n\0"
+_DATABASE = b"SQLite format 3\0"
 
 
 def by_name(name: str) -> Dialect:
@@ -69,7 +95,8 @@ def detect(path: Path) -> Dialect:
         raise UnknownDialectError(
             path,
             "empty, or not a transcript of any known client",
-            "expected JSON lines of Claude Code (sessionId) or Cersei (session_id, or role and content)",
+            "expected JSON lines of Claude Code (sessionId), Cersei (session_id, or role and content)"
+            " or Codex (payload), or an export, a session file or the database of opencode",
         )
     return by_name(found)
 
@@ -83,7 +110,9 @@ def sniff(path: Path) -> str | None:
     try:
         with open_regular(path) as file:
             head = file.read(1 << 16)
-            found = _of_records(_records(head))
+            if head.startswith(_DATABASE):
+                return _of_database(path)
+            found = _of_records(_records(head)) or _of_records(_over_lines(head))
             if found is None and len(head) == 1 << 16:
                 found = _of_records(_records(head + file.read(_MOST_BYTES)))
     except OSError as error:
@@ -97,6 +126,20 @@ def _of_records(records: Iterator[dict[str, object]]) -> str | None:
             if is_one(record):
                 return name
     return None
+
+
+def _of_database(path: Path) -> str | None:
+    from slowwave.dialects.opencode_db import is_opencode_database  # noqa: PLC0415  # few files are databases
+
+    return "opencode" if is_opencode_database(path) else None
+
+
+def _over_lines(head: bytes) -> Iterator[dict[str, object]]:
+    """Yield the fields of one object over many lines, as exports are; those of a cut value have none."""
+    raw = head.removeprefix(_BOM).lstrip(_PADDING)
+    if raw[:1] == b"{" and raw[1:64].lstrip(_PADDING)[:1] == b'"':
+        # Newlines stand between values only: inside of strings they are escaped.
+        yield _top_fields(raw.replace(b"\n", b" ").replace(b"\r", b" "))
 
 
 def _records(head: bytes) -> Iterator[dict[str, object]]:

@@ -1,12 +1,15 @@
 """A file's dialect is told by its content."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from slowwave.dialects import NAMES, by_name, detect, sniff
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from tests.unit.dialects.opencode_files import database
 
 CLAUDE = {
     "type": "user",
@@ -38,6 +41,14 @@ def file(folder: Path, *lines: object) -> Path:
         ({"type": "tombstone", "deleted_uuid": "u", "timestamp": "t"}, "cersei"),
         ({"type": "summary", "uuid": "u", "session_id": "s", "summary": "x", "messages_compacted": 1}, "cersei"),
         ({"role": "user", "content": "x"}, "cersei-bare"),
+        ({"timestamp": "t", "type": "session_meta", "payload": {"id": "x"}}, "codex"),
+        ({"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "session_id": "y"}, "ordinal": 0}, "codex"),
+        ({"id": "x", "timestamp": "t", "instructions": None}, "codex"),
+        ({"record_type": "state"}, "codex"),
+        ({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x"}]}, "codex"),
+        ({"info": {"id": "ses_x"}, "messages": []}, "opencode"),
+        ({"id": "ses_x", "projectID": "p", "time": {"created": 1}}, "opencode"),
+        ({"id": "ses_x", "title": "t", "version": "0.1", "time": {"created": 1}}, "opencode"),
     ],
 )
 def test_dialects_are_told_apart(tmp_path: Path, record: dict[str, object], name: str) -> None:
@@ -58,12 +69,37 @@ def test_an_empty_file_has_no_dialect_and_no_error(tmp_path: Path) -> None:
 def test_other_programs_files_are_unknown(tmp_path: Path) -> None:
     others: list[dict[str, object]] = [
         {"type": "session", "id": "x"},
-        {"type": "session_meta", "payload": {}},
+        {"type": "session_meta", "payload": 1},
+        {"type": "other", "payload": {}},
+        {"id": "x", "timestamp": "t"},
         {"a": 1},
     ]
     for record in others:
         with pytest.raises(UnknownDialectError, match=r"f\.jsonl.*expected JSON lines"):
             detect(file(tmp_path, record))
+
+
+def test_one_object_over_many_lines_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "full.jsonl"
+    export = {"info": {"id": "ses_x", "title": "a\\"}, "messages": [{"info": {}, "parts": ["y" * 100_000]}]}
+    for text in (json.dumps(export, indent=2), "\ufeff" + json.dumps(export, indent=4).replace("\n", "\r\n")):
+        path.write_text(text, encoding="utf-8", newline="")
+        assert detect(path).name == "opencode"
+
+
+def test_a_database_is_opencode_s_when_it_has_its_tables(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    assert detect(path).name == "opencode"
+    with closing(sqlite3.connect(path)) as rows:
+        rows.execute("DROP TABLE part")
+    assert sniff(path) is None
+    path.write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    assert sniff(path) is None
+
+
+def test_a_giant_codex_header_is_not_read_whole(tmp_path: Path) -> None:
+    record = {"timestamp": "t", "ordinal": 0, "type": "session_meta", "payload": {"base_instructions": "y" * 3_000_000}}
+    assert detect(file(tmp_path, record)).name == "codex"
 
 
 @pytest.mark.parametrize("name", ["message", "attachment"])
