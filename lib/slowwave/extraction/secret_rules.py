@@ -78,6 +78,18 @@ def _is_aws_secret(secret: str) -> bool:
     return entropy(secret) > _MIN_ENTROPY and bool(re.search("[A-Z]", secret)) and bool(re.search("[a-z]", secret))
 
 
+def _looks_opaque(secret: str) -> bool:
+    """A value that stands after "the token" in a sentence: a run that nobody would read out, not a slug or a name."""
+    if _PLACEHOLDER.search(secret) or _CODE.search(secret) or entropy(secret) < _MIN_ENTROPY:
+        return False
+    if re.fullmatch(r"[A-Za-z0-9/+]{40}", secret):
+        return _is_aws_secret(secret)
+    return any(len(re.findall(r"\d", run)) > 1 and re.search("[A-Za-z]", run) for run in _RUN.findall(secret))
+
+
+_RUN = re.compile(r"[A-Za-z0-9]{16,}")
+
+
 def _plain(family: str, *prefixes: str, body: str, is_valid: Callable[[str], bool] | None = None) -> Rule:
     """A family whose secrets begin with a literal and stand free of other word characters."""
     heads = "|".join(re.escape(p) for p in prefixes)
@@ -204,9 +216,21 @@ RULES: tuple[Rule, ...] = (
         (),
         re.compile(
             r"(?i:\b[\w\-]*(?:password|passwd|passphrase|passwort|pwd)[\w\-]*)[\"']?"
-            r"(?:\s*(?:=>|:=|[:=])\s*|\s+(?:is|ist|to|lautet)\s+)[\"'`]?(?P<secret>[^\s\"',;<>`]{6,})"
+            r"(?:\s*(?:=>|:=|[:=])\s*|(?:\s+(?:for|of|on|to|at|für|von)\s[^\n.,;:]{1,50}?)?\s+(?:is|ist|to|lautet)\s+)"
+            r"[\"'`]?(?P<secret>[^\s\"',;<>`]{6,})"
         ),
         folded=("passw", "passphrase", "pwd"),
         is_valid=_looks_chosen,
+    ),
+    Rule(
+        "spoken",
+        (),
+        re.compile(
+            r"(?i:\b(?:secret|token|key|credential|passphrase|password|passwort)s?)"
+            r"(?:\s+(?:(?:for|of|on|to|at)\s[^\n.,;:]{1,50}?\s)?(?:is|ist|lautet|=|:))?\s+"
+            r"[\"'`]?(?P<secret>[A-Za-z0-9/+_\-.=~]{20,})"
+        ),
+        folded=("secret", "token", "key", "credential", "passw", "passphrase"),
+        is_valid=_looks_opaque,
     ),
 )

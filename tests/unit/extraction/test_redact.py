@@ -68,6 +68,9 @@ PLANTED: dict[str, tuple[str, str]] = {
     "env key": ("export STRIPE_WEBHOOK_SECRET='{}'", some(32)),
     "json value": ('{{"client_secret": "{}"}}', some(30)),
     "said": ("the password is {} for staging", "Tr0ub4dor&3"),
+    "said with its place": ("the password for the staging server is {}", "hunter2Correct!Horse"),
+    "said after its id": ("use that key with secret {} for deploys", some(20) + "/" + some(19)),
+    "token in a sentence": ("our token for the wiki is {} until May", some(40, HEX)),
     "flag": ("mysql --password={} -e 'select 1'", "s3cr3t" + some(4)),
     "basic auth": ("curl -u admin:{} https://x.test", "qw3rty" + some(4)),
 }
@@ -107,6 +110,10 @@ def test_what_stands_behind_a_secret_stays(name: str):
         "sk-learn and key-value stores",
         "id 5d0c6a1e-0000-4000-8000-000000000001",
         "max_tokens: 4096, tokenizer: tiktoken",
+        "the password for staging lies in 1Password",
+        "the password check on the form is case-insensitive",
+        "turn the key feature-flag-2024-rollout-europe on",
+        "the token buildSessionContextFromRecords goes away",
     ],
 )
 def test_harmless_text_stays_as_it_is(harmless: str):
