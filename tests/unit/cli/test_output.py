@@ -1,53 +1,31 @@
-"""What a machine can refuse to any command: a full disk, a closed output, a folder that may not be written."""
+"""How the commands print, also names that are not UTF-8."""
 
-import os
-import subprocess
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
+import json
 
 import pytest
 
-from slowwave.cli import main
-from slowwave.errors import DONE, UNREADABLE
-from slowwave.samples import build
+from slowwave.cli.output import counted, say, say_json, warn
 
-LIB = Path(__file__).parents[3] / "lib"
+ODD = b"caf\xe9".decode("utf-8", "surrogateescape")
 
 
-def slowwave(home: Path, redirection: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(LIB)}
-    command = ["sh", "-c", f'"$@" {redirection}', "sh", sys.executable, "-m", "slowwave", *arguments]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+def test_a_name_that_is_not_utf8_is_shown_with_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    say(ODD)
+    warn(ODD)
+    assert capsys.readouterr() == ("caf\\udce9\n", "slowwave: caf\\udce9\n")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_behind_the_output_is_one_line(tmp_path: Path) -> None:
-    store = build(tmp_path / "home", datetime.now(UTC)).store
-    ended = slowwave(tmp_path, ">/dev/full", "sessions", "list", "--store", str(store))
-    assert ended.returncode == UNREADABLE
-    assert ended.stderr.splitlines()[-1].endswith("No space left on device; make room and run it again")
-    assert "Traceback" not in ended.stderr
+def test_json_gives_such_a_name_back(capsys: pytest.CaptureFixture[str]) -> None:
+    say_json([{"path": ODD}, {"path": "café"}])
+    first, second = capsys.readouterr().out.splitlines()
+    assert json.loads(first) == {"path": ODD}
+    assert second == '{"path":"café"}'
 
 
-def test_a_closed_output_is_no_failure(tmp_path: Path) -> None:
-    store = build(tmp_path / "home", datetime.now(UTC)).store
-    ended = slowwave(tmp_path, ">&-", "sessions", "list", "--store", str(store))
-    assert (ended.returncode, ended.stderr) == (DONE, "")
+def test_nothing_is_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    say_json([])
+    assert capsys.readouterr().out == ""
 
 
-def test_a_folder_that_may_not_be_written_is_one_line_with_the_remedy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = build(tmp_path / "home", datetime.now(UTC)).store
-    session = next(path for path in sorted(store.rglob("*.jsonl")) if "agent-" not in path.name)
-
-    def refuse(path: Path, *_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    assert main(["sessions", "rm", session.stem, "--store", str(store)]) == UNREADABLE
-    said = capsys.readouterr().err
-    assert "Permission denied; let this user write there" in said
-    assert len(said.splitlines()) == 1
-    assert session.exists()
+def test_numbers_agree_with_their_noun() -> None:
+    assert (counted(1, "part"), counted(0, "part"), counted(2, "part")) == ("1 part", "0 parts", "2 parts")
