@@ -82,8 +82,8 @@ def _looks_opaque(secret: str) -> bool:
     """A value that stands after "the token" in a sentence: a run that nobody would read out, not a slug or a name."""
     if _PLACEHOLDER.search(secret) or _CODE.search(secret) or entropy(secret) < _MIN_ENTROPY:
         return False
-    if re.fullmatch(r"[A-Za-z0-9/+]{40}", secret):
-        return _is_aws_secret(secret)
+    if re.fullmatch(r"[A-Za-z0-9/+]{40}", secret) and _is_aws_secret(secret):
+        return True
     return any(len(re.findall(r"\d", run)) > 1 and re.search("[A-Za-z]", run) for run in _RUN.findall(secret))
 
 
