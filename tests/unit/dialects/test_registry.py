@@ -81,7 +81,8 @@ def test_other_programs_files_are_unknown(tmp_path: Path) -> None:
 
 def test_one_object_over_many_lines_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "full.jsonl"
-    export = {"info": {"id": "ses_x", "title": "a\\"}, "messages": [{"info": {}, "parts": ["y" * 100_000]}]}
+    messages = [{"info": {"role": "user"}, "parts": ["y" * 100_000]}]
+    export: dict[str, object] = {"info": {"id": "ses_x", "title": "a\\"}, "messages": messages}
     for text in (json.dumps(export, indent=2), "\ufeff" + json.dumps(export, indent=4).replace("\n", "\r\n")):
         path.write_text(text, encoding="utf-8", newline="")
         assert detect(path).name == "opencode"

@@ -1,0 +1,45 @@
+"""Contexts equal what the real Codex sent when it resumed the same rollout, word for word."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.dialects import detect
+from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.normal import normal_form
+
+CORPUS = Path(__file__).parents[2].parent / "shared" / "clients" / "corpus"
+CASES = sorted(CORPUS.glob("codex/*/context.json"))
+SAMPLES = sorted((Path(__file__).parents[1] / "samples" / "codex").glob("*.jsonl"))
+
+
+def context(path: Path) -> list[dict[str, object]]:
+    dialect = detect(path)
+    assert dialect.name == "codex"
+    return normal_form(dialect.context(dialect.read(SessionFiles(path.stem, (path,)))))
+
+
+def without_reasoning(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [m for m in messages if m["role"] != "reasoning"]
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not CASES, reason="the clients' own sessions are not beside the checkout")
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.parts[-2])
+def test_context_equals_what_the_client_sent(case: Path) -> None:
+    rows = [row for row in json.loads(case.read_text(encoding="utf-8")) if row["rc"] == 0]
+    assert rows
+    for row in rows:
+        assert context(case.parent / row["file"]) == without_reasoning(row["context"])
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_samples_give_the_context_that_the_client_sent(path: Path) -> None:
+    sent = json.loads(path.with_name(f"{path.stem}.context.json").read_text(encoding="utf-8"))
+    assert context(path) == sent
+
+
+def test_samples_are_there() -> None:
+    assert len(SAMPLES) == 2
