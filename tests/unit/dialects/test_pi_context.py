@@ -1,5 +1,6 @@
 """What pi would send: compactions, branches, failed answers, other models, damage (clients.md: damage table of pi)."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -143,27 +144,29 @@ def test_images_are_named_to_a_model_that_does_not_see_them(tmp_path: Path) -> N
     assert session.shape(tmp_path)[-2:] == ["user: Attached image(s) from tool result:", "assistant: seen"]
 
 
-@pytest.mark.parametrize(
-    ("damage", "expected"),
-    [
-        (lambda d: d[: len(d) - 40], ["task", "look", "c1", "done", "more"]),  # 01 torn tail
-        (lambda d: d[:-1], ["task", "look", "c1", "done", "more", "ok"]),  # 03 no newline
-        (lambda d: d.replace(b"\n", b"\r\n\r\n"), ["task", "look", "c1", "done", "more", "ok"]),  # 17
-        (lambda d: b"\xef\xbb\xbf" + d, ["task", "look", "c1", "done", "more", "ok"]),  # 18
-        (lambda d: d + b"\0\0\0\n", ["task", "look", "c1", "done", "more", "ok"]),  # 06
-        (lambda d: d + b'{"type":"new"}\n', []),  # 07 the unknown entry is the leaf
-        (lambda d: d + b'{"type":"new","id":"n","parentId":"e6"}\n', ["task", "look", "c1", "done", "more", "ok"]),
-        (lambda d: d.partition(b"\n")[2], []),  # 10 pi starts a new session in the file
-        (lambda _: b"", []),  # 09
-        (lambda d: d + b'{"type":"message","id":"e9","parentId":"e6"}{"type":"label","id":"e10"}\n',
-         ["task", "look", "c1", "done", "more", "ok"]),
-    ],
-)  # fmt: skip
-def test_damage_is_met_as_the_client_meets_it(tmp_path: Path, damage: object, expected: list[str]) -> None:
-    assert callable(damage)
+ALL = ["task", "look", "c1", "done", "more", "ok"]
+GLUED = b'{"type":"message","id":"e9","parentId":"e6"}{"type":"label","id":"e10"}\n'
+# by the numbers of the variants that were tried on the client
+DAMAGE: list[tuple[str, Callable[[bytes], bytes], list[str]]] = [
+    ("01 torn tail", lambda d: d[:-40], ALL[:-1]),
+    ("03 no newline at the end", lambda d: d[:-1], ALL),
+    ("06 a line of NUL", lambda d: d + b"\0\0\0\n", ALL),
+    ("07 an unknown entry without id is the leaf", lambda d: d + b'{"type":"new"}\n', []),
+    ("08 an unknown entry in the chain", lambda d: d + b'{"type":"new","id":"n","parentId":"e6"}\n', ALL),
+    ("09 an empty file", lambda d: d[:0], []),
+    ("10 no header", lambda d: d.partition(b"\n")[2], []),
+    ("17 blank lines and CRLF", lambda d: d.replace(b"\n", b"\r\n\r\n"), ALL),
+    ("18 a byte order mark", lambda d: b"\xef\xbb\xbf" + d, ALL),
+    ("two entries on one line", lambda d: d + GLUED, ALL),
+]
+
+
+@pytest.mark.parametrize(("name", "damage", "expected"), DAMAGE, ids=[name for name, _, _ in DAMAGE])
+def test_damage_is_met_as_the_client_meets_it(
+    tmp_path: Path, name: str, damage: Callable[[bytes], bytes], expected: list[str]
+) -> None:
     transcript = read(tmp_path, damage(talk().data()))
-    context = [m.text or m.results[0].id for m in PI.context(transcript)]
-    assert context == expected
+    assert [m.text or m.results[0].id for m in PI.context(transcript)] == expected, name
 
 
 def test_a_file_without_its_header_still_shows_what_was_said(tmp_path: Path) -> None:

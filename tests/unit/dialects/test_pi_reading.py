@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_every_block_keeps_its_kind_its_place_and_who_said_it(tmp_path: Path) ->
     ],
 )
 def test_what_no_person_typed_is_not_taken_for_typed(
-    tmp_path: Path, kind: str, fields: dict[str, object], origin: str
+    tmp_path: Path, kind: str, fields: dict[str, Any], origin: str
 ) -> None:
     session = Session()
     session.add(kind, **fields)
