@@ -12,6 +12,7 @@ import msgspec
 from slowwave.dialects.base import Dialect
 from slowwave.dialects.codex_marks import is_codex, is_opencode
 from slowwave.dialects.marks import is_bare, is_cersei, is_claude
+from slowwave.dialects.pi_marks import is_crabtalk, is_pi, is_ulid
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
 from slowwave.records.lines import open_regular
 from slowwave.records.model import REFUSALS
@@ -47,16 +48,41 @@ def _opencode() -> Dialect:
     return OPENCODE
 
 
+def _pi() -> Dialect:
+    from slowwave.dialects.pi import PI  # noqa: PLC0415
+
+    return PI
+
+
+def _crabtalk() -> Dialect:
+    from slowwave.dialects.crabtalk import CRABTALK  # noqa: PLC0415
+
+    return CRABTALK
+
+
+def _ulid() -> Dialect:
+    from slowwave.dialects.ulid import ULID  # noqa: PLC0415
+
+    return ULID
+
+
 _RULES: dict[str, Callable[[], Dialect]] = {
     "cersei": _cersei,
     "claude": _claude,
+    "pi": _pi,
+    "crabtalk": _crabtalk,
+    "ulid": _ulid,
     "cersei-bare": _cersei_bare,
     "codex": _codex,
     "opencode": _opencode,
 }
+# In the order in which they are asked: what is one of the first could be taken for one of the last.
 _MARKS = {
     "cersei": is_cersei,
     "claude": is_claude,
+    "pi": is_pi,
+    "crabtalk": is_crabtalk,
+    "ulid": is_ulid,
     "cersei-bare": is_bare,
     "codex": is_codex,
     "opencode": is_opencode,
@@ -96,6 +122,7 @@ def detect(path: Path) -> Dialect:
             path,
             "empty, or not a transcript of any known client",
             "expected JSON lines of Claude Code (sessionId), Cersei (session_id, or role and content)"
+            ", pi (a session header), crabtalk (agent, created_by), the ULID specification (recordType)"
             " or Codex (payload), or an export, a session file or the database of opencode",
         )
     return by_name(found)

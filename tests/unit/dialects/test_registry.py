@@ -41,6 +41,11 @@ def file(folder: Path, *lines: object) -> Path:
         ({"type": "tombstone", "deleted_uuid": "u", "timestamp": "t"}, "cersei"),
         ({"type": "summary", "uuid": "u", "session_id": "s", "summary": "x", "messages_compacted": 1}, "cersei"),
         ({"role": "user", "content": "x"}, "cersei-bare"),
+        ({"type": "session", "id": "x", "timestamp": "t", "cwd": "/w"}, "pi"),
+        ({"type": "session", "version": 3, "id": "x"}, "pi"),
+        ({"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": "x"}}, "pi"),
+        ({"agent": "crab", "created_by": "user", "created_at": "t", "title": "", "uptime_secs": 0}, "crabtalk"),
+        ({"recordType": "message", "schemaVersion": 1, "seq": 1, "role": "user", "content": []}, "ulid"),
         ({"timestamp": "t", "type": "session_meta", "payload": {"id": "x"}}, "codex"),
         ({"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "session_id": "y"}, "ordinal": 0}, "codex"),
         ({"id": "x", "timestamp": "t", "instructions": None}, "codex"),
@@ -68,7 +73,9 @@ def test_an_empty_file_has_no_dialect_and_no_error(tmp_path: Path) -> None:
 
 def test_other_programs_files_are_unknown(tmp_path: Path) -> None:
     others: list[dict[str, object]] = [
-        {"type": "session", "id": "x"},
+        {"type": "session", "id": 5},
+        {"type": "session.started", "id": "x", "traceSchema": "openclaw-trajectory"},
+        {"agent": "crab", "created_by": "user"},
         {"type": "session_meta", "payload": 1},
         {"type": "other", "payload": {}},
         {"id": "x", "timestamp": "t"},
