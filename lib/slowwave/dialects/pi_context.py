@@ -90,18 +90,21 @@ def settings_of(path: list[Entry], entries: list[Entry]) -> Settings:
 
     How a model is spoken to stands in its answers, wherever in the file (``entries``) they are.
     """
-    named: tuple[str, str] | None = None
-    level = "off"
-    for entry in path:
-        if entry.type == "thinking_level_change":
-            level = text_or_empty(entry.fields().get("thinkingLevel"))
-        elif entry.type == "model_change":
-            fields = entry.fields()
-            named = (text_or_empty(fields.get("provider")), text_or_empty(fields.get("modelId")))
-        elif entry.role == "assistant":
-            fields = entry.message()
-            named = (text_or_empty(fields.get("provider")), text_or_empty(fields.get("model")))
+    named = next((name for e in reversed(path) if (name := _named(e)) is not None), None)
+    change = next((e for e in reversed(path) if e.type == "thinking_level_change"), None)
+    level = text_or_empty(change.fields().get("thinkingLevel")) if change is not None else "off"
     return Settings(None if named is None else Model(*named, _api(named, entries)), level)
+
+
+def _named(entry: Entry) -> tuple[str, str] | None:
+    """Return the provider and the name of the model that an entry tells of."""
+    if entry.type == "model_change":
+        fields = entry.fields()
+        return text_or_empty(fields.get("provider")), text_or_empty(fields.get("modelId"))
+    if entry.role == "assistant":
+        fields = entry.message()
+        return text_or_empty(fields.get("provider")), text_or_empty(fields.get("model"))
+    return None
 
 
 def _api(named: tuple[str, str], entries: list[Entry]) -> str:

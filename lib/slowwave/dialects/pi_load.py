@@ -83,7 +83,10 @@ def _mark_lost(entries: list[Entry], part: int, problems: list[Problem]) -> None
     doubtful = {p.line for p in problems if p.kind == "nonstandard"}
     # a byte order mark is white space to JavaScript, but only where the file begins
     own = [e for e in entries if e.span.part == part]
-    lines |= {p.line for p in problems if p.kind == "bom" and own and p.line != own[0].span.number}
+    marks = [p.line for p in problems if p.kind == "bom"]
+    if marks and own and problems[0].kind == "bom" and marks[0] == own[0].span.number:
+        marks = marks[1:]
+    lines |= set(marks)
     for entry in own if lines or doubtful else []:
         number = entry.span.number
         entry.lost = number in lines or (number in doubtful and _has_constant(entry.span))

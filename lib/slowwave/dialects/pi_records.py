@@ -32,6 +32,8 @@ ROLES = {
     "branchSummary": "user",
     "compactionSummary": "user",
 }
+_ROLE_STARTS = {role.encode(): role for role in ROLES}
+_ROLE_BYTES = 32
 # Entries that are messages by themselves; the model gets them in the role of the user.
 SPEAKING = frozenset({"compaction", "branch_summary", "custom_message"})
 
@@ -65,6 +67,7 @@ class Entry(msgspec.Struct, gc=False):
         span: where it stands.
         id: its id; a made one for version 1, which has none.
         parent: the id of the entry before it, None for a root.
+        type: its type, or "" when that is not a string.
         role: the role of a ``message`` entry as version 3 names it, else "".
         lost: its line is damaged so that pi's own reader skips it, though the entry itself is whole.
     """
@@ -73,13 +76,9 @@ class Entry(msgspec.Struct, gc=False):
     span: Span
     id: str | None
     parent: str | None
+    type: str = ""
     role: str = ""
     lost: bool = False
-
-    @property
-    def type(self) -> str:
-        """The type, or "" when it is not a string."""
-        return text_or_empty(self.env.type)
 
     @property
     def kind(self) -> str:
@@ -103,14 +102,17 @@ def entry_of(env: Envelope, span: Span) -> Entry:
     """Return the entry of a record, before any migration."""
     own = env.id if isinstance(env.id, str) else None
     parent = env.parent if isinstance(env.parent, str) else None
-    return Entry(env, span, own, parent or None, _role(env))
+    kind = env.type if isinstance(env.type, str) else ""
+    return Entry(env, span, own, parent or None, kind, _role(env.message) if kind == "message" else "")
 
 
-def _role(env: Envelope) -> str:
-    if env.type != "message":
-        return ""
+def _role(message: msgspec.Raw) -> str:
+    # pi writes the role first; looking there saves a second pass over the whole message
+    start = bytes(memoryview(message)[:_ROLE_BYTES])
+    if start.startswith(b'{"role":"') and (known := _ROLE_STARTS.get(start[9:].partition(b'"')[0])) is not None:
+        return known
     try:
-        return text_or_empty(_HEADS.decode(env.message).role)
+        return text_or_empty(_HEADS.decode(message).role)
     except REFUSALS:
         return ""
 

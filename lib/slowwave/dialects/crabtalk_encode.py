@@ -1,0 +1,56 @@
+"""Lines as crabtalk writes them (RFC 0064), for appending: one JSON object with its newline, nothing decided here.
+
+::
+
+    meta_line(agent, sender, *, at, title="", uptime=0) -> bytes
+    message_line(role, content="", *, reasoning="", call_id="", calls=()) -> bytes
+    compact_line(summary, *, title=None, archived_at=None) -> bytes
+
+Empty fields of a message are left out; a marker has ``title`` and ``archived_at`` (RFC 0135) only when they are given.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import orjson
+
+from slowwave.dialects.model import ToolCall
+from slowwave.dialects.times import offset_time
+
+
+def meta_line(agent: str, sender: str, *, at: datetime, title: str = "", uptime: int = 0) -> bytes:
+    """Return the first line; rewriting it later keeps the time of creation."""
+    record = {"agent": agent, "created_by": sender, "created_at": offset_time(at)}
+    return _line({**record, "title": title, "uptime_secs": uptime})
+
+
+def message_line(
+    role: str, content: str = "", *, reasoning: str = "", call_id: str = "", calls: Iterable[ToolCall] = ()
+) -> bytes:
+    """Return a message; the arguments of calls become JSON in a string."""
+    fields: dict[str, object] = {
+        "content": content,
+        "reasoning_content": reasoning,
+        "tool_call_id": call_id,
+        "tool_calls": [_call(call) for call in calls],
+    }
+    return _line({"role": role} | {key: value for key, value in fields.items() if value})
+
+
+def compact_line(summary: str, *, title: str | None = None, archived_at: datetime | None = None) -> bytes:
+    """Return the marker that hides everything before it."""
+    record: dict[str, object] = {"compact": summary}
+    if title is not None:
+        record["title"] = title
+    if archived_at is not None:
+        record["archived_at"] = offset_time(archived_at)
+    return _line(record)
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    arguments = call.args if isinstance(call.args, str) else orjson.dumps(call.args).decode()
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _line(record: Mapping[str, object]) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
