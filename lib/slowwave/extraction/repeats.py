@@ -8,7 +8,6 @@ from slowwave.extraction.mining import EXTRACTOR
 from slowwave.memory.model import Candidate, candidate_id, seen_in
 
 NAME = "repeated"
-ENOUGH_SESSIONS = 2
 CONFIDENCE = 0.75
 
 

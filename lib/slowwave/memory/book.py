@@ -120,15 +120,6 @@ def read_book(memory: Path) -> Book:
     return replay(read_ledger(memory))
 
 
-def settled_candidates(memory: Path) -> frozenset[str]:
-    """Return the ids of all candidates that consolidation has dealt with: ``extracted.md`` no longer shows them.
-
-    Raises:
-        CorruptStateError: the ledger is damaged.
-    """
-    return frozenset(read_book(memory).done)
-
-
 _CLOSED_BY: dict[str, Status] = {
     "drop": "dropped",
     "edited-by-person": "edited-by-person",

@@ -9,7 +9,7 @@ from slowwave.dialects.model import SessionFiles, SessionKind
 from slowwave.errors import SettingsError, UnknownDialectError
 from slowwave.records.model import Problem
 from slowwave.settings import Settings
-from slowwave.stores.head import Head, read_head
+from slowwave.stores.head import DIALECTS, Head, read_head
 from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
 from slowwave.stores.roots import store_folders
 from slowwave.stores.walk import FoundSession, Known, Walk, changed_files
@@ -18,7 +18,7 @@ from slowwave.stores.worktree import repository_of
 HeadReader = Callable[[FoundSession], Head | StoreProblem]
 
 _NOT_ALNUM = re.compile(r"[^0-9A-Za-z]")
-REMEDY = "name a Claude home, its projects folder or a folder of .jsonl transcripts of Claude Code or Cersei"
+REMEDY = f"name a Claude home, its projects folder or a folder of .jsonl transcripts of {DIALECTS}"
 
 
 def find_projects(settings: Settings, environ: Mapping[str, str], *, read_head: HeadReader = read_head) -> Discovery:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.registry import sniff
+from slowwave.dialects.registry import NAMES, sniff
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import read_records
 from slowwave.records.model import Problem
@@ -16,6 +16,7 @@ from slowwave.stores.walk import FoundSession
 
 # The first message of real sessions stands within the first 30 records (copies of requests come before it).
 _MOST_RECORDS = 60
+DIALECTS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
 
 class Head(NamedTuple):
@@ -56,7 +57,7 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
             return StoreProblem("unreadable", os.fspath(path), error.reason)
         if dialect is not None:
             return Head(dialect, found.side or side, cwd)
-    return StoreProblem("unknown-dialect", found.path, "no record that Claude Code or Cersei would write")
+    return StoreProblem("unknown-dialect", found.path, f"no record of a known dialect ({DIALECTS})")
 
 
 def _first_message(path: Path) -> tuple[bool, str]:

@@ -17,7 +17,7 @@ from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError, UsageError
 from slowwave.records.append import PART_BYTES, append_forking, append_record
 from slowwave.stores.forking import write_fork
-from slowwave.stores.head import read_head
+from slowwave.stores.head import DIALECTS, read_head
 from slowwave.stores.ids import base_path, meant_session, newest_session
 from slowwave.stores.last import LastRecord, last_record
 from slowwave.stores.live import claimed_by
@@ -182,7 +182,7 @@ class Sessions:
         head = read_head(found)
         if isinstance(head, StoreProblem):
             kind = UnreadableError if head.kind == "unreadable" else UnknownDialectError
-            raise kind(head.path, head.detail, "expected JSON lines of Claude Code or Cersei")
+            raise kind(head.path, head.detail, f"expected a session of a known dialect: {DIALECTS}")
         dialect = Cersei(self.mode) if head.dialect == "cersei" else by_name(head.dialect)
         return dialect, SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
 

@@ -93,6 +93,14 @@ def test_tombstones_delete_in_every_part_and_order(tmp_path: Path) -> None:
     assert seed(tmp_path, *parts) == code(tmp_path, *parts) == ["b", "c"]
 
 
+def test_a_tombstone_that_names_nothing_deletes_nothing(tmp_path: Path) -> None:
+    # not even the messages without an id, which a missing name would be equal to
+    nameless = user("a").replace(b'"uuid":"a",', b"")
+    assert b"uuid" not in nameless
+    for tomb in (b'{"type":"tombstone"}\n', b'{"type":"tombstone","deleted_uuid":null}\n'):
+        assert seed(tmp_path, [nameless, user("b"), tomb]) == ["a", "b"]
+
+
 def test_the_latest_summary_stands_for_the_messages_before_it(tmp_path: Path) -> None:
     lines = [user("a"), answer("b"), user("c"), summary("S", 2), user("d")]
     assert seed(tmp_path, lines) == ["a", "S", "d"]

@@ -43,14 +43,6 @@ _PICK = re.compile(
     r"|direction|approach|variant|design)\b)(?P<what>.*)",
     re.IGNORECASE,
 )
-_SHOULD = re.compile(
-    r"^we should (?:call|name|use|keep|support|only|not|never|always|avoid|store|treat|standardi[sz]e"
-    r"|follow|stick)\b(?P<what>.*)",
-    re.IGNORECASE,
-)
-_WANT = re.compile(
-    r"^we (?:do )?(?:want|will want)(?! to (?:see|check|know|look|find|make sure|test))\b(?P<what>.*)", re.IGNORECASE
-)
 # "go ahead with the type-based fix" lets the assistant do what it has proposed
 _APPROVES = re.compile(
     r"\bahead with\b|\bwith (?:the|that|this|your) (?:[\w-]+ ){0,3}(?:fix|changes?|plan|proposal|suggestion|approach"
