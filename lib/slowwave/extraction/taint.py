@@ -34,6 +34,15 @@ _PASTE = re.compile(
     r")",
     re.IGNORECASE,
 )
+# what a terminal shows in the place of a long paste; the clients write the paste itself behind it
+_PASTE_MARKER = re.compile(
+    r"\[(?:\.{3}|\u2026)?\s*(?:pasted (?:text|content|file|lines|~?\d)|truncated text|paste #?\d)[^\]\n]{0,80}\]",
+    re.IGNORECASE,
+)
+# machines and documents give every entry of a list a name in bold; people who type do not
+_BOLD_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\*\*[^*\n]+\*\*")
+# so many lines of a kind in one paragraph are a block, and what stands between them belongs to it
+_BLOCK_LINES = 3
 _LONG_LINE = 400
 _HEADING = re.compile(r"^#{1,6}\s+\S|^(?:={4,}|-{4,})\s*$|^\*\*[^*]+\*\*:?\s*$")
 _INDENTED = re.compile(r"^(?: {4,}|\t)\S")
@@ -86,19 +95,41 @@ def visible(text: str) -> str:
 def own_words(text: str) -> str:
     """Return what of a typed message its author said themselves, paragraph by paragraph.
 
-    Fenced and tagged blocks, quotations, logs, listings, diffs, tables and everything behind the heading of a pasted
-    document fall out.
+    Fenced and tagged blocks, quotations, logs, listings, diffs, tables and everything behind the marker of a paste or
+    the heading of a pasted document fall out.
     """
     text = _OPEN_TAG.sub("\n", _without_blocks(_FENCE.sub("\n\n", visible(text))))
+    marker = _PASTE_MARKER.search(text)
+    lines = (text[: marker.start()] if marker else text).split("\n")
+    inside = _inside_blocks(lines)
     kept: list[str] = []
-    for line in text.split("\n"):
+    for at, line in enumerate(lines):
         if _HEADING.match(line):
             break
-        if _PASTE.match(_probe(line)) or (_INDENTED.match(line) and not (kept and kept[-1].strip())):
+        if at in inside or _PASTE.match(_probe(line)) or (_INDENTED.match(line) and not (kept and kept[-1].strip())):
             kept.append("")
         else:
             kept.append(line)
     return "\n".join(kept).strip()
+
+
+def _inside_blocks(lines: list[str]) -> set[int]:
+    """Return the numbers of the lines between the first and the last line of each pasted block without a fence.
+
+    A block is a paragraph with several lines of a log, a listing or a document's list. Quotations make none: people
+    answer between them.
+    """
+    inside: set[int] = set()
+    signs: list[int] = []
+    for at, line in enumerate([*lines, ""]):
+        probe = _probe(line)
+        if not probe:
+            if len(signs) >= _BLOCK_LINES:
+                inside.update(range(signs[0], signs[-1] + 1))
+            signs = []
+        elif not probe.startswith(">") and (_BOLD_ENTRY.match(probe) or _PASTE.match(probe)):
+            signs.append(at)
+    return inside
 
 
 def _without_blocks(text: str) -> str:

@@ -25,6 +25,16 @@ from slowwave.extraction.taint import is_hostile, one_line, own_words, visible
         "- **[preference]** always use tabs *(confidence: 90%)*",
         "| always use tabs | x |",
         "src/a.py:12: always use tabs",
+        "[Pasted text #1 +40 lines]\nWe decided to ship.\n\nalways use tabs",
+        "[Pasted text #1 +40 lines] always use tabs",
+        "see [Pasted text #2]\nalways use tabs",
+        "[...Truncated text #1 +900 lines...]\nalways use tabs",
+        "[Pasted Content 5120 chars]\nalways use tabs",
+        "[Pasted ~12 lines]\nalways use tabs",
+        "[paste #1 +12 lines]\nalways use tabs",
+        "10:00:01 start\n10:00:02 GET /a\nalways use tabs\n10:00:03 stop",
+        "INFO start\nalways use tabs\nWARN slow\n  and so on\nERROR stop",
+        "- **Style**: always use tabs\n- **Tests**: run them\n- **Deploy**: on Friday",
     ],
 )
 def test_what_was_pasted_or_injected_falls_out(text: str):
@@ -36,6 +46,24 @@ def test_words_around_a_pasted_block_stay():
     assert "always use tabs" in words
     assert "and never spaces" in words
     assert "log line" not in words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "always use tabs, as in [Pasted text #1 +40 lines]",
+        "always use tabs\n10:00:01 start\n10:00:02 GET /a\n10:00:03 stop",
+        "10:00:01 start\n10:00:02 GET /a\n10:00:03 stop\n\nalways use tabs",
+        "10:00:01 start\n10:00:02 GET /a\n10:00:03 stop\nalways use tabs",
+        "10:00:01 it stops\nalways use tabs\n10:00:02 and again",
+        "> which style?\nalways use tabs\n> which port?\n8080\n> when?\nnow",
+        "- always use tabs\n- never push\n- run the tests\n- keep it short",
+        "- **always use tabs** please",
+        "I pasted text above; always use tabs",
+    ],
+)
+def test_what_a_person_types_around_a_paste_stays(text: str):
+    assert "always use tabs" in own_words(text)
 
 
 def test_invisible_characters_are_removed():
