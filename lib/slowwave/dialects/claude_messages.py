@@ -120,6 +120,11 @@ def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
     return without_repeats(found, queued)
 
 
+def origin_of(node: Node) -> Origin:
+    """Return who is behind a user record."""
+    return _user(node).origin
+
+
 def _assistant(pieces: tuple[Node, ...]) -> Content:
     blocks: list[Block] = []
     sources: list[Span] = []

@@ -84,6 +84,7 @@ def merged(turns: Iterable[Turn], *, over_results: bool) -> list[Turn]:
             found.append(Turn(turn.role, list(turn.parts), turn.node, turn.id))
         else:
             target.parts += turn.parts
+            target.joined.append(turn.node)
     return found
 
 

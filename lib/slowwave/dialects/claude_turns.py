@@ -1,11 +1,12 @@
 """Records that are sent, as turns whose blocks may still be dropped, joined and added to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from slowwave.dialects.blocks import blocks_of
+from slowwave.dialects.claude_messages import origin_of
 from slowwave.dialects.claude_records import Node, content_of
-from slowwave.dialects.model import Block, Injected, Message, Role, Text, Thinking, ToolCall, ToolResult
+from slowwave.dialects.model import Block, Injected, Message, Origin, Role, Text, Thinking, ToolCall, ToolResult
 from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
@@ -13,12 +14,21 @@ from slowwave.records.model import Span
 
 @dataclass(slots=True)
 class Turn:
-    """A message in the making: blocks with their spans, the record it began with, the API's id of the message."""
+    """A message in the making.
+
+    Attributes:
+        role: who speaks.
+        parts: blocks with their spans.
+        node: the record it began with.
+        id: the API's id of the message.
+        joined: the records that it was joined from, behind the first.
+    """
 
     role: Role
     parts: list[tuple[Block, Span]]
     node: Node
     id: str | None = None
+    joined: list[Node] = field(default_factory=list[Node])
 
     @property
     def calls(self) -> list[str]:
@@ -45,18 +55,30 @@ class Turn:
     def message(self) -> Message:
         """Return the finished message."""
         env = self.node.env
-        origin = "model" if self.role == "assistant" else "tool" if self.only_results() else "injected"
         return PlainMessage(
             self.role,
             tuple(b for b, _ in self.parts),
             tuple(s for _, s in self.parts),
-            origin,
+            self._origin(),
             self.id or env.uuid,
             parse_time(env.timestamp),
             env.cwd or "",
             sidechain=False,
             branch=env.branch or "",
         )
+
+    def _origin(self) -> Origin:
+        """Return who is behind it: a message joined from words of several kinds was not typed as it is."""
+        if self.role == "assistant":
+            return "model"
+        if self.only_results():
+            return "tool"
+        if not any(isinstance(b, Text) for b, _ in self.parts):
+            return "injected"
+        records = (self.node, *self.joined)
+        kinds: set[Origin] = {origin_of(n) if n.env.type == "user" else "injected" for n in records}
+        kinds.discard("tool")
+        return kinds.pop() if len(kinds) == 1 else "injected"
 
 
 def turn_of(node: Node, *, modern: bool) -> Turn | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from slowwave.dialects.claude import CLAUDE
 from tests.unit.dialects.claude_files import Session, call, shape
 
 OLDER = pytest.mark.parametrize("version", ["2.0.76", "1.0.128"])
@@ -26,6 +27,22 @@ def test_pieces_of_one_message_are_joined(tmp_path: Path) -> None:
     session.result("t1", "out")
     session.says("m3", "done")
     assert shape(session.context(tmp_path))[2:] == ["U go", "A+t1 looking", "U=t1", "A done"]
+
+
+def test_a_message_is_typed_when_a_person_typed_all_of_it(tmp_path: Path) -> None:
+    session = begun()
+    session.user("<system-reminder>soon</system-reminder>", isMeta=True)
+    session.says("m2", call("t1"))
+    session.result("t1", "out")
+    session.says("m3", "done")
+    session.user("go")
+    session.user("on")
+    session.says("m4", "gone")
+    session.user("<system-reminder>late</system-reminder>", isMeta=True)
+    session.user("and on")
+    session.says("m5", "on")
+    origins = [m.origin for m in CLAUDE.context(session.read(tmp_path)) if m.role == "user"]
+    assert origins == ["typed", "injected", "tool", "typed", "injected"]
 
 
 def parallel(version: str) -> Session:

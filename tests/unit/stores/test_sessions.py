@@ -49,6 +49,16 @@ def test_what_is_written_is_loaded_in_order(tmp_path: Path, dialect: str):
     assert row.cwd == "/home/ann/shop"
 
 
+@pytest.mark.parametrize("dialect", ["cersei", "claude"])
+def test_what_a_person_said_is_loaded_as_typed(tmp_path: Path, dialect: str):
+    sessions = Sessions(tmp_path, dialect, home=tmp_path)
+    sessions.write_user_message("s", "Always use tabs.")
+    sessions.write_assistant_message("s", "Yes.")
+    sessions.write_user_message("s", [{"type": "text", "text": "Never push."}])
+    sessions.write_assistant_message("s", "No.")
+    assert [m.origin for m in sessions.load("s")] == ["typed", "model", "typed", "model"]
+
+
 def test_cersei_entries_have_exactly_the_fields_of_cersei(tmp_path: Path):
     sessions = sessions_in(tmp_path)
     asked = sessions.write_user_message("abc", "hi")
