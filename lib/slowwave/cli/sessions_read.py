@@ -10,7 +10,7 @@ from slowwave.cli.options import settings_of
 from slowwave.cli.output import counted, say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.dialects import by_name
-from slowwave.dialects.model import Message, Transcript
+from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
 from slowwave.jobs.choice import chosen_by
@@ -135,14 +135,16 @@ def _session_form(transcript: Transcript, messages: Sequence[Message]) -> dict[s
 
 def context(args: argparse.Namespace) -> int:
     """Print what the client would send if the session were resumed now."""
-    found = chosen_session(args, args.id)
-    if args.session and args.session != found.id:
-        raise NotFoundError(f"{found.path} holds session {found.id!r} and not {args.session!r}; leave --session out")
-    dialect, files = opened(found, args.mode)
+    dialect, files = opened(chosen_session(args, args.id), args.mode)
+    if args.session and dialect.name == "opencode":
+        files = SessionFiles(args.session, files.paths, files.problems)
     transcript = dialect.read(files)
+    name = transcript.files.id
+    if args.session and args.session != name:
+        raise NotFoundError(f"{files.paths[0]} holds session {name!r} and not {args.session!r}; leave --session out")
     messages = normal_form(dialect.context(transcript))
     if args.json:
-        say_json([{"dialect": dialect.name, "session": files.id, "messages": messages}])
+        say_json([{"dialect": dialect.name, "session": name, "messages": messages}])
     else:
         for message in messages:
             say(_bold(f"\n{message['role']}"))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
+from tests.unit.dialects import opencode_files
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 
 Capture = pytest.CaptureFixture[str]
@@ -137,6 +138,20 @@ def test_context_of_another_session_than_the_file_holds_is_refused(tmp_path: Pat
     assert sessions("context", path, "--session", "other") == 3
     assert sessions("context", path, "--session", "s") == 0
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_database_gives_its_oldest_session_or_the_one_that_is_named(tmp_path: Path, capsys: Capture):
+    first, second = opencode_files.Session("ses_one1"), opencode_files.Session("ses_two2")
+    first.user("from the first")
+    second.user("from the second")
+    path = opencode_files.database(tmp_path, first, second)
+    shown: list[tuple[str, str]] = []
+    for options in ([], ["--session", "ses_two2"]):
+        assert sessions("context", path, "--json", *options) == 0
+        (answer,) = objects(capsys)
+        shown.append((answer["session"], answer["messages"][0]["text"]))
+    assert shown == [("ses_one1", "from the first"), ("ses_two2", "from the second")]
+    assert sessions("context", path, "--session", "ses_none") == 3
 
 
 def test_show_takes_an_id_a_beginning_a_file_or_the_most_recent(tmp_path: Path, capsys: Capture):
