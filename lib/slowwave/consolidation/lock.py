@@ -16,11 +16,12 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.consolidation.owner import Owner, is_provably_dead, is_running, parse_owner, this_process
+from slowwave.consolidation.owner import Owner, is_provably_dead, parse_owner, this_process
 from slowwave.errors import LockHeldError, LockLostError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.processes import is_running
 
 # Claude Code's own dream: modification time = last dream, body = process id; an hour is its limit.
 CLAUDE_LOCK = ".consolidate-lock"

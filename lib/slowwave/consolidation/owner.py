@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.processes import created_at, is_running, start_ticks
+
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NAMESPACE = Path("/proc/self/ns/pid")
 
@@ -39,18 +41,6 @@ def is_provably_dead(owner: Owner) -> bool:
     return not is_running(owner.pid) or (owner.started != "" and _started(owner.pid) != owner.started)
 
 
-def is_running(pid: int) -> bool:
-    """Say whether a process of this machine runs; a zombie does not, and one that cannot be looked at does."""
-    import psutil  # noqa: PLC0415 - most locks are free
-
-    try:
-        return psutil.Process(pid).status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True
-
-
 def parse_owner(line: bytes) -> Owner | None:
     """Return the owner in a lock's second line, None when there is none: other programs write no such line."""
     try:
@@ -61,18 +51,11 @@ def parse_owner(line: bytes) -> Owner | None:
 
 def _started(pid: int) -> str:
     """Return when a process started, in a form that does not depend on the wall clock where the system has one."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        # the name in parentheses may hold blanks and parentheses itself; field 22 is the 20th after it
-        return text.rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        pass
-    import psutil  # noqa: PLC0415 - not on Linux
-
-    try:
-        return f"{psutil.Process(pid).create_time():.2f}"
-    except psutil.Error:
-        return ""
+    ticks = start_ticks(pid)
+    if ticks is not None:
+        return str(ticks)
+    created = created_at(pid)
+    return "" if created is None else f"{created:.2f}"
 
 
 def _boot() -> str:

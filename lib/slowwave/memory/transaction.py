@@ -20,6 +20,7 @@ from slowwave.memory.folder import digest, moved_since, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.places import sibling, siblings
 from slowwave.memory.stage import Change, Manifest, build_stage, read_manifest, undo_folder, walk
+from slowwave.processes import is_running
 
 
 def commit(memory: Path, change: Change, *, check: Callable[[], None] = lambda: None) -> None:
@@ -109,15 +110,7 @@ def _recover(memory: Path) -> None:
 
 def _is_written_now(name: str) -> bool:
     pid = name.removeprefix(TEMP_PREFIX).partition("-")[0]
-    if not pid.isdigit() or int(pid) == os.getpid():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    return pid.isdecimal() and int(pid) != os.getpid() and is_running(int(pid))
 
 
 def _settle(memory: Path, old: Path, transaction: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from slowwave.dialects.times import parse_time
+from slowwave.processes import created_at, is_running, start_ticks
 from slowwave.records.tail import lines_backward
 from slowwave.stores.model import StoredSession
 
@@ -88,28 +89,20 @@ def claimed_by(session: StoredSession, home: Path) -> str | None:
         ids |= {folder.name for folder in first.parents if session.folder in folder.parents}
     for claims in {home / ".claude" / "sessions", session.folder.parent.parent / "sessions"}:
         for pid, claim in _claims(claims):
-            if claim.get("sessionId") in ids and is_running(pid, claim.get("procStart")):
+            if claim.get("sessionId") in ids and is_same_process(pid, claim.get("procStart")):
                 return f"open in a running client (process {pid})"
     return None
 
 
-def is_running(pid: int, started: object) -> bool:
+def is_same_process(pid: int, started: object) -> bool:
     """Say whether process ``pid`` is alive and may be the one that started at ``started``.
 
     An unknown form of ``started`` proves nothing: the process then counts as the same one.
     """
-    import psutil  # noqa: PLC0415 - most sessions are claimed by nobody
-
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return False
-        created = process.create_time()
-    except psutil.NoSuchProcess:
+    if not is_running(pid):
         return False
-    except psutil.AccessDenied:
-        return True
-    return _may_be_start(started, created, pid)
+    created = created_at(pid)
+    return created is None or _may_be_start(started, created, pid)
 
 
 def _may_be_start(started: object, created: float, pid: int) -> bool:
@@ -122,20 +115,9 @@ def _may_be_start(started: object, created: float, pid: int) -> bool:
             return abs(number - created) <= _START_TOLERANCE_S
         if int(number) in _MILLISECONDS:
             return abs(number / 1000 - created) <= _START_TOLERANCE_S
-        ticks = _start_ticks(pid)
+        ticks = start_ticks(pid)
         return ticks is None or ticks == int(number)
     return True
-
-
-def _start_ticks(pid: int) -> int | None:
-    """Return the start of a process in clock ticks since boot, as Linux tells it; None elsewhere."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return None
-    # the name in brackets may hold anything, so fields are counted from the last bracket
-    fields = text[text.rfind(b")") + 2 :].split()
-    return int(fields[19])
 
 
 def _claims(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:

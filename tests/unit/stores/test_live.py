@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from slowwave.dialects.model import SessionFiles
-from slowwave.stores.live import active_reason, is_running, live_reason
+from slowwave.stores.live import active_reason, is_same_process, live_reason
 from slowwave.stores.model import StoredSession
 from tests.unit.stores.store_builder import claude, write
 
@@ -96,22 +96,22 @@ def test_a_reused_process_number_is_another_process():
     pid = os.getpid()
     same = [created, int(created * 1000), datetime.fromtimestamp(created, UTC).isoformat(), str(int(created))]
     other = [created - 100, int((created - 100) * 1000), "2020-01-01T00:00:00Z"]
-    assert [is_running(pid, started) for started in same] == [True] * len(same)
-    assert [is_running(pid, started) for started in other] == [False] * len(other)
+    assert [is_same_process(pid, started) for started in same] == [True] * len(same)
+    assert [is_same_process(pid, started) for started in other] == [False] * len(other)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="start times in clock ticks are Linux's")
 def test_start_times_in_clock_ticks_are_compared():
     ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-    assert is_running(os.getpid(), ticks)
-    assert is_running(os.getpid(), str(ticks))
-    assert not is_running(os.getpid(), ticks + 1)
+    assert is_same_process(os.getpid(), ticks)
+    assert is_same_process(os.getpid(), str(ticks))
+    assert not is_same_process(os.getpid(), ticks + 1)
 
 
 def test_an_unknown_start_time_proves_nothing():
-    assert is_running(os.getpid(), None)
-    assert is_running(os.getpid(), "on a Tuesday")
-    assert is_running(os.getpid(), {"a": 1})
+    assert is_same_process(os.getpid(), None)
+    assert is_same_process(os.getpid(), "on a Tuesday")
+    assert is_same_process(os.getpid(), {"a": 1})
 
 
 def session_written(path: Path, *, touched: timedelta, written: timedelta) -> StoredSession:
