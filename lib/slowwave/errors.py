@@ -4,6 +4,7 @@ The library raises; ``slowwave.cli`` prints the one-line message to standard err
 Anything that is not a :class:`SlowwaveError` is a bug and ends with exit code 1 and a traceback.
 """
 
+import errno
 from pathlib import Path
 
 DONE = 0
@@ -66,6 +67,12 @@ class NotFoundError(SlowwaveError):
     exit_code = UNREADABLE
 
 
+class ServerError(SlowwaveError):
+    """No Prefect server answers: not at the address that was given, and not one of our own."""
+
+    exit_code = UNREADABLE
+
+
 class RefusedError(SlowwaveError):
     """A gate or a lock said no, and the caller required that the job runs."""
 
@@ -82,3 +89,18 @@ class LockLostError(RefusedError):
 
 class MovedError(RefusedError):
     """Something changed between plan and apply, so the step was not carried out."""
+
+
+# What the machine can refuse to any program that writes, and what to do about it.
+REMEDIES = dict.fromkeys(
+    (errno.EACCES, errno.EPERM, errno.EROFS),
+    "let this user write there, or point HOME and the XDG_..._HOME folders elsewhere",
+) | dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room and run it again")
+
+
+def told(error: OSError, place: Path | str) -> str:
+    """Return an error of the operating system in one line: the file, else ``place``, the reason and the remedy."""
+    # the file may be a number or bytes, whatever the call was given
+    where = place if error.filename in (None, "") else error.filename
+    remedy = REMEDIES.get(error.errno or 0)
+    return f"{where}: {error.strerror or error}" + (f"; {remedy}" if remedy else "")

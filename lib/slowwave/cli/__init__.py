@@ -5,14 +5,13 @@ it is asked for, so that they answer at once.
 """
 
 import argparse
-import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 
 from slowwave import __version__
-from slowwave.errors import UNREADABLE, SlowwaveError
+from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
 COMMANDS = {
@@ -42,20 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print_no_more()
         return 0
     except OSError as error:
-        remedy = _REMEDIES.get(error.errno or 0)
-        if not remedy:
+        if error.errno not in REMEDIES:
             raise
         if not error.filename:
             _print_no_more()
-        return _failed(f"{error.filename or 'the output'}: {error.strerror}; {remedy}", UNREADABLE)
+        return _failed(told(error, "the output"), UNREADABLE)
     return code
-
-
-# What the machine can refuse to any command that writes, and what to do about it.
-_REMEDIES = dict.fromkeys(
-    (errno.EACCES, errno.EPERM, errno.EROFS),
-    "let this user write there, or point HOME and the XDG_..._HOME folders elsewhere",
-) | dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room and run it again")
 
 
 def _failed(message: str, code: int) -> int:

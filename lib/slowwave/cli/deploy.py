@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from slowwave.errors import DONE, SlowwaveError, UsageError
+from slowwave.errors import DONE, ServerError, SlowwaveError, UsageError
 from slowwave.service.deployments import Document, in_pool, in_time_zone, read_project, time_zone
 from slowwave.service.launch import load_job, project_root
+from slowwave.service.reach import require_address, require_server
 
 POOL = "slowwave"
 
@@ -38,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _api() -> str:
     """Return the address of the server, from the environment or Prefect's own profile."""
+    if given := os.environ.get("PREFECT_API_URL"):
+        require_address(given)
     from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - a second that --help does not pay
 
     address = PREFECT_API_URL.value()
@@ -53,9 +56,8 @@ def _check_pool(api: str, pool: str, *, create: bool) -> None:
     from prefect.client.schemas.actions import WorkPoolCreate  # noqa: PLC0415 - see above
     from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - see above
 
+    require_server(api, "unset it and use slowwave serve")
     with get_client(sync_client=True) as client:
-        if (error := client.api_healthcheck()) is not None:
-            raise SlowwaveError(f"the Prefect server at {api} does not answer: {error}; is PREFECT_API_URL right?")
         try:
             client.read_work_pool(pool)
         except ObjectNotFound as error:
@@ -64,7 +66,7 @@ def _check_pool(api: str, pool: str, *, create: bool) -> None:
                 raise UsageError(f"the server at {api} has no work pool {pool}; {remedy}") from error
             client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
         except httpx.HTTPStatusError as error:
-            raise SlowwaveError(f"the Prefect server at {api} refused: {error}") from error
+            raise ServerError(f"the Prefect server at {api} refused: {error}") from error
 
 
 def _check_entrypoints(entrypoints: Iterable[str]) -> None:

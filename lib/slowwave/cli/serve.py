@@ -13,6 +13,7 @@ from typing import Any
 from slowwave.errors import DONE
 from slowwave.service.deployments import in_time_zone, read_project, time_zone
 from slowwave.service.launch import load_job, prefect_environment, prefect_home, project_root
+from slowwave.service.reach import require_server
 
 # Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
 AT_ONCE = 2
@@ -50,6 +51,7 @@ def _server(port: int) -> Generator[str]:
     os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
     given = os.environ.get("PREFECT_API_URL")
     if given:
+        require_server(given, "unset it: a server is then started along with the schedules")
         yield given
         return
     from slowwave.service.server import own_server  # noqa: PLC0415 - only where it is needed

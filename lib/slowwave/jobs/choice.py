@@ -1,9 +1,12 @@
 """Which projects ``--project TEXT`` means: the same for every command and every job."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from slowwave.errors import NotFoundError
+from slowwave.settings import Settings
+from slowwave.stores.discovery import find_projects
+from slowwave.stores.roots import store_folders
 
 T = TypeVar("T")
 MOST_NAMES = 8
@@ -26,3 +29,16 @@ def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, st
         known = ", ".join(keys[:MOST_NAMES]) or "none"
         raise NotFoundError(f"no project matches {text!r}; found: {known}")
     return chosen
+
+
+def require_input(settings: Settings, environ: Mapping[str, str], project: str) -> None:
+    """Refuse stores and projects that no job could work on; looking for a project takes a walk through the stores.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    if project:
+        chosen_by(project, find_projects(settings, environ).projects, lambda p: (p.key, p.root))
+    else:
+        store_folders(settings, environ, [])

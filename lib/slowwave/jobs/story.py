@@ -12,7 +12,7 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.consolidation.job import consolidate_project
-from slowwave.errors import SlowwaveError
+from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.choice import chosen_by
 from slowwave.places import home_folder
@@ -122,7 +122,7 @@ def contained(step: Step, project: Project, run: Run) -> Report:
     except SlowwaveError as error:
         return _failed(step, project, run, str(error))
     except OSError as error:
-        return _failed(step, project, run, f"{error.filename or ''}: {error.strerror}")
+        return _failed(step, project, run, told(error, project.memory))
     except Exception as error:
         # a bug must not cost the other projects their night; the traceback goes to the log
         log.exception("%s of %s broke", step.__name__, project.key)

@@ -10,8 +10,10 @@ from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowwave.errors import SlowwaveError
+from slowwave.errors import ServerError, SlowwaveError
+from slowwave.jobs.choice import require_input
 from slowwave.places import state_folder
+from slowwave.service.reach import require_server, unreachable
 from slowwave.settings import load_settings
 
 if TYPE_CHECKING:
@@ -91,11 +93,17 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
     process, with its files under the state folder.
 
     Raises:
-        SlowwaveError: no server can be had, or the flow broke outside its own containment.
+        ServerError: no server can be had.
+        SlowwaveError: the flow broke outside its own containment.
         SettingsError: the parameters do not make settings.
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project is the one that is asked for.
     """
     given = _from_anywhere(parameters)
+    _check(given)
     _prepare(os.environ, verbose=verbose)
+    if api := os.environ.get("PREFECT_API_URL"):
+        require_server(api, _REMEDY)
     with chdir("."):
         flow = load_job(entrypoint_of(job))
         return _report_of(_run(flow, given), job)
@@ -109,6 +117,15 @@ def _from_anywhere(parameters: Mapping[str, Any]) -> dict[str, Any]:
     )
     roots = parameters.get("store") or [str(path.expanduser().absolute()) for path in found.store.roots]
     return {**parameters, "config": config, "store": roots}
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Refuse what the job would refuse, before a server is started, which takes half a minute."""
+    config = given["config"]
+    settings = load_settings(
+        os.environ, config=Path(config) if config else None, overrides=given.get("overrides", ())
+    ).with_roots([Path(root) for root in given["store"]])
+    require_input(settings, os.environ, given.get("project", ""))
 
 
 def _config_here() -> str | None:
@@ -138,19 +155,19 @@ def _run(flow: "Flow[..., Any]", parameters: Mapping[str, Any]) -> Any:
     try:
         return flow(parameters, return_state=True)
     except (httpx.TransportError, PrefectHTTPStatusError) as error:
-        raise SlowwaveError(_without_server(error)) from error
+        raise ServerError(_without_server(error)) from error
     except (RuntimeError, ValueError) as error:
         # Prefect has no class of its own for a server that is missing, does not answer or does not start
         if " API" not in str(error):
             raise
-        raise SlowwaveError(_without_server(error)) from error
+        raise ServerError(_without_server(error)) from error
 
 
 def _without_server(error: Exception) -> str:
-    reason = " ".join(str(error).split()).rstrip(".")
     given = os.environ.get("PREFECT_API_URL")
     if given:
-        return f"the Prefect server at {given} does not answer ({reason}); start it, or {_REMEDY}"
+        return unreachable(given, error, _REMEDY)
+    reason = " ".join(str(error).split()).rstrip(".")
     return f"no Prefect server can be started ({reason}); {_REMEDY}"
 
 

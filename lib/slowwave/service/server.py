@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from slowwave.errors import SlowwaveError
+from slowwave.errors import ServerError, UsageError
 from slowwave.service.launch import prefect_environment
 
 START_S = 180.0
@@ -31,7 +31,8 @@ def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Gene
         port: where it listens; 0 takes a free one.
 
     Raises:
-        SlowwaveError: the port is taken, or the server ends or does not answer within three minutes.
+        UsageError: the port is taken.
+        ServerError: the server ends or does not answer within three minutes.
     """
     home.mkdir(parents=True, exist_ok=True)
     port = _free_port(port)
@@ -83,9 +84,7 @@ def _free_port(port: int) -> int:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise SlowwaveError(
-                f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port"
-            ) from error
+            raise UsageError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port") from error
         return int(probe.getsockname()[1])
 
 
@@ -93,9 +92,9 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], api: str, log: Path) -
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise SlowwaveError(f"the Prefect server ended with code {process.returncode}; see {log}")
+            raise ServerError(f"the Prefect server ended with code {process.returncode}; see {log}")
         # only a process that still runs is asked: whoever else answers at this port is not ours
         if is_healthy(api):
             return
         time.sleep(POLL_S)
-    raise SlowwaveError(f"the Prefect server did not answer within {START_S:.0f} s; see {log}")
+    raise ServerError(f"the Prefect server did not answer within {START_S:.0f} s; see {log}")

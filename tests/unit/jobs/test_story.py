@@ -1,5 +1,6 @@
 """The story of a job: chosen projects, steps in order, failures contained, twice is once."""
 
+import errno
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -62,6 +63,27 @@ def test_a_dry_run_changes_nothing_and_shows_the_candidates(tmp_path: Path):
     report = run_job("nightly", sample_run(tmp_path, dry_run=True))
     assert any(item.action == "candidate" for item in report.items)
     assert not list(tmp_path.rglob("memory"))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "memory: No space left on device; make room"),
+        (PermissionError(errno.EACCES, "Permission denied", "/a/b"), ": /a/b: Permission denied; let this user write"),
+        (OSError(errno.EIO, "Input/output error", "/a/b"), ": /a/b: Input/output error"),
+        (OSError("odd"), "memory: odd"),
+    ],
+)
+def test_an_error_of_the_system_names_the_place_and_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, words: str
+):
+    def broken(_project: Project, _run: Run) -> Report:
+        raise error
+
+    monkeypatch.setitem(story.STEPS, "extract", (broken,))
+    failures = run_job("extract", sample_run(tmp_path)).failures
+    assert failures
+    assert all(words in failure and ": : " not in failure for failure in failures)
 
 
 def test_a_broken_project_does_not_cost_the_others_their_night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

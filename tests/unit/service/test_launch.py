@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from slowwave.errors import SlowwaveError
+from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UsageError
+from slowwave.samples import build
 from slowwave.service import launch
-from slowwave.service.launch import prefect_environment, prefect_home, project_root
+from slowwave.service.launch import prefect_environment, prefect_home, project_root, run_through_prefect
+from slowwave.service.reach import require_address
 from slowwave.service.server import own_server
 
 ROOT = Path(__file__).parents[3]
@@ -76,7 +79,7 @@ def test_without_a_server_the_error_names_the_remedy(environ: dict[str, str], ow
         text=True,
         check=False,
     )
-    assert done.returncode == 1, done.stdout
+    assert done.returncode == UNREADABLE, done.stdout
     assert done.stderr.startswith("slowwave: ")
     assert "--direct" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -90,7 +93,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(SlowwaveError, match=f"port {port}: .*--port"), own_server(tmp_path, {}, port=port):
+        with pytest.raises(UsageError, match=f"port {port}: .*--port"), own_server(tmp_path, {}, port=port):
             pass
 
 
@@ -104,3 +107,49 @@ def test_deploying_without_a_server_names_what_to_set(own_home: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("slowwave: PREFECT_API_URL is not set")
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1/api", "nonsense", "http://[::1/api"])
+@pytest.mark.parametrize("command", ["serve", "deploy"])
+def test_a_named_server_that_is_not_there_is_one_line_with_the_remedy(command: str, address: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "slowwave", command, "--timezone", "UTC"],
+        env={**os.environ, "PREFECT_CLIENT_MAX_RETRIES": "0", "PREFECT_API_URL": address},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (UNREADABLE, ""), done.stderr
+    assert done.stderr.startswith("slowwave: ")
+    assert address in done.stderr
+    assert "unset it" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("address", ["", "127.0.0.1:4200", "ftp://h/api", "http://", "http://h:99999/api", "http://[h"])
+def test_an_address_that_no_server_can_have_is_refused(address: str) -> None:
+    with pytest.raises(ServerError, match="PREFECT_API_URL"):
+        require_address(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:4200/api", "https://prefect.example/api", "http://[::1]:4200/api"]
+)
+def test_a_well_formed_address_passes(address: str) -> None:
+    require_address(address)
+
+
+def test_what_the_job_would_refuse_is_refused_before_a_server_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*_args: object, **_options: object) -> None:
+        raise AssertionError("Prefect was started")
+
+    monkeypatch.setattr(launch, "_prepare", started)
+    with pytest.raises(UnreadableError, match="does not exist"):
+        run_through_prefect("nightly", {"store": [str(tmp_path / "none")]})
+    store = build(tmp_path / "home", datetime.now(UTC)).store
+    with pytest.raises(NotFoundError, match="no project matches 'nobody'"):
+        run_through_prefect("nightly", {"store": [str(store)], "project": "nobody"})
+    with pytest.raises(AssertionError, match="Prefect was started"):
+        run_through_prefect("nightly", {"store": [str(store)], "project": "quill"})
