@@ -5,6 +5,9 @@ from typing import Any
 
 import msgspec
 
+# How the reason of a project's "skip" begins when what its other items name was not done but waits for a person.
+PARKED_FOR_REVIEW = "parked for review"
+
 
 class Gate(msgspec.Struct, frozen=True):
     """A gate's decision, with its reason, whichever way it went."""
@@ -91,3 +94,9 @@ class Report(msgspec.Struct):
         for part in parts:
             whole.absorb(part)
         return whole
+
+    def parked_projects(self) -> frozenset[str]:
+        """Return the projects whose dream waits for review: what their items name was planned, not done."""
+        return frozenset(
+            item.project for item in self.items if item.action == "skip" and item.reason.startswith(PARKED_FOR_REVIEW)
+        )

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.cli.output import say
+from slowwave.report import PARKED_FOR_REVIEW
 
-# What a dream or an extraction can do to a fact, in the order that a reader cares about.
-ACTIONS = ("add", "merge", "supersede", "keep", "wait", "drop")
 MOST_ROWS = 8
 WIDTH = 108
 TEXT_WIDTH = 66
@@ -21,7 +20,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield f"{report['job']} {report['run_id']}" + ("  (dry run: nothing was changed)" if dry_run else "")
     yield from _gates(report["gates"])
     yield from _candidates(report["items"])
-    yield from _operations(report["items"])
+    yield from _operations(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])
     if changed and not dry_run:
@@ -63,28 +62,42 @@ def _candidates(items: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield from _more(rows)
 
 
-def _operations(items: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """What the dream did with each fact, grouped by what was done."""
+def _operations(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
+    """What the dreams did with each fact, grouped by what was done; then what parked ones and a dry run would do."""
     every = list(items)
-    for action in ACTIONS:
-        rows = [i for i in every if i["action"] == action]
-        if not rows or action == "keep":
+    parked = {i["project"] for i in every if i["action"] == "skip" and i["reason"].startswith(PARKED_FOR_REVIEW)}
+    planned = [dry_run or i["project"] in parked for i in every]
+    yield from _grouped([i for i, only in zip(every, planned, strict=True) if not only], _DONE)
+    yield from _grouped([i for i, only in zip(every, planned, strict=True) if only], _PLANNED)
+
+
+def _grouped(items: list[dict[str, Any]], titles: dict[str, str]) -> Iterator[str]:
+    for action, title in titles.items():
+        rows = [i for i in items if i["action"] == action]
+        if not rows:
             continue
         yield ""
-        yield f"{_TITLES[action]}: {len(rows)}"
+        yield f"{title}: {len(rows)}"
         for item in rows[:MOST_ROWS]:
             text = _cut(item["text"] or item["target"], TEXT_WIDTH)
             yield _cut(f"  {text:<{TEXT_WIDTH}}  {item['reason']}")
         yield from _more(rows)
 
 
-_TITLES = {
+# What a dream or an extraction can do to a fact, in the order that a reader cares about; what is kept needs no words.
+_DONE = {
     "add": "Kept as new memories",
     "merge": "Merged into a memory",
     "supersede": "Superseded by something newer",
-    "keep": "Kept as they were",
     "wait": "Waiting for more evidence",
     "drop": "Refused or dropped",
+}
+_PLANNED = {
+    "add": "Would be kept as new memories",
+    "merge": "Would be merged into a memory",
+    "supersede": "Would be superseded by something newer",
+    "wait": "Waiting for more evidence",
+    "drop": "Would be refused or dropped",
 }
 
 

@@ -20,7 +20,7 @@ from slowwave.errors import LockHeldError, MovedError
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.guard import guarded
 from slowwave.memory.transaction import recover, replace_file
-from slowwave.report import Gate, Item, Report
+from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
@@ -176,7 +176,7 @@ class _Dream:
         if plan.outcome.is_empty:
             self.say("keep", "nothing to do: no candidate and no memory asks for a change")
         elif plan.review:
-            self.say("skip", f"parked for review: {plan.review}")
+            self.say("skip", f"{PARKED_FOR_REVIEW}: {plan.review}")
 
 
 def _items(key: str, snapshot: Snapshot, plan: Plan) -> Iterator[Item]:

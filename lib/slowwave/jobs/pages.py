@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from slowwave.jobs.tally import Tally
-from slowwave.report import Item, Report
+from slowwave.report import PARKED_FOR_REVIEW, Item, Report
 
 # Tables are stored whole with the run; more rows than this nobody reads.
 MOST_ROWS = 200
@@ -14,16 +14,24 @@ _SIGNS = {"add": "+", "merge": "~", "supersede": "-", "drop": "-"}
 
 
 def funnel(tally: Tally) -> list[dict[str, Any]]:
-    """Return one row for each project, from its sessions to its memories; the busiest first."""
-    rows = [_funnel_row(key, number, tally.projects.get(key)) for key, number in tally.plan.sessions.items()]
+    """Return one row for each project, from its sessions to its memories; the busiest first.
+
+    Only what was done counts: the plan of a dry run and of a parked dream has pages of its own.
+    """
+    planned, none = tally.plan.dry_run, Report(tally.plan.job)
+    rows = [
+        _funnel_row(key, number, tally.projects.get(key, none), is_done=not planned)
+        for key, number in tally.plan.sessions.items()
+    ]
     rows.sort(key=lambda row: (-row["memories"], -row["candidates"], -row["sessions"], row["project"]))
     return _capped(rows)
 
 
-def _funnel_row(key: str, sessions: int, report: Report | None) -> dict[str, Any]:
-    given = report or Report("")
-    actions = [item.action for item in given.items]
-    refused = [gate for gate in given.gates if not gate.passed]
+def _funnel_row(key: str, sessions: int, given: Report, *, is_done: bool) -> dict[str, Any]:
+    parked = key in given.parked_projects()
+    actions = [item.action for item in given.items if item.action == "candidate" or (is_done and not parked)]
+    refused = [f"{gate.gate}: {gate.reason}" for gate in given.gates if not gate.passed]
+    refused += [PARKED_FOR_REVIEW] * parked
     return {
         "project": printable(key),
         "sessions": sessions,
@@ -32,7 +40,7 @@ def _funnel_row(key: str, sessions: int, report: Report | None) -> dict[str, Any
         "merged": actions.count("merge"),
         "superseded": actions.count("supersede"),
         "dropped": actions.count("drop"),
-        "refused": printable(f"{refused[0].gate}: {refused[0].reason}") if refused else "",
+        "refused": printable(refused[0]) if refused else "",
         "failed": printable("; ".join(given.failures)),
     }
 
@@ -41,17 +49,18 @@ def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
     """Return what happened to the memories as Markdown: every fact with the reason, then the files' own diffs."""
     changed = [item for item in report.items if item.action in _SIGNS]
     projects = list(dict.fromkeys(item.project for item in changed))
+    parked = report.parked_projects()
     lines = [f"# Memory diff of {report.job} {report.run_id}", ""]
     for project in projects:
         lines += [
-            f"## {_literal(project)}",
+            f"## {_literal(project)}" + (f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""),
             "",
             *_diff_lines(i for i in changed[:MOST_ROWS] if i.project == project),
             "",
         ]
     if len(changed) > MOST_ROWS:
         lines += [f"and {len(changed) - MOST_ROWS} more", ""]
-    if not changed:
+    if parked.issuperset(projects):
         lines += ["No memory was changed.", ""]
     for dream, diff in diffs.items():
         lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}`", "", *_fenced(diff), ""]

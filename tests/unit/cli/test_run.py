@@ -41,8 +41,11 @@ def test_require_turns_a_closed_gate_into_its_own_code(store: Path):
     assert direct("--store", str(store), "--project", "quill", "--require") == REFUSED
 
 
-def test_a_parked_dream_has_its_own_code(store: Path):
+def test_a_parked_dream_has_its_own_code_and_kept_nothing(store: Path, capsys: pytest.CaptureFixture[str]):
     assert direct("--store", str(store), "--set", "consolidation.mode=review") == PARKED
+    shown = capsys.readouterr().out
+    assert "Would be kept as new memories" in shown
+    assert "Kept as new memories" not in shown
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,20 @@ def test_every_operation_of_a_dream_is_shown_with_its_reason():
         assert f"because {action}" in shown
 
 
+def test_what_a_parked_dream_and_a_dry_run_would_do_does_not_read_as_done():
+    kept = Item("m1", "add", "why", project="p", text="Use uv")
+    planned = Item("m2", "add", "why", project="q", text="Use npm")
+    parked = Item("q/memory", "skip", "parked for review: consolidation.mode is review", project="q")
+    shown = screen(Report("nightly", dream_ids=["d1"], parked=["d2"], items=[kept, planned, parked]))
+    done, _, would = shown.partition("Would be kept as new memories: 1")
+    assert "Kept as new memories: 1" in done
+    assert "Use uv" in done
+    assert "Use npm" in would
+    dry = screen(Report("nightly", items=[kept]), dry_run=True)
+    assert "Would be kept as new memories: 1" in dry
+    assert "Kept as new memories" not in dry
+
+
 def test_the_index_is_shown_where_a_memory_folder_has_one(tmp_path: Path):
     (tmp_path / "MEMORY.md").write_text("# Memory\n\n- use pnpm\n")
     (tmp_path / ".slowwave" / "undo" / "d1").mkdir(parents=True)

@@ -1,5 +1,6 @@
 """What people read in the scheduler's pages."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from slowwave.jobs.pages import MOST_ROWS, funnel, memory_diff, plan_rows
@@ -13,6 +14,12 @@ def tally(sessions: dict[str, int]) -> Tally:
 
 def done(project: str, action: str, text: str = "Use uv", reason: str = "said so") -> Item:
     return Item("t", action, reason, project, text, "preference", 0.9)
+
+
+PARKED = [
+    *(done("parked", action) for action in ("add", "merge", "supersede")),
+    done("parked", "skip", reason="parked for review: consolidation.mode is review"),
+]
 
 
 def test_the_funnel_has_a_row_for_each_project_the_busiest_first() -> None:
@@ -33,6 +40,28 @@ def test_the_funnel_has_a_row_for_each_project_the_busiest_first() -> None:
         "failed": "",
     }
     assert (quiet["project"], quiet["sessions"], quiet["refused"]) == ("quiet", 4, "time: 1 h")
+
+
+def test_the_plan_of_a_parked_dream_and_of_a_dry_run_does_not_count_as_memories() -> None:
+    counted = tally({"done": 1, "parked": 1})
+    counted.add({"parked": Report("extract", items=[done("parked", "candidate")])})
+    counted.add({"parked": Report("consolidate", parked=["d2"], items=PARKED)})
+    counted.add({"done": Report("consolidate", dream_ids=["d1"], items=[done("done", "add")])})
+    first, second = funnel(counted)
+    assert (first["project"], first["memories"]) == ("done", 1)
+    assert (second["candidates"], second["memories"], second["merged"], second["superseded"]) == (1, 0, 0, 0)
+    assert second["refused"] == "parked for review"
+    dry = Tally(replace(counted.plan, dry_run=True), counted.projects)
+    assert [row["memories"] for row in funnel(dry)] == [0, 0]
+
+
+def test_the_memory_diff_tells_a_parked_plan_from_what_was_done() -> None:
+    page = memory_diff(Report("nightly", parked=["d2"], items=PARKED), {})
+    assert "## parked (parked for review, not done)" in page
+    assert "No memory was changed." in page
+    both = memory_diff(Report("nightly", parked=["d2"], items=[done("a", "add"), *PARKED]), {})
+    assert "## a\n" in both
+    assert "No memory was changed." not in both
 
 
 def test_tables_stay_short_and_say_what_they_leave_out() -> None:
