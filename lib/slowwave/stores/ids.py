@@ -76,7 +76,8 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        raise NotFoundError(f"no session {session_id!r} in {len(known)}; `slowwave sessions list` shows them all")
+        among = f"{len(known)} session{'' if len(known) == 1 else 's'}"
+        raise NotFoundError(f"no session {session_id!r} among {among}; `slowwave sessions list` shows them all")
     places = ", ".join(f"{s.id} in {s.folder}" for s in sorted(fitting, key=lambda s: s.path)[:4])
     raise NotFoundError(f"{session_id!r} fits {len(fitting)} sessions ({places}); write more of it, or the file's path")
 

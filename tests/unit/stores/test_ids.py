@@ -45,8 +45,10 @@ def test_a_session_is_meant_by_its_id_or_a_unique_beginning(tmp_path: Path):
     with pytest.raises(NotFoundError, match="fits 4"):
         meant_session("ab", found)
     for name in ("", "zzz"):
-        with pytest.raises(NotFoundError, match="no session"):
+        with pytest.raises(NotFoundError, match=f"no session {name!r} among 4 sessions; "):
             meant_session(name, found)
+    with pytest.raises(NotFoundError, match="no session 'zzz' among 1 session; "):
+        meant_session("zzz", found[:1])
 
 
 def test_a_beginning_prefers_main_sessions_over_sub_agents(tmp_path: Path):
