@@ -25,6 +25,14 @@ settings.register_profile("slowwave", deadline=None, print_blob=True)
 settings.load_profile("slowwave")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests with Prefect in this process come last.
+
+    Threads of its client outlive them and draw global random numbers, which Hypothesis blames on the strategy at work.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("flow") is not None)
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give each test an empty home folder, outside of its ``tmp_path``."""
