@@ -113,7 +113,7 @@ class _Dream:
     def preview(self) -> None:
         reason = refusal(self.memory, self.settings.lock_stale)
         if self._gate(Gate("lock", self.project.key, not reason, reason or "free")):
-            snapshot = read_snapshot(self.memory)
+            snapshot = read_snapshot(self.memory, self.settings.max_loss)
             self._tell(snapshot, self._plan(snapshot))
 
     def run(self) -> None:
@@ -134,7 +134,7 @@ class _Dream:
 
     def _commit(self, lock: DreamLock) -> None:
         for attempt in range(1, TRIES + 1):
-            snapshot = read_snapshot(self.memory)
+            snapshot = read_snapshot(self.memory, self.settings.max_loss)
             plan = self._plan(snapshot)
             try:
                 if plan.outcome.is_empty:
@@ -172,7 +172,10 @@ class _Dream:
         for name, number in counts.items():
             self.report.count(name, number)
         self.report.items += _items(self.project.key, snapshot, plan)
-        self.report.warnings += [f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *snapshot.problems)]
+        lost = [snapshot.waiting.warning] if snapshot.waiting.lost else []
+        self.report.warnings += [
+            f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *lost, *snapshot.problems)
+        ]
         if plan.outcome.is_empty:
             self.say("keep", "nothing to do: no candidate and no memory asks for a change")
         elif plan.review:

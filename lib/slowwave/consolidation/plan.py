@@ -67,7 +67,7 @@ def make_plan(
     Raises:
         AccountingError: the planner forgot or repeated something.
     """
-    withdrawn = snapshot.withdrawn
+    withdrawn = snapshot.waiting.withdrawn
 
     def refused(candidate: Candidate) -> str:
         return withdrawn.get(candidate.id) or unproven(candidate.evidence, folders)

@@ -86,7 +86,7 @@ def accept(memory: Path, dream: str, settings: ConsolidationSettings, now: datet
     """
     parked = _parked(memory, dream)
     with held(memory, settings.lock_stale) as lock:
-        snapshot = read_snapshot(memory)
+        snapshot = read_snapshot(memory, settings.max_loss)
         named = {c for o in parked.operations for c in o.candidates}
         book = snapshot.state.book
         waiting = tuple(c for i, c in snapshot.candidates.items() if i in named and i not in book.done | book.undone)

@@ -16,6 +16,7 @@ from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import parse_ledger
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.memory.topics import INDEX, TOPICS
+from slowwave.memory.waiting import USUAL_LOSS, Waiting
 from slowwave.memory.waiting import waiting as waiting_now
 from slowwave.records.model import Problem
 
@@ -32,6 +33,7 @@ class Snapshot:
         problems: lines of ``candidates.jsonl`` that could not be read.
         seen: the hash of every file that was read.
         shown: the lines that ``extracted.md`` was given, by candidate.
+        max_loss: the share of these lines that a person may take out at once.
     """
 
     memory: Path
@@ -41,12 +43,13 @@ class Snapshot:
     problems: tuple[Problem, ...]
     seen: Mapping[str, str | None]
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
+    max_loss: float = USUAL_LOSS
 
     @property
-    def withdrawn(self) -> dict[str, str]:
-        """Why a person's change of ``extracted.md`` refuses a waiting candidate, by its id."""
+    def waiting(self) -> Waiting:
+        """What ``extracted.md`` shall show, and what a person's change or an accident did to it."""
         text = (self.state.files.get(EXTRACTED) or b"").decode("utf-8", "surrogateescape")
-        return waiting_now(text, self.entries, self.state.book.done, self.shown).withdrawn
+        return waiting_now(text, self.entries, self.state.book.done, self.shown, max_loss=self.max_loss)
 
     @property
     def candidates(self) -> dict[str, Candidate]:
@@ -57,12 +60,12 @@ class Snapshot:
         """Return ``extracted.md`` when these candidates are dealt with as well, None when nothing changes."""
         old = self.state.files.get(EXTRACTED)
         text = (old or b"").decode("utf-8", "surrogateescape")
-        new = reconciled(text, self.entries, done | self.state.book.done.keys(), self.shown)
+        new = reconciled(text, self.entries, done | self.state.book.done.keys(), self.shown, self.max_loss)
         data = new.encode("utf-8", "surrogateescape")
         return None if data == (old or b"") else data
 
 
-def read_snapshot(memory: Path) -> Snapshot:
+def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS) -> Snapshot:
     """Read a memory folder; one that does not exist is empty.
 
     Hashes are taken of exactly the bytes that were parsed, except for the candidates, which are hashed first: when
@@ -87,5 +90,6 @@ def read_snapshot(memory: Path) -> Snapshot:
         entries=tuple(entries),
         problems=tuple(problems),
         shown=shown,
+        max_loss=max_loss,
         seen=seen | {LEDGER: digest(ledger), STATE_FILE: digest(state), waiting: hashed},
     )

@@ -115,7 +115,7 @@ class Batch:
     def flush(self) -> None:
         """Write what the sessions since the last time gave; a kill before it costs only that they are read again."""
         if self._pending:
-            write_extraction(self.project.memory, self._pending, self.now)
+            write_extraction(self.project.memory, self._pending, self.now, self.settings.consolidation.max_loss)
             self._pending = []
         if not self._dry_run:
             append_refused(self.project.memory, self._new_refused)

@@ -53,7 +53,7 @@ def extract_sessions(
         project, settings, clock, Report("extract", run_id), force=force, dry_run=dry_run, home=home or Path.home()
     )
     if not dry_run:
-        _repair(project.memory, batch.report)
+        _repair(project.memory, batch.report, settings.consolidation.max_loss)
     try:
         for session in sessions:
             batch.report.count("sessions")
@@ -65,10 +65,10 @@ def extract_sessions(
     return batch.report
 
 
-def _repair(memory: Path, report: Report) -> None:
-    """Finish what a kill between two writes of an earlier run left undone."""
-    if memory.is_dir() and reconcile(memory, read_book(memory).done):
-        report.warnings.append(f"{memory}: extracted.md did not show the waiting candidates and was repaired")
+def _repair(memory: Path, report: Report, max_loss: float) -> None:
+    """Finish what a kill between two writes of an earlier run left undone, and mend what an accident took away."""
+    if memory.is_dir() and (wrong := reconcile(memory, read_book(memory).done, max_loss)):
+        report.warnings.append(f"{memory}: {wrong}")
 
 
 def _contained(session: StoredSession, batch: Batch) -> None:

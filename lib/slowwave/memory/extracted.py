@@ -14,7 +14,7 @@ from slowwave.memory.candidates import Batch, append_batches, candidates_path, r
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.memory.shown import note_shown, read_shown
-from slowwave.memory.waiting import Waiting, candidate_line, fact_line, waiting
+from slowwave.memory.waiting import USUAL_LOSS, Waiting, candidate_line, fact_line, waiting
 
 __all__ = ["candidate_line", "fact_line"]
 
@@ -82,7 +82,9 @@ def remove_lines(text: str, facts: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def write_extraction(memory: Path, batches: Sequence[Batch], at: datetime) -> list[Candidate]:
+def write_extraction(
+    memory: Path, batches: Sequence[Batch], at: datetime, max_loss: float = USUAL_LOSS
+) -> list[Candidate]:
     """Record what sessions gave: ``candidates.jsonl`` first, then its lines; return the candidates that were new.
 
     Both happen under one guard, so that no consolidation comes between them.
@@ -95,27 +97,29 @@ def write_extraction(memory: Path, batches: Sequence[Batch], at: datetime) -> li
     with guarded(memory):
         new = append_batches(memory, batches)
         if any(new):
-            _bring_up_to_date(memory, read_book(memory).done, day_of(at))
+            _bring_up_to_date(memory, read_book(memory).done, day_of(at), max_loss)
     return [candidate for of_batch in new for candidate in of_batch]
 
 
-def reconcile(memory: Path, done: Collection[str]) -> bool:
-    """Make ``extracted.md`` show exactly the candidates that wait; return whether it had to change.
+def reconcile(memory: Path, done: Collection[str], max_loss: float = USUAL_LOSS) -> str:
+    """Make ``extracted.md`` show exactly the candidates that wait; return what was wrong with it, "" for nothing.
 
-    A line that is missing because of a kill is written again; one that a person took out or reworded is not.
+    A line that is missing because of a kill is written again; one that a person took out or reworded is not, unless
+    so many are gone at once that it was an accident.
 
     Args:
         memory: the memory folder.
         done: ids of the candidates that consolidation has dealt with.
+        max_loss: the share of the lines that a person may take out at once.
 
     Raises:
         LockHeldError: another process kept the memory folder locked for too long.
         UnreadableError: ``candidates.jsonl`` cannot be opened.
     """
     if not candidates_path(memory).exists():
-        return False
+        return ""
     with guarded(memory):
-        return _bring_up_to_date(memory, done)
+        return _bring_up_to_date(memory, done, max_loss=max_loss)
 
 
 def reconciled(
@@ -123,6 +127,7 @@ def reconciled(
     entries: Sequence[Candidate | ExtractedRange],
     done: Collection[str],
     shown: Mapping[str, str] | None = None,
+    max_loss: float = USUAL_LOSS,
 ) -> str:
     """Return the text of ``extracted.md`` with the lines of exactly the waiting candidates among ours.
 
@@ -131,8 +136,9 @@ def reconciled(
         entries: candidates and ranges in file order.
         done: ids of the candidates that consolidation has dealt with.
         shown: the lines that the file was given, by candidate: where one is missing, a person took it out.
+        max_loss: the share of the lines that a person may take out at once.
     """
-    return _with(text, waiting(text, entries, done, shown or {}))
+    return _with(text, waiting(text, entries, done, shown or {}, max_loss=max_loss))
 
 
 def shown_before(memory: Path) -> dict[str, str]:
@@ -140,15 +146,17 @@ def shown_before(memory: Path) -> dict[str, str]:
     return read_shown(memory) if extracted_path(memory).exists() else {}
 
 
-def _bring_up_to_date(memory: Path, done: Collection[str], day: str = "") -> bool:
+def _bring_up_to_date(memory: Path, done: Collection[str], day: str = "", max_loss: float = USUAL_LOSS) -> str:
     """Write the file as it shall be, then note which lines it was given; the caller holds the guard."""
     before = _read(memory)
-    found = waiting(before, read_entries(memory)[0], done, shown_before(memory), day)
+    found = waiting(before, read_entries(memory)[0], done, shown_before(memory), day, max_loss)
     text = _with(before, found)
     if text != before:
         _update(memory, text)
     note_shown(memory, found.shown)
-    return text != before
+    if text == before:
+        return ""
+    return found.warning or "extracted.md did not show the waiting candidates and was repaired"
 
 
 def _with(text: str, found: Waiting) -> str:

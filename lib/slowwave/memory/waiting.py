@@ -12,6 +12,9 @@ REMOVED = "a person removed its line from extracted.md"
 REWORDED = "a person put its line in extracted.md in their own words"
 # Indel ratio, 0 to 100: a line at least this like ours is taken for a rewording of it
 _ALIKE = 60.0
+# one person takes out a few lines; so many at once, and more than a share of all, is an accident
+_MOST_REMOVED = 3
+USUAL_LOSS = 0.25
 
 
 def fact_line(label: str, text: str, confidence: float) -> str:
@@ -34,12 +37,24 @@ class Waiting:
         gone: lines of ours that shall not be there.
         shown: the line that shows each waiting candidate.
         withdrawn: why a person's change of the file refuses a waiting candidate, by its id.
+        lost: how many lines went missing by accident; they are given again.
     """
 
     batches: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
     gone: list[str] = field(default_factory=list[str])
     shown: dict[str, str] = field(default_factory=dict[str, str])
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])
+    lost: int = 0
+
+    @property
+    def warning(self) -> str:
+        """What to tell about lines that went missing by accident, "" when there are none."""
+        if not self.lost:
+            return ""
+        return (
+            f"{self.lost} waiting lines were gone from extracted.md at once, which looks like an accident; they stand "
+            f"there again (take out {_MOST_REMOVED} at a time, or raise consolidation.max_loss)"
+        )
 
 
 def waiting(
@@ -48,6 +63,7 @@ def waiting(
     done: Collection[str],
     shown: Mapping[str, str],
     day: str = "",
+    max_loss: float = USUAL_LOSS,
 ) -> Waiting:
     """Return what the file shall show.
 
@@ -57,14 +73,16 @@ def waiting(
         done: ids of the candidates that consolidation has dealt with; as a mapping, with what became of each.
         shown: the lines that the file was given, by candidate.
         day: of a batch that names none.
+        max_loss: when a larger share of the shown facts is gone at once, nobody meant it.
     """
-    facts = _Facts(text, entries, done, shown)
+    facts = _Facts(text, entries, done, shown, max_loss)
     found = Waiting()
     for of_day, batch in _batches(entries, day):
         lines = [line for c in batch if c.id not in done and (line := facts.line_of(c))]
         found.batches.append((of_day, lines))
     found.shown = facts.shown
     found.withdrawn = facts.withdrawn
+    found.lost = facts.lost
     kept = set(facts.shown.values())
     found.gone = [line for e in entries if isinstance(e, Candidate) and (line := candidate_line(e)) not in kept]
     return found
@@ -94,6 +112,7 @@ class _Facts:
         entries: Sequence[Candidate | ExtractedRange],
         done: Collection[str],
         shown: Mapping[str, str],
+        max_loss: float,
     ) -> None:
         candidates = [e for e in entries if isinstance(e, Candidate)]
         self._settled = {candidate_line(c) for c in candidates if c.id in done}
@@ -109,8 +128,13 @@ class _Facts:
         for candidate in candidates:
             if candidate.id not in done:
                 facts.setdefault(_fact(candidate), []).append(candidate)
+        changed = {fact: self._withdrawn(group, shown) for fact, group in facts.items() if fact not in refused}
+        removed = [fact for fact, reason in changed.items() if reason == REMOVED]
+        known = sum(any(c.id in shown for c in facts[fact]) for fact in changed)
+        self.lost = len(removed) if len(removed) > max(_MOST_REMOVED, max_loss * known) else 0
+        reasons = refused | changed | (dict.fromkeys(removed, "") if self.lost else {})
         for fact, group in facts.items():
-            reason = refused.get(fact) or self._withdrawn(group, shown)
+            reason = reasons[fact]
             lead = max(group, key=lambda c: c.confidence)
             for candidate in group:
                 if reason:
