@@ -27,6 +27,9 @@ from slowwave.stores.rows import SessionRow, StoredRow, resolve, stored_row
 from slowwave.stores.scan import scan
 from slowwave.stores.walk import FoundSession, Known, Walk
 
+# a line of another client's form would be lost to it, or break its session
+WRITABLE = ("cersei", "claude", "cersei-bare")
+
 Content = str | Sequence[dict[str, object]]
 
 
@@ -167,8 +170,10 @@ class Sessions:
         Raises:
             NotFoundError: there is no such session.
             UnknownDialectError: its content is of no known dialect.
+            UsageError: sessions of its dialect are read only.
         """
         dialect, files = self._opened(self.find(session_id))
+        _check_writable(session_id, dialect.name)
         new_id = self.ids()
         write_fork(files, dialect.name, base_path(Path(self.folder), new_id), new_id, self.part_bytes)
         return new_id
@@ -191,8 +196,10 @@ class Sessions:
         base = base_path(self.folder, session_id)
         known = [s for s in self._found() if s.id == session_id]
         if not known or not known[0].size:
+            _check_writable(session_id, self.dialect)
             return base, self.dialect, LastRecord(None, "", "")
         dialect, files = self._opened(known[0])
+        _check_writable(session_id, dialect.name)
         reason = claimed_by(stored_session(known[0], dialect.name), self.home)
         if reason:
             raise RefusedError(f"session {session_id} is {reason}; close it there first")
@@ -274,3 +281,8 @@ class Sessions:
         for stored in found:
             stored.row.project = self.folder.name
         return sorted((stored.row for stored in found), key=lambda row: row.last_activity, reverse=True)
+
+
+def _check_writable(session_id: str, dialect: str) -> None:
+    if dialect not in WRITABLE:
+        raise UsageError(f"{session_id}: a session of {dialect} is read only; nothing was written to it")

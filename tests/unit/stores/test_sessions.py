@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -253,6 +253,36 @@ def test_a_session_that_a_client_has_open_is_not_written_to(tmp_path: Path):
             write_it()
     assert (tmp_path / "s.jsonl").read_bytes() == before
     sessions.write_user_message("other", "fine")
+
+
+PI = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-21T09:00:00.000Z", "cwd": "/p"}
+CODEX = {"timestamp": "2026-11-21T09:00:00.000Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/p"}}
+
+
+@pytest.mark.parametrize(("dialect", "first"), [("pi", PI), ("codex", CODEX)])
+def test_a_session_that_can_only_be_read_is_not_written_to(tmp_path: Path, dialect: str, first: dict[str, object]):
+    write(tmp_path / "s.jsonl", first)
+    before = (tmp_path / "s.jsonl").read_bytes()
+    sessions = sessions_in(tmp_path)
+    writes: list[Callable[[], object]] = [
+        lambda: sessions.write_user_message("s", "hi"),
+        lambda: sessions.write_assistant_message("s", "hi"),
+        lambda: sessions.write_summary("s", "all", 1),
+        lambda: sessions.tombstone("s", "u"),
+        lambda: sessions.fork("s"),
+    ]
+    for attempt in writes:
+        with pytest.raises(UsageError, match=dialect) as caught:
+            attempt()
+        assert "\n" not in str(caught.value)
+    assert (tmp_path / "s.jsonl").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
+
+
+def test_no_session_is_begun_in_a_dialect_that_can_only_be_read(tmp_path: Path):
+    with pytest.raises(UsageError, match="pi"):
+        sessions_in(tmp_path, "pi").write_user_message("new", "hi")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_file_is_neither_read_nor_written(tmp_path: Path):
