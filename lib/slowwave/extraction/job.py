@@ -20,6 +20,9 @@ from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
 
+# rows of a database and trees of small files have no bytes of a session file that could be read again
+_NO_LINES = frozenset({"opencode"})
+
 
 def extract_sessions(
     project: Project,
@@ -91,6 +94,10 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
     """Return what is new in a session, or None after saying why there is nothing to take."""
     if session.kind == "subagent":
         batch.report.count("subagents")
+        return None
+    if session.dialect in _NO_LINES:
+        reason = f"{session.dialect} keeps no lines that evidence could name, so nothing is taken from it"
+        batch.skip(session, reason, "without_evidence")
         return None
     states = states_of(session, batch.ranges)
     if not any(state.has_new for state in states):
