@@ -12,12 +12,13 @@ from slowwave.records.model import Problem
 from slowwave.records.tail import find_last, line_around
 from slowwave.stores.summary import Summary, record_decoder
 from slowwave.stores.walk import FoundSession, Signature, signatures
+from slowwave.stores.whole import HARMLESS, summary_of_whole
 
 # The bytes before the cursor whose hash must still hold before anything behind the cursor is trusted.
 CHECK_BYTES = 4096
 _BLOCK = 1 << 16
-# Reported by the reader, but nothing is missing: the record was read all the same.
-_HARMLESS = ("bom", "glued", "not-utf8", "gap", "too-large")
+# Dialects whose records can be folded in one by one.
+_FOLDED = ("claude", "cersei", "cersei-bare")
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -49,6 +50,9 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
     Raises:
         UnreadableError: a part cannot be opened or read.
     """
+    if dialect not in _FOLDED:
+        whole = summary_of_whole(found, dialect)
+        return Scanned(Mark(signatures(found.files), 0, b"", Summary(dialect)), whole)
     if before is not None and _continues(found, before):
         known = len(before.state.tombstones)
         scanned = _read(found, _copy(before.state), before)
@@ -128,7 +132,7 @@ class _BadLines:
 
     def settle(self, problems: list[Problem]) -> None:
         for problem in problems:
-            if problem.kind in _HARMLESS or (problem.kind == "nul" and problem.line in self.yielded):
+            if problem.kind in HARMLESS or (problem.kind == "nul" and problem.line in self.yielded):
                 continue
             if problem.line not in self.counted:
                 self.counted.add(problem.line)
