@@ -20,6 +20,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield f"{report['job']} {report['run_id']}" + ("  (dry run: nothing was changed)" if dry_run else "")
     yield from _gates(report["gates"])
     yield from _candidates(report["items"])
+    yield from _left_out(report["counts"])
     yield from _operations(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])
@@ -60,6 +61,25 @@ def _candidates(items: Iterable[dict[str, Any]]) -> Iterator[str]:
     for item in rows[:MOST_ROWS]:
         yield _cut(f"  {_percent(item['confidence'])}  {item['category']:<10}  {item['text']}")
     yield from _more(rows)
+
+
+# Why something never became a candidate, by the counter that extraction keeps of it.
+_LEFT_OUT = {
+    "skipped_by_gate": "sessions that a gate above stopped",
+    "subagents": "sessions of sub-agents, where nobody typed",
+    "without_evidence": "sessions that keep no lines for evidence to name",
+    "redacted": "places where a secret stood, replaced by a fingerprint",
+    "refused_hostile": "texts that give orders to the agent behind the user's back",
+    "too_weak": "candidates below extraction.min_confidence",
+}
+
+
+def _left_out(counts: dict[str, int]) -> Iterator[str]:
+    rows = [(counts[name], why) for name, why in _LEFT_OUT.items() if counts.get(name)]
+    if rows:
+        yield ""
+        yield "Refused on the way:"
+        yield from (f"  {number:>4}  {why}" for number, why in rows)
 
 
 def _operations(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:

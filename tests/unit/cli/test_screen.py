@@ -89,3 +89,11 @@ def test_no_line_but_the_index_is_wider_than_the_screen():
     items: list[Item] = [candidate("x" * 500, 0.9)]
     data: dict[str, Any] = Report("extract", items=items, warnings=["w" * 400]).to_builtins()
     assert max(len(line) for line in lines(data, dry_run=False)) <= WIDTH
+
+
+def test_what_never_became_a_candidate_is_counted_with_its_reason():
+    shown = screen(Report("extract", counts={"redacted": 2, "too_weak": 1, "bytes_read": 9}))
+    assert "Refused on the way:" in shown
+    assert "   2  places where a secret stood" in shown
+    assert "   1  candidates below extraction.min_confidence" in shown
+    assert "Refused" not in screen(Report("extract", counts={"bytes_read": 9}))
