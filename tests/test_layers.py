@@ -108,7 +108,7 @@ def test_every_import_points_down() -> None:
         ("lib/slowwave/stores/walk.py", "from prefect.client import x"),
         ("lib/slowwave/records/lines.py", "from slowwave.dialects.model import Message"),
         ("lib/slowwave/records/lines.py", "from slowwave import stores"),
-        ("lib/slowwave/dialects/claude.py", "import slowwave.stores.model"),
+        ("lib/slowwave/dialects/claude/dialect.py", "import slowwave.stores.model"),
         ("lib/slowwave/stores/walk.py", "import importlib\nimportlib.import_module('slowwave.extraction.job')"),
         ("lib/slowwave/jobs/story.py", "if TYPE_CHECKING:\n    from slowwave.cli import main"),
         ("lib/slowwave/jobs/story.py", "from .cli import main"),

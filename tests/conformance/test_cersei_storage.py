@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.dialects.cersei import CERSEI, CerseiTranscript
+from slowwave.dialects.cersei.dialect import CERSEI, CerseiTranscript
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.append import append_record
 from slowwave.records.parts import part_paths

@@ -6,9 +6,9 @@ Its memory pipeline (leases, retries, watermarks) is no part of a rollout and is
 import json
 from pathlib import Path
 
-from slowwave.dialects.codex import CODEX
-from slowwave.dialects.codex_home import find_rollout, thread_name
-from slowwave.dialects.codex_injected import SUMMARY_PREFIX
+from slowwave.dialects.codex.dialect import CODEX
+from slowwave.dialects.codex.home import find_rollout, thread_name
+from slowwave.dialects.codex.injected import SUMMARY_PREFIX
 from tests.unit.dialects.codex_files import THREAD, compacted, event, message, meta, read, rollout, said, spoken, turn
 
 PARENT = "01a1ffe2-0000-7cb3-ab90-7e7c940d626d"

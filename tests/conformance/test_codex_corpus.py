@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slowwave.dialects import detect
-from slowwave.dialects.codex import CODEX, CodexTranscript
-from slowwave.dialects.codex_records import KNOWN_ITEMS
+from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
+from slowwave.dialects.codex.records import KNOWN_ITEMS
 from slowwave.dialects.model import Injected, SessionFiles, Text, ToolCall, ToolResult
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "codex"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.crabtalk import CRABTALK, CrabtalkTranscript
-from slowwave.dialects.crabtalk_names import latest_session, sender_slug, sequence_of
-from slowwave.dialects.crabtalk_records import Meta
+from slowwave.dialects.crabtalk.dialect import CRABTALK, CrabtalkTranscript
+from slowwave.dialects.crabtalk.names import latest_session, sender_slug, sequence_of
+from slowwave.dialects.crabtalk.records import Meta
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import UnreadableError

@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.dialects import detect
 from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.opencode import OPENCODE
+from slowwave.dialects.opencode.dialect import OPENCODE
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "opencode"
 FILES = sorted(CORPUS.rglob("session/*/*.json"))

@@ -8,9 +8,9 @@ import pytest
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
-from slowwave.dialects.pi import PI, PiTranscript
-from slowwave.dialects.pi_blocks import parts_of
-from slowwave.dialects.pi_context import said, session_entries
+from slowwave.dialects.pi.blocks import parts_of
+from slowwave.dialects.pi.context import said, session_entries
+from slowwave.dialects.pi.dialect import PI, PiTranscript
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "clients" / "corpus"
 CASES = sorted([*CORPUS.glob("pi/*/context.json"), *CORPUS.glob("clawdbot/*/context.json")])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.pi import PI
+from slowwave.dialects.pi.dialect import PI
 from slowwave.errors import UnreadableError
 from tests.unit.dialects.pi_files import HEADER, Session, read
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.dialects import detect
-from slowwave.dialects.claude import CLAUDE, ClaudeTranscript
+from slowwave.dialects.claude.dialect import CLAUDE, ClaudeTranscript
 from slowwave.dialects.model import SessionFiles, ToolCall, ToolResult
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "claude-code"

@@ -7,7 +7,7 @@ from pathlib import Path
 from slowwave.cli.options import settings_of
 from slowwave.dialects import by_name
 from slowwave.dialects.base import Dialect
-from slowwave.dialects.cersei import Cersei
+from slowwave.dialects.cersei.dialect import Cersei
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
 from slowwave.records.model import Problem

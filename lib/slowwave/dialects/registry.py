@@ -10,58 +10,58 @@ from typing import cast
 import msgspec
 
 from slowwave.dialects.base import Dialect
-from slowwave.dialects.codex_marks import is_codex, is_opencode
+from slowwave.dialects.codex.marks import is_codex, is_opencode
 from slowwave.dialects.marks import is_bare, is_cersei, is_claude
-from slowwave.dialects.pi_marks import is_crabtalk, is_pi, is_ulid
+from slowwave.dialects.pi.marks import is_crabtalk, is_pi, is_ulid
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
 from slowwave.records.lines import open_regular
 from slowwave.records.model import REFUSALS
 
 
 def _cersei() -> Dialect:
-    from slowwave.dialects.cersei import CERSEI  # noqa: PLC0415
+    from slowwave.dialects.cersei.dialect import CERSEI  # noqa: PLC0415
 
     return CERSEI
 
 
 def _claude() -> Dialect:
-    from slowwave.dialects.claude import CLAUDE  # noqa: PLC0415
+    from slowwave.dialects.claude.dialect import CLAUDE  # noqa: PLC0415
 
     return CLAUDE
 
 
 def _cersei_bare() -> Dialect:
-    from slowwave.dialects.cersei_bare import CERSEI_BARE  # noqa: PLC0415
+    from slowwave.dialects.cersei.bare import CERSEI_BARE  # noqa: PLC0415
 
     return CERSEI_BARE
 
 
 def _codex() -> Dialect:
-    from slowwave.dialects.codex import CODEX  # noqa: PLC0415
+    from slowwave.dialects.codex.dialect import CODEX  # noqa: PLC0415
 
     return CODEX
 
 
 def _opencode() -> Dialect:
-    from slowwave.dialects.opencode import OPENCODE  # noqa: PLC0415
+    from slowwave.dialects.opencode.dialect import OPENCODE  # noqa: PLC0415
 
     return OPENCODE
 
 
 def _pi() -> Dialect:
-    from slowwave.dialects.pi import PI  # noqa: PLC0415
+    from slowwave.dialects.pi.dialect import PI  # noqa: PLC0415
 
     return PI
 
 
 def _crabtalk() -> Dialect:
-    from slowwave.dialects.crabtalk import CRABTALK  # noqa: PLC0415
+    from slowwave.dialects.crabtalk.dialect import CRABTALK  # noqa: PLC0415
 
     return CRABTALK
 
 
 def _ulid() -> Dialect:
-    from slowwave.dialects.ulid import ULID  # noqa: PLC0415
+    from slowwave.dialects.ulid.dialect import ULID  # noqa: PLC0415
 
     return ULID
 
@@ -156,7 +156,7 @@ def _of_records(records: Iterator[dict[str, object]]) -> str | None:
 
 
 def _of_database(path: Path) -> str | None:
-    from slowwave.dialects.opencode_db import is_opencode_database  # noqa: PLC0415  # few files are databases
+    from slowwave.dialects.opencode.db import is_opencode_database  # noqa: PLC0415  # few files are databases
 
     return "opencode" if is_opencode_database(path) else None
 

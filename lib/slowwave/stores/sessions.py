@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from slowwave.clock import Clock, SystemClock
-from slowwave.dialects import by_name, cersei_encode, claude_encode
+from slowwave.dialects import by_name
 from slowwave.dialects.base import Dialect
-from slowwave.dialects.cersei import Cersei, Mode
+from slowwave.dialects.cersei import encode as cersei_encode
+from slowwave.dialects.cersei.dialect import Cersei, Mode
+from slowwave.dialects.claude import encode as claude_encode
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError, UsageError
 from slowwave.records.append import PART_BYTES, append_forking, append_record

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from slowwave.dialects.claude_origin import split_typed
+from slowwave.dialects.claude.origin import split_typed
 from slowwave.dialects.model import Text
 from slowwave.dialects.times import parse_time
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from slowwave.dialects.claude import CLAUDE, ClaudeTranscript
+from slowwave.dialects.claude.dialect import CLAUDE, ClaudeTranscript
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from slowwave.dialects.codex import CODEX, CodexTranscript
+from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
-from slowwave.dialects.opencode import OPENCODE, OpencodeTranscript
+from slowwave.dialects.opencode.dialect import OPENCODE, OpencodeTranscript
 
 SESSION = "ses_e00185dc0ffe670hyGe5ACUaHB"
 START = 1795294733095

@@ -7,7 +7,7 @@ from typing import Any
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
-from slowwave.dialects.pi import PI, PiTranscript
+from slowwave.dialects.pi.dialect import PI, PiTranscript
 
 HEADER = {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-03-15T10:00:00.000Z", "cwd": "/work"}
 MODEL = {"provider": "fake", "model": "fake-1", "api": "openai-completions"}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import cersei_encode as encode
-from slowwave.dialects.cersei import Cersei, CerseiTranscript
-from slowwave.dialects.cersei_bare import CERSEI_BARE
+from slowwave.dialects.cersei import encode
+from slowwave.dialects.cersei.bare import CERSEI_BARE
+from slowwave.dialects.cersei.dialect import Cersei, CerseiTranscript
 from slowwave.dialects.model import Message, SessionFiles, Text
 from slowwave.errors import UnreadableError
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.claude import CLAUDE
+from slowwave.dialects.claude.dialect import CLAUDE
 from tests.unit.dialects.claude_files import Session, call, shape
 
 OLDER = pytest.mark.parametrize("version", ["2.0.76", "1.0.128"])

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.codex import CODEX
-from slowwave.dialects.codex_history import History
-from slowwave.dialects.codex_injected import SUMMARY_PREFIX
-from slowwave.dialects.codex_truncate import middle_cut, tokens_of
+from slowwave.dialects.codex.dialect import CODEX
+from slowwave.dialects.codex.history import History
+from slowwave.dialects.codex.injected import SUMMARY_PREFIX
+from slowwave.dialects.codex.truncate import middle_cut, tokens_of
 from tests.unit.dialects.codex_files import (
     ENVIRONMENT,
     THREAD,

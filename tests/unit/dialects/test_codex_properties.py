@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.dialects.codex import CODEX
+from slowwave.dialects.codex.dialect import CODEX
 from tests.unit.dialects.codex_files import (
     ENVIRONMENT,
     Line,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.codex import CODEX
+from slowwave.dialects.codex.dialect import CODEX
 from slowwave.dialects.model import Injected, Other, SessionFiles, Text, Thinking, ToolCall
 from slowwave.errors import UnreadableError
 from tests.unit.dialects.codex_files import (

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from slowwave.dialects.crabtalk import CRABTALK, CrabtalkTranscript
+from slowwave.dialects.crabtalk.dialect import CRABTALK, CrabtalkTranscript
 from slowwave.dialects.model import SessionFiles, Text, Thinking, ToolCall, ToolResult
 from slowwave.dialects.normal import normal_form
 

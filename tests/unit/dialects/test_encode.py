@@ -4,8 +4,10 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
-from slowwave.dialects import cersei_encode, claude_encode, detect
-from slowwave.dialects.claude import CLAUDE
+from slowwave.dialects import detect
+from slowwave.dialects.cersei import encode as cersei_encode
+from slowwave.dialects.claude import encode as claude_encode
+from slowwave.dialects.claude.dialect import CLAUDE
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.dialects.opencode import OPENCODE
+from slowwave.dialects.opencode.dialect import OPENCODE
 from tests.unit.dialects.opencode_files import Session, done, read, words
 
 JSON = st.recursive(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.dialects.model import Injected, Other, SessionFiles, Text, Thinking, ToolCall, ToolResult
-from slowwave.dialects.opencode import OPENCODE
+from slowwave.dialects.opencode.dialect import OPENCODE
 from slowwave.errors import UnreadableError
 from tests.unit.dialects.opencode_files import SESSION, Session, database, done, read, spoken, tables, tool, words
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.dialects.model import Thinking
-from slowwave.dialects.pi import PI
+from slowwave.dialects.pi.dialect import PI
 from tests.unit.dialects.pi_files import Session, call, image, read
 
 ANTHROPIC = {"provider": "anthropic", "model": "claude", "api": "anthropic-messages"}

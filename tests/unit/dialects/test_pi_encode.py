@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from slowwave.dialects import crabtalk_encode, pi_encode, ulid_encode
-from slowwave.dialects.crabtalk import CRABTALK
+from slowwave.dialects.crabtalk import encode as crabtalk_encode
+from slowwave.dialects.crabtalk.dialect import CRABTALK
 from slowwave.dialects.model import SessionFiles, Text, ToolCall
-from slowwave.dialects.pi import PI
-from slowwave.dialects.pi_encode import Place, fresh_id
-from slowwave.dialects.ulid import ULID
+from slowwave.dialects.pi import encode as pi_encode
+from slowwave.dialects.pi.dialect import PI
+from slowwave.dialects.pi.encode import Place, fresh_id
+from slowwave.dialects.ulid import encode as ulid_encode
+from slowwave.dialects.ulid.dialect import ULID
 from tests.unit.dialects.pi_files import read
 
 AT = datetime(2026, 3, 15, 10, 0, 0, 123000, tzinfo=UTC)

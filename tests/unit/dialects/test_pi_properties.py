@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.dialects.base import Dialect
-from slowwave.dialects.crabtalk import CRABTALK
+from slowwave.dialects.crabtalk.dialect import CRABTALK
 from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.pi import PI
-from slowwave.dialects.ulid import ULID
+from slowwave.dialects.pi.dialect import PI
+from slowwave.dialects.ulid.dialect import ULID
 from slowwave.errors import UnreadableError
 
 TEXTS = st.text(max_size=8) | st.sampled_from(["{", "}", '"', "\u2028", "é日", "<summary>"])

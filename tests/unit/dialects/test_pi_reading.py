@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.dialects.model import Injected, Other, Text, Thinking, ToolCall, ToolResult
-from slowwave.dialects.pi import PI
+from slowwave.dialects.pi.dialect import PI
 from tests.unit.dialects.pi_files import HEADER, Session, call, image, read
 
 

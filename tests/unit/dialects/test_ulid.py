@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowwave.dialects.model import SessionFiles, ToolResult
-from slowwave.dialects.ulid import ULID, UlidTranscript
+from slowwave.dialects.ulid.dialect import ULID, UlidTranscript
 
 BASE: dict[str, Any] = {"recordType": "message", "schemaVersion": 1, "seq": 1, "role": "user", "content": []}
 

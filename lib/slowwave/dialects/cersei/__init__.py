@@ -1,0 +1,1 @@
+"""Cersei: its transcripts and its file of bare messages."""

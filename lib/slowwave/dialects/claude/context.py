@@ -1,0 +1,57 @@
+"""What Claude Code sends when a session is resumed: records to API messages, with its repairs.
+
+Each rule was seen with the real clients; ``tests/conformance/test_context_clients.py`` compares whole sessions.
+"""
+
+from collections.abc import Sequence
+
+from slowwave.dialects.claude.records import Node
+from slowwave.dialects.claude.repair import FILLER, merged, paired, without_blank, without_open_calls
+from slowwave.dialects.claude.resume import resumed, version_of
+from slowwave.dialects.claude.tree import SPOKEN, Tree
+from slowwave.dialects.claude.turns import Turn, turn_of
+from slowwave.dialects.model import Injected, Message, Text
+
+_CAVEAT = "<local-command-caveat>"
+_COMMAND_STARTS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>")
+
+
+def context_of(tree: Tree) -> Sequence[Message]:
+    """Return the messages that the client would send, without the next prompt."""
+    version = version_of(tree)
+    modern = version >= (2, 1)
+    # Version 1 looks at sub-agents' records, too, when it looks for the newest one.
+    records = resumed(tree if version >= (2, 0) else Tree(tree.nodes, own=True))
+    turns = [turn for node in records if (turn := turn_of(node, modern=modern)) is not None]
+    turns = without_blank(without_open_calls(turns, answer_last=modern), keep_empty=modern)
+    turns = _filled(turns, records, modern=modern)
+    joined = merged(turns, over_results=version >= (2, 0))
+    return [t.message() for t in (paired(joined) if modern else joined)]
+
+
+def _filled(turns: list[Turn], records: list[Node], *, modern: bool) -> list[Turn]:
+    """Add the stand-in for an answer when the conversation ends with a user record.
+
+    The client saves that stand-in with its next prompt. Version 2.1 leaves it out behind the output of a local command.
+    """
+    spoken = [t for t in turns if t.node.env.type in SPOKEN]
+    if not spoken or spoken[-1].role != "user":
+        return turns
+    last = next((n for n in reversed(records) if n.env.type in SPOKEN), None)
+    if last is not None and last.env.is_error and last.env.type == "assistant":
+        return turns
+    if modern and _is_local_command(spoken):
+        return turns
+    end = spoken[-1].node
+    return [*turns, Turn("assistant", [(Text(FILLER), end.span)], end)]
+
+
+def _is_local_command(spoken: list[Turn]) -> bool:
+    """Say whether the last user records are a caveat, and the command and output that it speaks of."""
+    for turn in reversed(spoken):
+        text = next((b.text for b, _ in turn.parts if isinstance(b, Text | Injected)), "").lstrip()
+        if turn.role == "user" and turn.node.env.is_meta and text.startswith(_CAVEAT):
+            return True
+        if turn.role != "user" or not text.startswith(_COMMAND_STARTS):
+            return False
+    return False

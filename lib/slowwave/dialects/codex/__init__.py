@@ -1,0 +1,1 @@
+"""Codex: bare, wrapped and paginated rollouts."""

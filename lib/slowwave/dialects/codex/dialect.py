@@ -1,0 +1,173 @@
+"""The dialect of Codex: rollouts ``~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`` of every era.
+
+The first ``session_meta`` says what the session is; later ones are resumes, or the copied history of a fork. A fork by
+reference holds only its own turns: the context adds the parent's, found beside the file or in its Codex home; their
+spans have part numbers behind those of the session's own files. Compressed rollouts (``.jsonl.zst``) are refused.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from slowwave.dialects.codex.history import History
+from slowwave.dialects.codex.home import find_rollout, home_of, thread_name
+from slowwave.dialects.codex.messages import CodexMessage, Place
+from slowwave.dialects.codex.records import DECODER, KNOWN_ITEMS, KNOWN_TYPES, Line, item_of, line_of
+from slowwave.dialects.codex.replay import repaired, replay, rolled_back, summary_of
+from slowwave.dialects.model import Message, Other, SessionFiles, SessionKind, Text, Transcript
+from slowwave.dialects.plain import PlainMessage
+from slowwave.dialects.times import parse_time
+from slowwave.errors import UnreadableError
+from slowwave.records.bulk import relaxed_collector
+from slowwave.records.lines import read_records
+from slowwave.records.model import Problem
+
+# A fork of a fork of ...: more than this is a circle that somebody made by hand.
+_MOST_ANCESTORS = 100
+
+
+class CodexTranscript(Transcript):
+    """A session with its lines, and those that a fork by reference inherits."""
+
+    lines: list[Line] = msgspec.field(default_factory=list[Line])
+    inherited: list[Line] = msgspec.field(default_factory=list[Line])
+
+
+class Codex:
+    """Rules of Codex rollouts."""
+
+    name = "codex"
+
+    def read(self, files: SessionFiles) -> CodexTranscript:
+        """Read a session, all messages in file order; rolled-back ones are not active.
+
+        Raises:
+            UnreadableError: a file cannot be opened, or is compressed.
+        """
+        result = CodexTranscript(self.name, files, problems=list(files.problems))
+        with relaxed_collector():
+            for part, path in enumerate(files.paths):
+                result.lines += _lines(path, part, result.problems)
+            meta = _meta(result.lines)
+            result.kind = _kind(meta)
+            result.inherited = _inherited(files, meta, result.problems)
+            result.messages, unknown = _messages(result.lines, meta, own_agent=result.kind == "subagent")
+        result.records = len(result.lines)
+        kinds = Counter(line.kind for line in result.lines)
+        result.unknown_types = {k or "(none)": n for k, n in kinds.items() if k not in KNOWN_TYPES} | unknown
+        result.title = _title(files, meta, result.lines)
+        return result
+
+    def context(self, transcript: Transcript) -> Sequence[Message]:
+        """Return what Codex would send if the session were resumed now, without its own instructions."""
+        whole = transcript if isinstance(transcript, CodexTranscript) else self.read(transcript.files)
+        return repaired(replay([*whole.inherited, *whole.lines]))
+
+
+def _lines(path: Path, part: int, problems: list[Problem]) -> list[Line]:
+    if path.suffix == ".zst":
+        raise UnreadableError(path, "a compressed rollout", "decompress it first (zstd -d) or let Codex resume it")
+    return [line_of(span, env) for span, env in read_records(path, DECODER, problems, part=part)]
+
+
+def _meta(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return the canonical header: the first one (client)."""
+    first = next((line for line in lines if line.kind == "session_meta"), None)
+    return first.fields() if first else {}
+
+
+def _kind(meta: dict[str, Any]) -> SessionKind:
+    source = meta.get("source")
+    started = isinstance(source, dict) and "subagent" in cast("dict[str, object]", source)
+    if started or meta.get("thread_source") == "subagent" or meta.get("parent_thread_id"):
+        return "subagent"
+    return "fork" if meta.get("forked_from_id") or meta.get("history_base") else "main"
+
+
+def _inherited(files: SessionFiles, meta: dict[str, Any], problems: list[Problem]) -> list[Line]:
+    """Return the lines of all ancestors of a fork by reference, oldest first, each cut where its child begins."""
+    found: list[Line] = []
+    child, base = files.paths[0] if files.paths else Path(), meta.get("history_base")
+    seen: set[str] = set()
+    while isinstance(base, dict) and len(seen) < _MOST_ANCESTORS:
+        fields = cast("dict[str, Any]", base)
+        thread = str(fields.get("thread_id"))
+        path = find_rollout(child, thread) if thread not in seen else None
+        if path is None:
+            problems.append(Problem("gap", child, 1, 0, 0, f"the rollout {thread} that it was forked from is missing"))
+            break
+        seen.add(thread)
+        try:
+            lines = _lines(path, len(files.paths) + len(seen) - 1, problems)
+        except UnreadableError as error:
+            problems.append(Problem("unreadable", path, 1, 0, 0, error.reason))
+            break
+        found = [line for line in lines if _is_before(line, fields)] + found
+        child, base = path, _meta(lines).get("history_base")
+    return found
+
+
+def _is_before(line: Line, base: dict[str, Any]) -> bool:
+    """Say whether a parent's line lies before the fork; the client cuts at a byte offset and at an ordinal."""
+    end, ordinal = base.get("end_byte_offset"), base.get("end_ordinal_exclusive")
+    if isinstance(end, int) and line.span.offset + len(line.span.raw) > end:
+        return False
+    return not isinstance(ordinal, int) or line.ordinal is None or line.ordinal < ordinal
+
+
+def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -> tuple[list[Message], dict[str, int]]:
+    """Return the messages of all items, and how many items there are of each unknown type."""
+    git = meta.get("git")
+    branch = str(cast("dict[str, object]", git).get("branch") or "") if isinstance(git, dict) else ""
+    place = Place(_string(meta.get("cwd")), branch, own_agent)
+    found: list[Message] = []
+    history = History[Message]()
+    unknown: Counter[str] = Counter()
+    for line in lines:
+        message: Message | None = None
+        if line.kind == "response_item":
+            item = item_of(line.body)
+            if item.kind in KNOWN_ITEMS:
+                message = CodexMessage(item, line.span, line.timestamp, place)
+            else:
+                unknown[f"response_item/{item.kind or '(none)'}"] += 1
+        elif line.kind == "compacted":
+            message = _compaction(line, place)
+        elif line.kind == "turn_context":
+            place = Place(_string(line.fields().get("cwd")) or place.cwd, branch, own_agent)
+        elif turns := rolled_back(line):
+            for dropped in history.roll_back(turns):
+                if isinstance(dropped, CodexMessage):
+                    dropped.live = False
+        if message is not None:
+            found.append(message)
+            history.append(message)
+    return found, unknown
+
+
+def _compaction(line: Line, place: Place) -> Message:
+    summary = summary_of(line)
+    block = Text(summary) if summary else Other("compaction")
+    at = parse_time(line.timestamp)
+    return PlainMessage("user", (block,), (line.span,), "summary", None, at, place.cwd, branch=place.branch)
+
+
+def _title(files: SessionFiles, meta: dict[str, Any], lines: Sequence[Line]) -> str:
+    """Return the name of the thread: the newest in the rollout, or else the index's."""
+    for line in reversed(lines):
+        if line.kind == "event_msg" and b"thread_name_updated" in line.body:
+            fields = line.fields()
+            if fields.get("type") == "thread_name_updated":
+                return _string(fields.get("thread_name"))
+    home = home_of(files.paths[0]) if files.paths else None
+    return thread_name(home, _string(meta.get("id"))) if home and meta.get("id") else ""
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+CODEX = Codex()

@@ -1,0 +1,70 @@
+"""A Codex conversation that grows, loses turns by rollbacks and is replaced by compactions."""
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from slowwave.dialects.codex.injected import is_injected, is_summary
+from slowwave.dialects.codex.messages import CodexMessage, texts_of
+from slowwave.dialects.model import Message
+
+T = TypeVar("T", bound=Message)
+
+
+class History(Generic[T]):
+    """The messages that count, and where turns begin among them (so that many rollbacks stay cheap)."""
+
+    def __init__(self, messages: Iterable[T] = ()) -> None:
+        self.messages: list[T] = []
+        self._starts: list[int] = []
+        self.extend(messages)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.messages)
+
+    def append(self, message: T) -> None:
+        """Add a message at the end."""
+        if is_boundary(message):
+            self._starts.append(len(self.messages))
+        self.messages.append(message)
+
+    def extend(self, messages: Iterable[T]) -> None:
+        """Add messages at the end."""
+        for message in messages:
+            self.append(message)
+
+    def roll_back(self, turns: int) -> list[T]:
+        """Take the last ``turns`` turns back and return their messages.
+
+        What stands before the first turn stays; context that the harness put in front of a dropped turn goes with it
+        (client).
+        """
+        if not self._starts or turns <= 0:
+            return []
+        first = self._starts[0]
+        kept = max(0, len(self._starts) - turns)
+        cut = self._starts[kept]
+        while cut > first and _is_context(self.messages[cut - 1]):
+            cut -= 1
+        dropped = self.messages[cut:]
+        del self.messages[cut:], self._starts[kept:]
+        return dropped
+
+
+def is_boundary(message: Message) -> bool:
+    """Say whether a rollback counts this message as the start of a turn: a person's words, or another agent's."""
+    if not isinstance(message, CodexMessage):
+        # What a compaction kept of the user's words; its summary is no turn.
+        return message.origin == "typed"
+    kind = message.item.kind
+    if kind == "agent_message":
+        return True
+    if kind != "message" or message.item.role != "user":
+        return False
+    return not any(is_injected(t) or is_summary(t) for t in texts_of(message.item))
+
+
+def _is_context(message: Message) -> bool:
+    """Say whether this is a message of the harness: developer, or a user message of context alone."""
+    if not isinstance(message, CodexMessage) or message.item.kind != "message":
+        return False
+    return message.role == "system" or (message.item.role == "user" and not is_boundary(message))

@@ -1,0 +1,158 @@
+"""What Codex would send if a rollout were resumed: replay of its items, rollbacks and compactions.
+
+Rules (formats.md §8.3 and the client's reconstruction; clients.md §5.3 tried most of them): turns that were rolled back
+do not count, and neither do compactions made in them; the newest ``replacement_history`` that is left is the base, and
+the lines behind it are replayed on top. A compaction without one keeps the user's messages (newest first, 20,000
+tokens) and its summary. Then every call without an output gets ``aborted``, and outputs without a call are dropped.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from slowwave.dialects.codex.history import History, is_boundary
+from slowwave.dialects.codex.injected import SUMMARY_PREFIX
+from slowwave.dialects.codex.messages import CodexMessage, Place, texts_of
+from slowwave.dialects.codex.records import CALLS, KNOWN_ITEMS, OUTPUTS, Item, Line, item_of, replacement_items
+from slowwave.dialects.codex.truncate import middle_cut, tokens_of
+from slowwave.dialects.model import Message, Text
+from slowwave.dialects.normal import Verbatim
+from slowwave.dialects.plain import PlainMessage
+
+USER_TOKENS = 20_000
+_NO_SUMMARY = "(no summary available)"
+# Which outputs answer which calls; any other output is an orphan (client: normalize).
+_ANSWERS = {
+    "function_call_output": ("function_call", "local_shell_call"),
+    "custom_tool_call_output": ("custom_tool_call",),
+    "tool_search_output": ("tool_search_call",),
+}
+
+Sent = CodexMessage | PlainMessage
+
+
+def replay(lines: Sequence[Line]) -> list[Sent]:
+    """Return the messages after all lines, without the client's repairs and with the harness's own."""
+    start, skipped = _base(lines)
+    history = History[Sent]()
+    for index in range(start, len(lines)):
+        line = lines[index]
+        if line.kind == "response_item":
+            history.extend(_sent([item_of(line.body)], line))
+        elif line.kind == "compacted":
+            kept = replacement_items(line)
+            if kept is None:
+                history = History(_compacted(history.messages, line))
+            elif index not in skipped:
+                history = History[Sent](_sent(kept, line))
+        elif (turns := rolled_back(line)) > 0:
+            history.roll_back(turns)
+    return history.messages
+
+
+def repaired(history: Iterable[Sent]) -> list[Message]:
+    """Return what is sent of a history: calls answered, orphans and the harness's own messages left out.
+
+    Messages of the roles developer and system are the client's instructions; a context is what was said.
+    """
+    kept = [m for m in history if _kind(m) != "ghost_snapshot"]
+    called = {(_kind(m), m.item.call_id) for m in kept if isinstance(m, CodexMessage) and _kind(m) in CALLS}
+    answered = {(_kind(m), m.item.call_id) for m in kept if isinstance(m, CodexMessage) and _kind(m) in OUTPUTS}
+    found: list[Message] = []
+    for message in kept:
+        kind = _kind(message)
+        if not isinstance(message, CodexMessage):
+            found.append(message)
+        elif kind in OUTPUTS:
+            if any((call, message.item.call_id) in called for call in _ANSWERS[kind]):
+                found.append(message)
+        elif message.role != "system":
+            found.append(message)
+            if kind in CALLS and not any(
+                (out, message.item.call_id) in answered for out, calls in _ANSWERS.items() if kind in calls
+            ):
+                found.append(_aborted(message))
+    return found
+
+
+def rolled_back(line: Line) -> int:
+    """Return how many turns a line takes back; 0 for lines that are no rollback."""
+    if line.kind != "event_msg" or b"thread_rolled_back" not in line.body:
+        return 0
+    fields = line.fields()
+    turns = fields.get("num_turns")
+    return turns if fields.get("type") == "thread_rolled_back" and isinstance(turns, int) else 0
+
+
+def _base(lines: Sequence[Line]) -> tuple[int, set[int]]:
+    """Return the index of the newest compaction that holds the whole history, and those that were rolled back."""
+    pending = 0
+    segment: list[int] = []
+    skipped: set[int] = set()
+    base = 0
+    is_turn = False
+    started = any(_starts_turn(line) for line in lines)
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index]
+        if line.kind == "compacted" and b'"replacement_history"' in line.body:
+            segment.append(index)
+        elif turns := rolled_back(line):
+            pending += turns
+        elif line.kind == "response_item":
+            is_turn = is_turn or any(is_boundary(m) for m in _sent([item_of(line.body)], line))
+        # Rollouts without marks of turns are parted by the user's messages.
+        if index > 0 and not (_starts_turn(line) if started else is_turn):
+            continue
+        if pending > 0:
+            pending -= is_turn
+            skipped.update(segment)
+        elif whole := [i for i in segment if replacement_items(lines[i]) is not None]:
+            base = max(whole)
+            break
+        segment, is_turn = [], False
+    return base, skipped
+
+
+def _starts_turn(line: Line) -> bool:
+    if line.kind != "event_msg" or not (b"task_started" in line.body or b"turn_started" in line.body):
+        return False
+    return line.fields().get("type") in ("task_started", "turn_started")
+
+
+def _sent(items: Iterable[Item], line: Line) -> Iterator[CodexMessage]:
+    """Yield the messages of items; the client ignores items of a type that it does not know."""
+    for item in items:
+        if item.kind in KNOWN_ITEMS:
+            yield CodexMessage(item, line.span, line.timestamp, Place(), as_sent=True)
+
+
+def _kind(message: Message) -> str:
+    return message.item.kind if isinstance(message, CodexMessage) else "message"
+
+
+def _compacted(history: Sequence[Sent], line: Line) -> list[Sent]:
+    """Return what a compaction without a replacement leaves: the user's messages and its summary."""
+    asked = [m for m in history if is_boundary(m) and _kind(m) == "message"]
+    kept: list[Sent] = []
+    room = USER_TOKENS
+    for message in reversed(asked):
+        text = "".join(texts_of(message.item)) if isinstance(message, CodexMessage) else message.text
+        size = tokens_of(text)
+        if size > room:
+            text = middle_cut(text, room)
+        kept.append(PlainMessage("user", (Text(text),), message.sources[:1] or (line.span,), "typed"))
+        room -= size
+        if room <= 0:
+            break
+    said = line.fields().get("message")
+    summary = said if isinstance(said, str) and said else _NO_SUMMARY
+    return [*reversed(kept), PlainMessage("user", (Text(summary),), (line.span,), "summary")]
+
+
+def _aborted(call: CodexMessage) -> Message:
+    answer = Verbatim(call.item.call_id or "", "aborted", is_error=True)
+    return PlainMessage("tool", (answer,), (call.span,), "tool")
+
+
+def summary_of(line: Line) -> str:
+    """Return the summary that a compaction shows to a reader, without the client's introduction; "" when opaque."""
+    said = line.fields().get("message")
+    return said.removeprefix(SUMMARY_PREFIX).strip() if isinstance(said, str) else ""

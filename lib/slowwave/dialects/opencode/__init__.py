@@ -1,0 +1,1 @@
+"""opencode: exports, both JSON trees and the database."""

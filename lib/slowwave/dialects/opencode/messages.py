@@ -1,0 +1,196 @@
+"""Stored messages of opencode as messages, for reading and as the client sends them.
+
+One stored assistant message holds calls and their results; a model sees them as an answer and one message for each
+result. Rules: the client's conversion to model messages (formats.md §9.4).
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from slowwave.dialects.model import (
+    Block,
+    Injected,
+    Message,
+    Origin,
+    Other,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from slowwave.dialects.opencode.records import Record, Session, Stored, object_in, text_in
+from slowwave.dialects.plain import PlainMessage
+
+COMPACTED = "What did we do so far?"
+SUBTASK = "The following tool was executed by the user"
+PRUNED = "[Old tool result content cleared]"
+INTERRUPTED = "[Tool execution was interrupted]"
+ATTACHED = "Attached image(s) from tool result:"
+# Files that the client reads into a text part of its own; the part itself is not sent.
+_READ_INTO_TEXT = ("text/plain", "application/x-directory")
+
+Placed = tuple[Block, Record]
+
+
+def messages_of(stored: Stored, session: Session) -> list[Message]:
+    """Return what a stored message says to a reader, with everything that is in it."""
+    if stored.info.kind != "assistant":
+        placed: list[Placed] = [(b, part) for part in stored.parts if (b := _user_block(part, whole=True)) is not None]
+        typed = not session.parent and any(isinstance(b, Text) for b, _ in placed)
+        if session.parent:
+            placed = [(Injected(b.text) if isinstance(b, Text) else b, part) for b, part in placed]
+        return [_message(stored, session, "user", placed, "typed" if typed else "injected")]
+    said = [(block, part) for part in stored.parts if (block := _model_block(part)) is not None]
+    origin: Origin = "summary" if stored.is_summary else "model"
+    results = [p for p in stored.parts if p.kind == "tool" and _is_over(p)]
+    return [
+        _message(stored, session, "assistant", said, origin),
+        *(_message(stored, session, "tool", [(_result(p, pruned=False), p)], "tool") for p in results),
+    ]
+
+
+def sent_as(stored: Stored, session: Session) -> list[Message]:
+    """Return what a stored message is sent as; nothing for messages that the client leaves out."""
+    if stored.info.kind != "assistant":
+        placed = [(block, part) for part in stored.sent_parts if (block := _user_block(part, whole=False)) is not None]
+        return [_message(stored, session, "user", placed, "injected")] if placed else []
+    if _failed(stored):
+        return []
+    found: list[Message] = []
+    for step in _steps(stored.sent_parts):
+        said = _joined([(block, part) for part in step if (block := _model_block(part)) is not None])
+        calls = [part for part in step if part.kind == "tool"]
+        if said:
+            found.append(_message(stored, session, "assistant", said, "summary" if stored.is_summary else "model"))
+        found += [_message(stored, session, "tool", [(_result(p, pruned=True), p)], "tool") for p in calls]
+    pictures = [part for part in stored.sent_parts if _has_media(part)]
+    if pictures:
+        found.append(_message(stored, session, "user", [(Injected(ATTACHED), pictures[0])], "injected"))
+    return found
+
+
+def _message(stored: Stored, session: Session, role: Role, placed: list[Placed], origin: Origin) -> Message:
+    fields = stored.info.fields
+    cwd = text_in(object_in(fields, "path"), "cwd") or session.directory
+    return PlainMessage(
+        role,
+        tuple(block for block, _ in placed),
+        tuple(part.span for _, part in placed),
+        origin,
+        stored.info.id or None,
+        time_of(object_in(fields, "time").get("created")),
+        cwd,
+        active=stored.live,
+    )
+
+
+def time_of(milliseconds: object) -> datetime | None:
+    """Return the time that a number of milliseconds means, None when it is none."""
+    if not isinstance(milliseconds, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _user_block(part: Record, *, whole: bool) -> Block | None:
+    """Return the block of a user's part; with ``whole`` also of parts that are not sent."""
+    fields = part.fields
+    match part.kind:
+        case "text":
+            if fields.get("ignored") is True and not whole:
+                return None
+            by_harness = fields.get("synthetic") is True or fields.get("ignored") is True
+            return Injected(text_in(fields, "text")) if by_harness else Text(text_in(fields, "text"))
+        case "file" if whole or text_in(fields, "mime") not in _READ_INTO_TEXT:
+            return Other("file")
+        case "compaction":
+            return Injected(COMPACTED)
+        case "subtask":
+            return Injected(text_in(fields, "prompt") if whole else SUBTASK)
+        case _:
+            return None
+
+
+def _model_block(part: Record) -> Block | None:
+    match part.kind:
+        case "text":
+            return Text(text_in(part.fields, "text"))
+        case "reasoning":
+            return Thinking(text_in(part.fields, "text"))
+        case "tool":
+            given = object_in(part.fields, "state").get("input")
+            return ToolCall(text_in(part.fields, "callID"), text_in(part.fields, "tool"), given)
+        case _:
+            return None
+
+
+def _result(part: Record, *, pruned: bool) -> ToolResult:
+    """Return what a call came to; with ``pruned`` as the client sends it, else with the output that is still kept."""
+    state = object_in(part.fields, "state")
+    call = text_in(part.fields, "callID")
+    match state.get("status"):
+        case "completed":
+            cleared = pruned and object_in(state, "time").get("compacted")
+            return ToolResult(call, PRUNED if cleared else text_in(state, "output"))
+        case "error":
+            metadata = object_in(state, "metadata")
+            if metadata.get("interrupted") is True and isinstance(metadata.get("output"), str):
+                return ToolResult(call, text_in(metadata, "output"))
+            return ToolResult(call, text_in(state, "error"), is_error=True)
+        case _:
+            return ToolResult(call, INTERRUPTED, is_error=True)
+
+
+def _is_over(part: Record) -> bool:
+    return object_in(part.fields, "state").get("status") in ("completed", "error")
+
+
+def _has_media(part: Record) -> bool:
+    """Say whether a tool returned pictures, which chat APIs take only as a message of the user."""
+    state = object_in(part.fields, "state")
+    if part.kind != "tool" or state.get("status") != "completed" or object_in(state, "time").get("compacted"):
+        return False
+    found = state.get("attachments")
+    mimes = [text_in(a, "mime") for a in found if isinstance(a, dict)] if isinstance(found, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return any(m.startswith("image/") or m == "application/pdf" for m in mimes)
+
+
+def _failed(stored: Stored) -> bool:
+    """Say whether an answer ended with an error and is not sent; an aborted one is sent as far as it came."""
+    error = stored.info.fields.get("error")
+    if not error:
+        return False
+    name = error.get("name") if isinstance(error, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return not (
+        name == "MessageAbortedError" and any(p.kind not in ("step-start", "reasoning") for p in stored.sent_parts)
+    )
+
+
+def _steps(parts: Iterable[Record]) -> list[list[Record]]:
+    """Part an answer at its steps: each is one answer of the model, with the results of its calls behind it."""
+    steps: list[list[Record]] = [[]]
+    for part in parts:
+        if part.kind == "step-start":
+            steps.append([])
+        else:
+            steps[-1].append(part)
+    return [step for step in steps if step]
+
+
+def _joined(placed: list[Placed]) -> list[Placed]:
+    """Join the texts of an answer without anything between, and write arguments as JSON, as a chat API takes them."""
+    texts = [(b.text, part) for b, part in placed if isinstance(b, Text)]
+    found: list[Placed] = [(b, part) for b, part in placed if isinstance(b, Thinking)]
+    if texts:
+        found.append((Text("".join(text for text, _ in texts)), texts[0][1]))
+    return found + [(ToolCall(b.id, b.name, _json(b.args)), part) for b, part in placed if isinstance(b, ToolCall)]
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps({} if value is None else value).decode()

@@ -1,0 +1,114 @@
+"""Sessions of opencode as they are loaded, whatever they are kept in: messages with their parts and places.
+
+Messages and parts have the same fields in exports, in both storage trees and in the database (formats.md §9.3).
+"""
+
+from typing import Any, cast
+
+import msgspec
+
+from slowwave.dialects.claude.records import whole
+from slowwave.records.model import Span
+
+KNOWN_PARTS = frozenset(
+    {
+        *("text", "reasoning", "file", "tool", "step-start", "step-finish", "snapshot", "patch", "agent", "retry"),
+        *("compaction", "subtask"),
+    }
+)
+
+
+class Record(msgspec.Struct, gc=False):
+    """A message or a part: its JSON as fields, its bytes, and its id (a database keeps that beside the JSON)."""
+
+    span: Span
+    id: str
+    fields: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The type of a part, the role of a message."""
+        return text_in(self.fields, "type") or text_in(self.fields, "role")
+
+
+class Stored(msgspec.Struct):
+    """A message with its parts, in order.
+
+    Attributes:
+        live: False for messages that a revert takes back.
+        kept: how many of its parts a revert leaves.
+    """
+
+    info: Record
+    parts: list[Record]
+    live: bool = True
+    kept: int | None = None
+
+    @property
+    def is_summary(self) -> bool:
+        """Say whether this is the summary that a compaction wrote."""
+        return self.info.fields.get("summary") is True
+
+    @property
+    def sent_parts(self) -> list[Record]:
+        """The parts that a revert leaves."""
+        return self.parts[: self.kept]
+
+
+class Session(msgspec.Struct):
+    """What is known of a session beside its messages."""
+
+    id: str = ""
+    title: str = ""
+    directory: str = ""
+    parent: str = ""
+    revert: dict[str, Any] = {}
+
+
+def record_of(span: Span, beside: dict[str, Any] | None = None) -> Record:
+    """Return the record in ``span``; ``beside`` are fields that are kept outside of the JSON."""
+    fields = whole(span.raw) | (beside or {})
+    return Record(span, text_in(fields, "id"), fields)
+
+
+def session_of(fields: dict[str, Any]) -> Session:
+    """Return a session from its JSON (``parentID``) or its row (``parent_id``)."""
+    revert = fields.get("revert")
+    if isinstance(revert, str):
+        revert = whole(revert.encode("utf-8", "replace"))
+    return Session(
+        text_in(fields, "id"),
+        text_in(fields, "title"),
+        text_in(fields, "directory"),
+        text_in(fields, "parentID") or text_in(fields, "parent_id"),
+        cast("dict[str, Any]", revert) if isinstance(revert, dict) else {},
+    )
+
+
+def text_in(fields: dict[str, Any], key: str) -> str:
+    """Return a text field, "" when it is missing or of another type."""
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def object_in(fields: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a field that is an object, {} when it is missing or of another type."""
+    value = fields.get(key)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def take_back(stored: list[Stored], revert: dict[str, Any]) -> None:
+    """Mark what a revert takes back: the message it names and all behind, or only from one of its parts on (client).
+
+    The client deletes these at the next prompt, so a resumed session never sends them.
+    """
+    named, part = text_in(revert, "messageID"), text_in(revert, "partID")
+    start = next((i for i, message in enumerate(stored) if named and message.info.id == named), None)
+    if start is None:
+        return
+    for message in stored[start:]:
+        message.live = False
+    first = stored[start]
+    at = next((i for i, record in enumerate(first.parts) if part and record.id == part), None)
+    if at is not None:
+        first.live, first.kept = True, at

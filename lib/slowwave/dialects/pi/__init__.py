@@ -1,0 +1,1 @@
+"""pi, versions 1 to 3."""

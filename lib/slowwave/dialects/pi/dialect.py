@@ -1,0 +1,108 @@
+"""The dialect of pi, versions 1 to 3, which Clawdbot writes as well: a header, then a tree of entries in one file.
+
+A file is read without being changed: versions 1 and 2 are brought to version 3 in memory, where pi rewrites the file.
+What pi would not survive is read on: a cycle of parents, a missing header, two records on one line, a torn tail.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.dialects.pi.context import Model, said, session_entries, settings_of
+from slowwave.dialects.pi.load import Loaded, load
+from slowwave.dialects.pi.messages import PiMessage
+from slowwave.dialects.pi.records import KNOWN_TYPES, ROLES, Entry, text_or_empty
+from slowwave.dialects.pi.tree import live_entries, path_of
+from slowwave.dialects.pi.wire import wire
+from slowwave.records.bulk import relaxed_collector
+
+
+class PiTranscript(Transcript):
+    """A session with its entries and what they say beside messages.
+
+    Attributes:
+        loaded: every record of the file.
+        path: the entries that pi goes on from, root first; empty when pi would start a new session in this file.
+        header: the fields of the first header (``id``, ``cwd``, ``version``, ``parentSession``, ...).
+        labels: the name that a person gave to an entry, by the entry's id; the last one wins, an empty one clears.
+        model: the model that a resumed session goes on with, None when the path names none.
+        thinking_level: the thinking level that it goes on with.
+    """
+
+    loaded: Loaded = msgspec.field(default_factory=lambda: Loaded([]))
+    path: list[Entry] = msgspec.field(default_factory=list[Entry])
+    header: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    labels: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    model: Model | None = None
+    thinking_level: str = "off"
+
+    @property
+    def leaf(self) -> str | None:
+        """The id of the entry that the next one is appended to."""
+        return self.path[-1].id if self.path else None
+
+
+class Pi:
+    """Rules of pi's sessions."""
+
+    name = "pi"
+
+    def read(self, files: SessionFiles) -> PiTranscript:
+        """Read a session, all messages in file order.
+
+        Raises:
+            UnreadableError: a file cannot be opened.
+        """
+        result = PiTranscript(self.name, files, problems=list(files.problems))
+        with relaxed_collector():
+            loaded = result.loaded = load(files, result.problems)
+            result.path = path_of(loaded.seen)
+            result.messages = _messages(loaded, _describe(result, loaded))
+        return result
+
+    def context(self, transcript: Transcript) -> Sequence[Message]:
+        """Return what pi would send if this session were resumed now."""
+        whole = transcript if isinstance(transcript, PiTranscript) else self.read(transcript.files)
+        return wire(said(session_entries(whole.path, whole.loaded)), whole.model)
+
+
+def _describe(result: PiTranscript, loaded: Loaded) -> str:
+    """Fill in everything but messages; return the folder that the session worked in."""
+    entries = loaded.entries
+    result.records = len(entries)
+    result.unknown_types = Counter([kind for e in entries if (kind := _unknown(e)) is not None])
+    header = next((e for e in entries if e.type == "session"), None)
+    result.header = header.fields() if header is not None else {}
+    forked = result.header.get("parentSession") or result.header.get("branchedFrom")
+    result.kind = "fork" if forked else "main"
+    for entry in entries:
+        if entry.type == "session_info":
+            result.title = text_or_empty(entry.fields().get("name")).strip()
+        elif entry.type == "label":
+            _label(entry.fields(), result.labels)
+    result.model, result.thinking_level = settings_of(result.path, entries)
+    return text_or_empty(result.header.get("cwd"))
+
+
+def _unknown(entry: Entry) -> str | None:
+    if entry.type == "message":
+        return None if entry.role in ROLES else f"role {entry.role}"
+    return None if entry.type in KNOWN_TYPES else entry.type
+
+
+def _label(fields: dict[str, Any], labels: dict[str, str]) -> None:
+    target, label = text_or_empty(fields.get("targetId")), text_or_empty(fields.get("label"))
+    labels.pop(target, None)
+    if label:
+        labels[target] = label
+
+
+def _messages(loaded: Loaded, cwd: str) -> list[Message]:
+    live = live_entries(loaded)
+    return [PiMessage(e, cwd, live is None or id(e) in live) for e in loaded.entries if e.kind]
+
+
+PI = Pi()

@@ -1,0 +1,64 @@
+"""The words that pi itself puts around summaries, shell commands, skills and files before a model sees them.
+
+Source: ``core/messages.ts``, ``cli/file-processor.ts`` and ``agent-session.ts`` of pi 0.73.1; the prefixes are the
+same in 0.58.3 and are part of the format: a model was trained by them to tell a summary from a person.
+"""
+
+import re
+from typing import Any
+
+from slowwave.dialects.model import Block, Injected, Text
+from slowwave.dialects.pi.records import text_or_empty
+
+_COMPACTED = (
+    "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
+    "\n</summary>",
+)
+_BRANCH = (
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n",
+    "</summary>",
+)
+# A skill that was called by name, and files named with @ on the command line; a person typed neither.
+_HARNESS = re.compile(
+    r'<skill name="[^"\n]+" location="[^"\n]+">\n.*?\n</skill>|<file name="[^"\n]+">.*?</file>\n?', re.DOTALL
+)
+
+
+def compaction_text(summary: object) -> str:
+    """Return the text that stands for what a compaction hides."""
+    return _COMPACTED[0] + text_or_empty(summary) + _COMPACTED[1]
+
+
+def branch_text(summary: object) -> str:
+    """Return the text that stands for a branch that was left."""
+    return _BRANCH[0] + text_or_empty(summary) + _BRANCH[1]
+
+
+def shell_text(message: dict[str, Any]) -> str:
+    """Return what a model is told of a command that a person ran with ``!``."""
+    output = text_or_empty(message.get("output"))
+    text = f"Ran `{message.get('command')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    code = message.get("exitCode")
+    if message.get("cancelled"):
+        text += "\n\n(command cancelled)"
+    elif code is not None and code != 0:
+        text += f"\n\nCommand exited with code {code}"
+    if message.get("truncated") and message.get("fullOutputPath"):
+        text += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    return text
+
+
+def split_typed(text: str) -> list[Block]:
+    """Return what a person typed and what the client put beside it, in order."""
+    if "<skill name=" not in text and "<file name=" not in text:
+        return [Text(text)]
+    blocks: list[Block] = []
+    at = 0
+    for match in _HARNESS.finditer(text):
+        if typed := text[at : match.start()].strip():
+            blocks.append(Text(typed))
+        blocks.append(Injected(match[0]))
+        at = match.end()
+    if typed := text[at:].strip():
+        blocks.append(Text(typed))
+    return blocks or [Text(text)]

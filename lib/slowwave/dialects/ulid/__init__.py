@@ -1,0 +1,1 @@
+"""The ULID specification: session.jsonl and metadata.json."""
