@@ -11,10 +11,11 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from slowwave.dialects.model import SessionKind
 from slowwave.stores.model import StoreProblem
 
 SUFFIX = ".jsonl"
@@ -28,6 +29,14 @@ _PLAIN_FILES = (".json", ".md", ".txt", ".bak", ".lock", ".tmp", ".gz", ".zst")
 MAX_DEPTH = 8
 
 K = TypeVar("K", bound="Known")
+
+
+Source = Literal["", "archived", "reset", "deleted", "backup"]
+
+
+def key_in_database(path: str, session: str) -> str:
+    """Return the key of a session that shares its file with others."""
+    return f"{path}#{session}"
 
 
 class FoundFile(msgspec.Struct, gc=False, frozen=True):
@@ -49,18 +58,41 @@ def signatures(files: Iterable[FoundFile]) -> list[Signature]:
 
 
 class FoundSession(msgspec.Struct, gc=False):
-    """All files of one session in one folder, in reading order; ``side`` when its place says it is a sub-agent's."""
+    """All files of one session in one folder, in reading order.
+
+    Attributes:
+        folder: the folder that its files lie in.
+        id: the id that its client knows it by.
+        files: its files; of a session in a database, the database with the size and time of the session's own rows.
+        side: its place says that it is a sub-agent's.
+        numbers: the part numbers of its files, where they have some.
+        dialect: the dialect, where the place tells it; else the content does.
+        cwd: the working folder, where the place tells it.
+        kind: main, subagent or fork, where the place tells it.
+        source: what became of it: "", archived, reset, deleted or backup.
+        in_database: its file holds other sessions, too.
+    """
 
     folder: str
     id: str
     files: list[FoundFile]
     side: bool
     numbers: list[int] = []
+    dialect: str = ""
+    cwd: str = ""
+    kind: SessionKind | Literal[""] = ""
+    source: Source = ""
+    in_database: bool = False
 
     @property
     def path(self) -> str:
         """The path of its first file."""
         return f"{self.folder}/{self.files[0].name}"
+
+    @property
+    def key(self) -> str:
+        """What tells it from every other session: the path, in a database with the id."""
+        return key_in_database(self.path, self.id) if self.in_database else self.path
 
     @property
     def size(self) -> int:

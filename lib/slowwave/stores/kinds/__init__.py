@@ -1,0 +1,1 @@
+"""Where each client keeps its sessions; a new client is one new file here and a row in ``registry``."""

@@ -1,0 +1,50 @@
+"""The protocol that every kind of store implements: where one client keeps its sessions and how it names them."""
+
+from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.walk import FoundSession, K, Walk
+
+
+class Place(NamedTuple):
+    """One folder or database whose sessions are one page of the catalogue.
+
+    Attributes:
+        kind: name of the kind that lists it.
+        path: the folder, or the database file; its sessions then have their ids as part of their key.
+    """
+
+    kind: str
+    path: str
+
+
+class Kind(Protocol):
+    """How one client lays out its sessions on disk."""
+
+    name: str
+
+    def usual(self, environ: Mapping[str, str]) -> list[Path]:
+        """Return the roots that the client itself uses: its own variables, then ``HOME``; they may not exist."""
+        ...
+
+    def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
+        """Return the places below ``root``, or None when it is not laid out like a root of this kind.
+
+        Args:
+            root: an existing folder.
+            names: the names of its entries.
+            problems: what is left out, and why.
+
+        Raises:
+            OSError: a folder that must be listed cannot be; the caller reports it.
+        """
+        ...
+
+    def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
+        """Yield the sessions of a place, except those that the walk knows and that have not changed.
+
+        No unchanged transcript may be opened; whatever is left out goes to the problems of the walk.
+        """
+        ...
