@@ -1,0 +1,191 @@
+"""What can be written to a session, and by what means; one writer a dialect says how.
+
+A writer is asked for one operation at a time, and each is one ``write`` of whole lines under the session's lock. What
+a dialect has no record for is refused here, once: a writer overrides the operations that its client knows. Every call
+stands inside of ``with writer.alone(target)``, which refuses a session that a client has open.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple, NoReturn
+from uuid import uuid4
+
+from slowwave.clock import Clock
+from slowwave.dialects.model import Text, Thinking, ToolCall
+from slowwave.errors import UsageError
+from slowwave.records.append import PART_BYTES
+
+# Blocks of the dialect-free model become the client's own; mappings are the client's own form and go in as they are.
+Block = Text | Thinking | ToolCall | Mapping[str, object]
+Content = str | Sequence[Block]
+
+
+def new_uuid() -> str:
+    """Return a random id in the form that most clients use."""
+    return str(uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What new records are made with.
+
+    Attributes:
+        clock: gives their time.
+        home: the user's home, where running clients note which sessions they have open.
+        ids: gives a random UUID for each new record and session.
+        part_bytes: no part file grows past this, in dialects that have parts.
+        fsync: make every record durable before it counts as written.
+    """
+
+    clock: Clock
+    home: Path
+    ids: Callable[[], str] = new_uuid
+    part_bytes: int = PART_BYTES
+    fsync: bool = False
+
+
+class Target(NamedTuple):
+    """A session that is written to, or is to be made.
+
+    Attributes:
+        id: its id.
+        path: its first file; where it will lie when the session is new (:meth:`Writer.path`).
+        files: its files in reading order; none when it is new.
+        cwd: the working folder, where records name one and the session does not say.
+        side: its place says that it is a sub-agent's.
+    """
+
+    id: str
+    path: Path
+    files: tuple[Path, ...] = ()
+    cwd: str = ""
+    side: bool = False
+
+
+class Draft(NamedTuple):
+    """A message to append.
+
+    Attributes:
+        role: who speaks; ``tool`` answers the call ``call_id``.
+        content: its text or blocks.
+        parent: id of the message that it follows; the last one of the session by default.
+        call_id: the call that a tool result answers.
+        tool: name of the tool that answers, where the record names it.
+        is_error: the tool failed.
+    """
+
+    role: Literal["user", "assistant", "tool"]
+    content: Content
+    parent: str | None = None
+    call_id: str = ""
+    tool: str = ""
+    is_error: bool = False
+
+
+class Compaction(NamedTuple):
+    """A compaction to append: an overlay, nothing before it changes.
+
+    Attributes:
+        summary: what stands in the place of everything before ``keep_from``.
+        keep_from: id of the first message that stays as it is; None keeps none.
+        tokens_before: tokens of the whole context before it (ulid: of the summarised messages); 0 when nobody counted.
+        read_files: files that were read, where the record has them; one that was modified too is left out.
+        modified_files: files that were modified.
+        trigger: whether a person asked for it.
+    """
+
+    summary: str
+    keep_from: str | None = None
+    tokens_before: int = 0
+    read_files: tuple[str, ...] = ()
+    modified_files: tuple[str, ...] = ()
+    trigger: Literal["manual", "auto"] = "manual"
+
+
+class Writer:
+    """The operations on sessions of one dialect; each is refused unless a dialect says otherwise.
+
+    Every operation returns only when its record is in the file, except before the client itself would make the file
+    (pi); an instance keeps what waits for that, so a session should be written through one instance.
+
+    All raise UsageError for content that is no valid text, NotFoundError for a message that is not there,
+    LockHeldError when another process holds the session's lock, and UnreadableError when a file cannot be opened.
+    """
+
+    dialect: ClassVar[str]
+
+    def __init__(self, means: Means) -> None:
+        self.means = means
+
+    def path(self, folder: Path, session_id: str) -> Path:
+        """Return the first file of a new session with this id in ``folder``, surely inside it.
+
+        Raises:
+            UsageError: the client would not take a session from us, or the id could not be a name.
+        """
+        del folder
+        self._refuse(session_id, "sessions that slowwave begins; begin it in its client")
+
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Hold whatever the client itself locks, so that it does not write meanwhile; without such a lock only look.
+
+        Raises:
+            RefusedError: a running client has the session open; the message says which.
+        """
+        del target
+        yield
+
+    def message(self, target: Target, draft: Draft) -> str:
+        """Append a message and return its id ("" where messages have none); a new session is begun."""
+        del draft
+        self._refuse(target.id, "messages that slowwave appends")
+
+    def tombstone(self, target: Target, message_id: str) -> None:
+        """Hide a message; its bytes stay."""
+        del message_id
+        self._refuse(target.id, "tombstones and would still send the message; use rm or fork")
+
+    def compaction(self, target: Target, compaction: Compaction) -> str:
+        """Append a compaction and return the id of its summary ("" where records have none)."""
+        del compaction
+        self._refuse(target.id, "compaction records")
+
+    def branch(self, target: Target, message_id: str | None, summary: str | None) -> str:
+        """Go on from an older message (None: from before the first), with a summary of what is left behind.
+
+        Returns:
+            The id of the record that says so.
+        """
+        del message_id, summary
+        self._refuse(target.id, "records of branches; append with the older message as the parent")
+
+    def label(self, target: Target, message_id: str, label: str | None) -> str:
+        """Give a message a label, or take it away (None), and return the id of the record."""
+        del message_id, label
+        self._refuse(target.id, "labels")
+
+    def name(self, target: Target, name: str) -> None:
+        """Give the session the name that its client shows; an empty one clears it where the client can."""
+        del name
+        self._refuse(target.id, "names of sessions")
+
+    def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
+        """Copy a session under a new id into ``folder``, whole or not at all; the original is not touched.
+
+        Args:
+            target: the session that is copied.
+            folder: where the copy goes.
+            new_id: its id.
+            at: copy only the path from the first message to this one.
+
+        Returns:
+            The files of the copy, the first one first.
+        """
+        del folder, new_id, at
+        self._refuse(target.id, "forks that slowwave makes; fork it in its client")
+
+    def _refuse(self, session_id: str, what: str) -> NoReturn:
+        raise UsageError(f"{session_id}: {self.dialect} has no {what}; nothing was written")
