@@ -4,19 +4,14 @@ A row has no place in a file: the span of a message or part holds the JSON of it
 in the session (messages first, then parts). Such a span proves what was read, but not where its bytes stand.
 """
 
-import shutil
 import sqlite3
-import tempfile
-from collections.abc import Generator
-from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from slowwave.dialects.opencode.records import Record, Session, Stored, record_of, session_of
 from slowwave.errors import UnreadableError
+from slowwave.records.database import opened_read_only, tables_of
 from slowwave.records.model import Problem, Span
 
-HEADER = b"SQLite format 3\0"
 _ROOT = "SELECT * FROM session WHERE parent_id IS NULL ORDER BY time_created, id LIMIT 1"
 _NAMED = "SELECT * FROM session WHERE id = ?"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
@@ -66,13 +61,7 @@ class Database:
 
 def is_opencode_database(path: Path) -> bool:
     """Say whether a file is a database with opencode's tables."""
-    try:
-        with opened_read_only(path) as rows:
-            named = {_text(name) for (name,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except (sqlite3.Error, OSError):
-        # Not a database that anything can be read from, so none of opencode either.
-        return False
-    return {"session", "message", "part"} <= named
+    return {"session", "message", "part"} <= tables_of(path)
 
 
 def _session(rows: sqlite3.Connection, name: str) -> Session | None:
@@ -83,42 +72,6 @@ def _session(rows: sqlite3.Connection, name: str) -> Session | None:
             columns = [column[0] for column in cursor.description]
             return session_of({c: _text(v) if isinstance(v, bytes) else v for c, v in zip(columns, row, strict=True)})
     return None
-
-
-@contextmanager
-def opened_read_only(path: Path) -> Generator[sqlite3.Connection]:
-    """Open a database that its client may hold open, without changing anything beside it.
-
-    A log that the client has open is read as any other reader would. A log that nobody has open would have to get its
-    index (``-shm``) first, so both files are copied away; without a log the file is opened as unchangeable.
-
-    Raises:
-        sqlite3.Error: it is no database.
-        OSError: it cannot be copied.
-    """
-    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
-    if not log.exists() or log.stat().st_size == 0:
-        with _connection(path, "mode=ro&immutable=1") as rows:
-            yield rows
-    elif index.exists():
-        with _connection(path, "mode=ro") as rows:
-            yield rows
-    else:
-        with tempfile.TemporaryDirectory(prefix="slowwave-") as folder:
-            copy = Path(folder, "copy.db")
-            shutil.copyfile(path, copy)
-            shutil.copyfile(log, f"{copy}-wal")
-            with _connection(copy, "mode=ro") as rows:
-                yield rows
-
-
-@contextmanager
-def _connection(path: Path, mode: str) -> Generator[sqlite3.Connection]:
-    with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)) as rows:
-        # Rows may hold bytes that are not UTF-8; they are decoded where they are looked at.
-        rows.text_factory = bytes
-        rows.execute("BEGIN")
-        yield rows
 
 
 def _text(value: bytes | str) -> str:

@@ -12,13 +12,14 @@ import msgspec
 
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.opencode.context import filter_compacted
-from slowwave.dialects.opencode.db import HEADER, Database
+from slowwave.dialects.opencode.db import Database
 from slowwave.dialects.opencode.export import Export
 from slowwave.dialects.opencode.messages import messages_of, sent_as
 from slowwave.dialects.opencode.records import KNOWN_PARTS, Session, Stored, take_back
 from slowwave.dialects.opencode.tree import Tree
 from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
+from slowwave.records.database import HEADER
 from slowwave.records.lines import open_regular
 
 _ROLES = frozenset({"user", "assistant"})
