@@ -31,6 +31,21 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
+def positive(text: str) -> int:
+    """Return a number of things that somebody wants at most.
+
+    Raises:
+        ArgumentTypeError: it is no whole number above 0.
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return number
+
+
 def settings_of(args: argparse.Namespace) -> Settings:
     """Return the settings that the options, the environment and the settings file add up to.
 

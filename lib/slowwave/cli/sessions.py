@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
 _MODULES = {
@@ -13,6 +13,9 @@ _MODULES = {
     **dict.fromkeys(("append", "tombstone", "fork"), "sessions_write"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
+# as dialects.registry.NAMES has them, which --help need not import (a test compares them)
+DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
+KINDS = ("main", "subagent", "fork")
 _ID = "a session id, its unique beginning, or the path of one of its files"
 
 
@@ -40,8 +43,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _reading(command: _Command) -> None:
     listing = command("list", "every session, newest first (--json: one object a line)")
-    add_project_option(listing)
-    listing.add_argument("--dialect", default="", metavar="NAME", help="only this dialect: claude, cersei, cersei-bare")
+    _filters(listing)
+    listing.add_argument("--text", default="", metavar="TEXT", help="only where title or first prompt contain this")
+    listing.add_argument("--limit", type=positive, metavar="N", help="at most so many, the newest")
     listing.add_argument("--all", action="store_true", help="show sub-agents too (--json always does)")
     show = command("show", "the messages of one session; without ID of the most recent one")
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
@@ -53,6 +57,16 @@ def _reading(command: _Command) -> None:
         "--session", default="", metavar="ID", help="the session to take from a file that holds several"
     )
     context.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    add_project_option(parser)
+    names = ", ".join(DIALECTS)
+    parser.add_argument("--dialect", default="", metavar="NAME", help=f"only sessions of this client's form: {names}")
+    parser.add_argument("--kind", default="", choices=KINDS, help="only main sessions, sub-agents or forks")
+    when = "a date (2026-11-20), or how long ago (7d)"
+    parser.add_argument("--since", metavar="WHEN", help=f"only what was worked in since then: {when}")
+    parser.add_argument("--until", metavar="WHEN", help="only what had begun by then (a date is its whole day)")
 
 
 def _writing(command: _Command) -> None:

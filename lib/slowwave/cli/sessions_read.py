@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import counted, say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session, opened
-from slowwave.dialects import by_name
+from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
@@ -24,26 +24,27 @@ _WIDTH = 100
 
 def list_all(args: argparse.Namespace) -> int:
     """Print every session under the stores."""
-    if args.dialect:
-        by_name(args.dialect)
+    wanted = wanted_by(args, text=args.text)
     with Catalogue(catalogue_path(os.environ)) as catalogue:
         listing = list_sessions(settings_of(args), os.environ, catalogue)
         for warning in catalogue.warnings:
             warn(warning)
     rows = chosen_by(args.project, listing.rows, lambda row: (row.project, row.cwd))
-    rows = [row for row in rows if args.dialect in ("", row.dialect)]
+    rows = wanted.of(rows)
+    everything = args.json or args.all or args.kind == "subagent"
+    shown = rows if everything else [row for row in rows if row.kind != "subagent"]
+    shown, more = shown[: args.limit], len(shown)
     if args.json:
-        say_json(map(ShownRow.of, rows))
+        say_json(map(ShownRow.of, shown))
     else:
-        _print_rows(rows, everything=args.all)
+        _print_rows(shown, more - len(shown), len(rows) - more)
     _tell_problems(listing)
     return DONE
 
 
-def _print_rows(rows: Sequence[SessionRow], *, everything: bool) -> None:
-    shown = rows if everything else [row for row in rows if row.kind != "subagent"]
+def _print_rows(rows: Sequence[SessionRow], older: int, hidden: int) -> None:
     project = ""
-    for row in sorted(shown, key=lambda row: row.project):
+    for row in sorted(rows, key=lambda row: row.project):
         if row.project != project:
             project = row.project
             say(_bold(project))
@@ -54,9 +55,9 @@ def _print_rows(rows: Sequence[SessionRow], *, everything: bool) -> None:
         say(f"  {row.id}  {row.last_activity[:16].replace('T', ' ')}  {row.dialect}{kind}  {size}")
         if row.title or row.first_prompt:
             say(f"      {(row.title or row.first_prompt)[:_WIDTH]}")
-    hidden = len(rows) - len(shown)
-    more = f", and {hidden} of sub-agents (--all shows them)" if hidden else ""
-    say(f"{counted(len(shown), 'session')}{more}")
+    more = f", and {older} older (--limit)" if older else ""
+    more += f", and {hidden} of sub-agents (--all shows them)" if hidden else ""
+    say(f"{counted(len(rows), 'session')}{more}")
 
 
 def _tell_problems(listing: Listing) -> None:
