@@ -9,7 +9,7 @@ import pytest
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 from slowwave.dialects.ulid.dialect import ULID, UlidTranscript
-from slowwave.dialects.ulid.records import is_ulid
+from slowwave.dialects.ulid.ids import is_ulid
 
 ID = "01JKQ5W8ZP3V9YB2C4D6E8F0GH"
 PREFIX = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"

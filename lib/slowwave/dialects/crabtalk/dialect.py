@@ -5,20 +5,18 @@ summary comes first as the user's. Source: ``runtime/session.rs`` of crabtalk at
 A line that is not UTF-8 aborts crabtalk's loader; here it is read with replacements and reported.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
 from slowwave.dialects.crabtalk.records import DECODER, CrabtalkMessage, Line, Meta, kind_of, meta_of
+from slowwave.dialects.linear import read_linear
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import UnreadableError
-from slowwave.records.bulk import relaxed_collector
-from slowwave.records.lines import read_records
 from slowwave.records.model import Span
 
 # Lines that crabtalk's parser refuses as a whole and skips, also where we read records on them.
-_SKIPPED = frozenset({"glued", "garbage", "torn", "nul"})
+_SKIPPED = frozenset({"glued", "garbage", "torn", "nul", "bom", "nonstandard"})
 
 
 class CrabtalkTranscript(Transcript):
@@ -26,11 +24,24 @@ class CrabtalkTranscript(Transcript):
 
     Attributes:
         meta: the first record, or None where it is no metadata; crabtalk refuses such a file.
+        meta_line: the number of its line; crabtalk wants it on the first one.
         spoken: the messages and markers in file order, as ``messages``.
     """
 
     meta: Meta | None = None
+    meta_line: int = 0
     spoken: list[CrabtalkMessage] = msgspec.field(default_factory=list[CrabtalkMessage])
+
+    def take(self, span: Span, line: Line) -> str | None:
+        """Add one line, and say what it is when it says nothing to this version."""
+        if self.records == 1 and (meta := meta_of(line, span)) is not None:
+            self.meta, self.meta_line, self.title = meta, span.number, meta.title
+            return None
+        kind = kind_of(line)
+        if kind not in ("compact", "message"):
+            return kind
+        self.spoken.append(CrabtalkMessage(line, span))
+        return None
 
 
 class Crabtalk:
@@ -45,42 +56,24 @@ class Crabtalk:
             UnreadableError: a file cannot be opened.
         """
         result = CrabtalkTranscript(self.name, files, problems=list(files.problems))
-        kinds: Counter[str] = Counter()
-        with relaxed_collector():
-            for part, path in enumerate(files.paths):
-                for span, line in read_records(path, DECODER, result.problems, part=part):
-                    kinds[_take(result, line, span, first=not kinds)] += 1
+        read_linear(result, DECODER, result.take)
         result.messages = list[Message](result.spoken)
-        result.records = kinds.total()
-        result.unknown_types = {k: n for k, n in kinds.items() if k not in ("meta", "message", "compact")}
-        result.title = result.meta.title if result.meta is not None else ""
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the last summary and what came after it; everything where nothing was compacted.
 
         Raises:
-            UnreadableError: the session has no metadata, so crabtalk would refuse to load it.
+            UnreadableError: the first line is no metadata, so crabtalk would refuse to load the session.
         """
         whole = transcript if isinstance(transcript, CrabtalkTranscript) else self.read(transcript.files)
-        if whole.meta is None:
+        skipped = {line for p in whole.problems if p.kind in _SKIPPED for line in range(p.line, p.line + p.lines)}
+        if whole.meta_line != 1 or 1 in skipped:
             path = whole.files.paths[0]
             raise UnreadableError(path, "the first line is no crabtalk metadata, so crabtalk would not load it")
-        skipped = {p.line for p in whole.problems if p.kind in _SKIPPED}
         seen = [m for m in whole.spoken if m.span.number not in skipped]
         last = max((i for i, m in enumerate(seen) if m.is_summary), default=0)
         return seen[last:]
-
-
-def _take(result: CrabtalkTranscript, line: Line, span: Span, *, first: bool) -> str:
-    """Add one line to the session, and say what it was."""
-    if first and (meta := meta_of(line, span)) is not None:
-        result.meta = meta
-        return "meta"
-    kind = kind_of(line)
-    if kind in ("compact", "message"):
-        result.spoken.append(CrabtalkMessage(line, span))
-    return kind
 
 
 CRABTALK = Crabtalk()

@@ -82,7 +82,7 @@ class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
     @property
     def is_summary(self) -> bool:
         """True for a compact marker."""
-        return self.line.compact is not msgspec.UNSET
+        return isinstance(self.line.compact, str)
 
     @property
     def timestamp(self) -> datetime | None:
@@ -98,7 +98,7 @@ class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
         return self.opened
 
     def _summary(self) -> list[Block]:
-        return [Text(self.line.compact if isinstance(self.line.compact, str) else "")]
+        return [Text(self.line.compact)]
 
     def _blocks(self) -> list[Block]:
         body = _body(self.span)
@@ -124,7 +124,7 @@ def meta_of(line: Line, span: Span) -> Meta | None:
 
 def kind_of(line: Line) -> str:
     """Return ``compact``, ``message`` or what else a line is, by its keys as crabtalk tells them."""
-    if line.compact is not msgspec.UNSET:
+    if isinstance(line.compact, str):
         return "compact"
     if line.event is not msgspec.UNSET:
         return "event"

@@ -2,18 +2,19 @@
 
 Compactions are overlays: the latest one shows as a summary, then every message from ``firstKeptSeq`` on, each once
 (steps 3b and 3c of the specification overlap). Records of another type or of a higher schema version say nothing to
-this version; they are counted and kept.
+this version; they are counted and kept. The name of a session stands in ``metadata.json`` beside its log.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
+from slowwave.dialects.linear import read_linear
 from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.ulid.records import DECODER, ROLES, SCHEMA, Record, UlidMessage, integer
-from slowwave.records.bulk import relaxed_collector
-from slowwave.records.lines import read_records
+from slowwave.dialects.ulid.metadata import METADATA, name_of, read_metadata
+from slowwave.dialects.ulid.records import DECODER, Record, UlidMessage, integer, unknown_kind
+from slowwave.errors import CorruptStateError
+from slowwave.records.model import Problem, Span
 
 
 class UlidTranscript(Transcript):
@@ -24,6 +25,12 @@ class UlidTranscript(Transcript):
     """
 
     spoken: list[UlidMessage] = msgspec.field(default_factory=list[UlidMessage])
+
+    def take(self, span: Span, record: Record) -> str | None:
+        """Add one record, and say what it is when this version does not know it."""
+        if (kind := unknown_kind(record)) is None:
+            self.spoken.append(UlidMessage(record, span))
+        return kind
 
 
 class Ulid:
@@ -38,17 +45,9 @@ class Ulid:
             UnreadableError: a file cannot be opened.
         """
         result = UlidTranscript(self.name, files, problems=list(files.problems))
-        unknown: Counter[str] = Counter()
-        with relaxed_collector():
-            for part, path in enumerate(files.paths):
-                for span, record in read_records(path, DECODER, result.problems, part=part):
-                    result.records += 1
-                    if (kind := _unknown(record)) is not None:
-                        unknown[kind] += 1
-                    else:
-                        result.spoken.append(UlidMessage(record, span))
+        read_linear(result, DECODER, result.take)
         result.messages = list[Message](result.spoken)
-        result.unknown_types = unknown
+        _add_title(result)
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
@@ -62,21 +61,18 @@ class Ulid:
         return [summary, *(m for i, m in messages if i > last or _is_kept(m, summary))]
 
 
+def _add_title(result: UlidTranscript) -> None:
+    """Take the name that the client shows from the metadata; a log needs none to be read."""
+    for path in result.files.paths:
+        try:
+            result.title = name_of(read_metadata(path.with_name(METADATA)))
+        except CorruptStateError as error:
+            result.problems.append(Problem("garbage", error.path, 1, 0, 0, error.reason))
+
+
 def _is_kept(message: UlidMessage, summary: UlidMessage) -> bool:
     first = integer(summary.record.first_kept)
     return first is not None and message.seq is not None and message.seq >= first
-
-
-def _unknown(record: Record) -> str | None:
-    """Return what a record is if this version does not know it, else None."""
-    kind = record.type if isinstance(record.type, str) else "no recordType"
-    version = integer(record.schema)
-    if version is not None and version > SCHEMA:
-        return f"{kind} of schema {version}"
-    if kind == "message":
-        known = isinstance(record.role, str) and record.role in ROLES
-        return None if known else f"role {record.role}"
-    return None if kind == "compaction" else kind
 
 
 ULID = Ulid()

@@ -1,6 +1,5 @@
 """Records of the session specification with ULIDs, and the messages made of them."""
 
-import re
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +16,6 @@ from slowwave.records.values import clean
 SCHEMA = 1
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "toolResult": "tool"}
 _ORIGINS: dict[str, Origin] = {"user": "typed", "assistant": "model", "toolResult": "tool"}
-_ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 
 
 class Record(msgspec.Struct, gc=False):
@@ -93,6 +91,13 @@ def integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def is_ulid(text: str) -> bool:
-    """Say whether a text can name a session, before any path is made of it (S7.8)."""
-    return _ULID.match(text) is not None
+def unknown_kind(record: Record) -> str | None:
+    """Return what a record is if this version does not know it, else None."""
+    kind = record.type if isinstance(record.type, str) else "no recordType"
+    version = integer(record.schema)
+    if version is not None and version > SCHEMA:
+        return f"{kind} of schema {version}"
+    if kind == "message":
+        known = isinstance(record.role, str) and record.role in ROLES
+        return None if known else f"role {record.role}"
+    return None if kind == "compaction" else kind
