@@ -39,6 +39,16 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     raw: bytes
 
 
+class RowSpan(Span, frozen=True, gc=False):
+    """A record that is a row of a database: ``offset`` is its rank in the session, ``raw`` its decoded bytes.
+
+    Attributes:
+        record: what the row is found by, as the dialect's own reader of rows takes it.
+    """
+
+    record: str = ""
+
+
 class Problem(msgspec.Struct, frozen=True):
     """Something in a file that is not a clean record; it is reported and never stops a run.
 
