@@ -192,6 +192,8 @@ class Transcript(msgspec.Struct, eq=False):
         unknown_types: count of records by a type that this version does not know; they survive rewrites.
         title: the title that the client shows, or "".
         kind: main, subagent or fork.
+        is_tail: True when only the end of the session was read, which is enough for its context; the problems are
+            those of that part then, and all but them and ``files`` is empty.
     """
 
     dialect: str
@@ -202,3 +204,4 @@ class Transcript(msgspec.Struct, eq=False):
     unknown_types: dict[str, int] = {}
     title: str = ""
     kind: SessionKind = "main"
+    is_tail: bool = False

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from slowwave.dialects.claude.records import Node
 from slowwave.dialects.claude.repair import FILLER, merged, paired, without_blank, without_open_calls
 from slowwave.dialects.claude.resume import resumed, version_of
+from slowwave.dialects.claude.tail import window_of
 from slowwave.dialects.claude.tree import SPOKEN, Tree
 from slowwave.dialects.claude.turns import Turn, turn_of
 from slowwave.dialects.model import Injected, Message, Text
@@ -18,6 +19,7 @@ _COMMAND_STARTS = ("<command-name>", "<command-message>", "<local-command-stdout
 
 def context_of(tree: Tree) -> Sequence[Message]:
     """Return the messages that the client would send, without the next prompt."""
+    tree = window_of(tree) or tree
     version = version_of(tree)
     modern = version >= (2, 1)
     # Version 1 looks at sub-agents' records, too, when it looks for the newest one.

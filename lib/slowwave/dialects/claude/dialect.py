@@ -56,6 +56,17 @@ class Claude:
         result.title = title_of(result.nodes, result.tree)
         return result
 
+    def tail(self, files: SessionFiles) -> ClaudeTranscript | None:
+        """Return the end of a compacted session, from its last boundary on."""
+        from slowwave.dialects.claude.tail import tail_of  # noqa: PLC0415  # as below
+
+        nodes = tail_of(files)
+        if nodes is None:
+            return None
+        return ClaudeTranscript(
+            self.name, files, problems=nodes.problems, is_tail=True, nodes=nodes.nodes, tree=Tree(nodes.nodes)
+        )
+
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Claude Code would send if this session were resumed now."""
         # Most jobs only read; the rules of resuming cost them no start-up time.

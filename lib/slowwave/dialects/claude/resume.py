@@ -28,13 +28,16 @@ def version_of(tree: Tree) -> tuple[int, int]:
 
 def resumed(tree: Tree) -> list[Node]:
     """Return the records of the live conversation from the last compaction on, oldest first."""
+    return _from_boundary(whole_chain(tree))
+
+
+def whole_chain(tree: Tree) -> list[Node]:
+    """Return the records of the live conversation from its root on, also from before the last compaction."""
     if version_of(tree) < (2, 1):
-        return _from_boundary(_older(tree))
+        return _older(tree)
     linked = relinked(tree)
     leaf = _leaf(linked)
-    if leaf is None:
-        return []
-    return _from_boundary(_with_parallel(linked, _chain(linked, leaf)))
+    return [] if leaf is None else _with_parallel(linked, _chain(linked, leaf))
 
 
 def _older(tree: Tree) -> list[Node]:
@@ -58,7 +61,7 @@ def relinked(tree: Tree) -> Tree:
     if boundary is None:
         return tree
     metadata = boundary.fields().get("compactMetadata")
-    kept, anchor = _preserved(tree, cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {})
+    kept, anchor = preserved(tree, cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {})
     if not kept:
         return tree
     twin = tree.copy()
@@ -78,7 +81,7 @@ def relinked(tree: Tree) -> Tree:
     return twin
 
 
-def _preserved(tree: Tree, metadata: dict[str, Any]) -> tuple[list[str], str | None]:
+def preserved(tree: Tree, metadata: dict[str, Any]) -> tuple[list[str], str | None]:
     """Return the ids that a compaction kept, oldest first, and the one they follow; no ids when one is lost."""
     listed = metadata.get("preservedMessages")
     if isinstance(listed, dict):
@@ -108,16 +111,16 @@ def is_boundary(node: Node) -> bool:
 
 def _leaf(tree: Tree) -> str | None:
     ends = tree.ends()
-    named, exact = _last_prompt(tree)
-    if named is not None:
+    named, exact = last_prompt(tree)
+    if named is not None and named in tree.by_uuid:
         return ends[-1] if ends and not exact and named in tree.walk(ends[-1]) else named
     if ends:
         return ends[-1]
     return next((u for u in reversed(list(tree.by_uuid)) if tree.by_uuid[u].env.type in SPOKEN), None)
 
 
-def _last_prompt(tree: Tree) -> tuple[str | None, bool]:
-    """Return the record that the last ``last-prompt`` names, if it is there, and whether exactly that is meant.
+def last_prompt(tree: Tree) -> tuple[str | None, bool]:
+    """Return the record that the last ``last-prompt`` names, and whether exactly that is meant.
 
     One from before the last compaction says nothing any more.
     """
@@ -127,7 +130,7 @@ def _last_prompt(tree: Tree) -> tuple[str | None, bool]:
         if node.env.type == "last-prompt":
             fields = node.fields()
             leaf = fields.get("leafUuid")
-            return (leaf if isinstance(leaf, str) and leaf in tree.by_uuid else None), fields.get("explicit") is True
+            return (leaf if isinstance(leaf, str) else None), fields.get("explicit") is True
     return None, False
 
 

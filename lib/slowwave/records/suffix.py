@@ -1,0 +1,145 @@
+"""The end of a session as records: a suffix of its bytes that begins at a line and grows backward as far as needed.
+
+Whatever is decided on a suffix may rest on its records alone, never on what stands before them. The records have the
+same bytes and offsets as in a reading of the whole session; the numbers of lines count from where each reading began.
+"""
+
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from slowwave.errors import UnreadableError
+from slowwave.records.lines import read_records
+from slowwave.records.model import Problem, Span
+from slowwave.records.tail import find_last
+
+T = TypeVar("T")
+
+# The first growth; each following one doubles what is held.
+STEP_BYTES = 256 << 10
+# A session of which more than a quarter would be needed is better read as a whole, unless that quarter is small.
+_ALWAYS_BYTES = 32 << 20
+_SHARE = 4
+
+
+class Suffix(Generic[T]):
+    """Records from some line to the end of a session of one or several files.
+
+    Attributes:
+        records: what was read so far, in the order of the session.
+        problems: what was not a clean record in the part that was read.
+    """
+
+    def __init__(self, paths: tuple[Path, ...], decoder: msgspec.json.Decoder[T]) -> None:
+        """Begin behind the last byte.
+
+        Raises:
+            UnreadableError: a file is missing.
+        """
+        self.records: list[tuple[Span, T]] = []
+        self.problems: list[Problem] = []
+        self._paths = paths
+        self._decoder = decoder
+        self._part = len(paths)  # where the suffix begins: before the first byte of this file but `_start`
+        self._start = 0
+        self._seen = [_identity(path) for path in paths]
+        total = sum(size for _, _, size in self._seen)
+        self._room = max(_ALWAYS_BYTES, total // _SHARE)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing stands before it."""
+        return self._part == 0 and self._start == 0
+
+    def back_to(self, needle: bytes) -> bool:
+        """Grow back to the line with the last occurrence of ``needle`` before the suffix; False when there is none.
+
+        The bytes may stand inside of a string: the caller looks at the records.
+        """
+        end: int | None = self._start
+        for part in range(self._part, -1, -1):
+            if part == len(self._paths):
+                end = None
+                continue
+            hit = find_last(self._paths[part], needle, end=end)
+            end = None
+            if hit is not None:
+                return self._reach(part, _line_start(self._paths[part], hit))
+        return False
+
+    def grow(self) -> bool:
+        """Grow to twice the size; False when nothing stands before it, or too much is held already."""
+        step = max(STEP_BYTES, self._held())
+        part, at = self._part, self._start
+        while at == 0:
+            if part == 0:
+                return False
+            part -= 1
+            at = self._seen[part][2]
+        return self._reach(part, _line_start(self._paths[part], max(0, at - step)))
+
+    def is_steady(self) -> bool:
+        """Say whether the files are still those that were found at first; growth at the end does no harm."""
+        for path, (device, inode, size) in zip(self._paths, self._seen, strict=True):
+            now = _identity(path)
+            if now[:2] != (device, inode) or now[2] < size:
+                return False
+        return True
+
+    def _held(self) -> int:
+        sizes = [size for _, _, size in self._seen[self._part :]]
+        return sum(sizes) - self._start
+
+    def _reach(self, part: int, offset: int) -> bool:
+        """Read what stands between the line at ``offset`` of a part and what is held; False when that is too much."""
+        sizes = [size for _, _, size in self._seen[part:]]
+        if sum(sizes) - offset > self._room:
+            return False
+        found: list[tuple[Span, T]] = []
+        problems: list[Problem] = []
+        for index in range(part, min(self._part + 1, len(self._paths))):
+            begin = offset if index == part else 0
+            stop = self._start if index == self._part else None
+            if stop is None or begin < stop:
+                found += self._between(index, begin, stop, problems)
+        self.records[:0] = found
+        self.problems[:0] = problems
+        self._part, self._start = part, offset
+        return True
+
+    def _between(self, part: int, begin: int, stop: int | None, problems: list[Problem]) -> list[tuple[Span, T]]:
+        found: list[tuple[Span, T]] = []
+        for span, value in read_records(self._paths[part], self._decoder, problems, part=part, start=begin):
+            if stop is not None and span.offset >= stop:
+                break
+            found.append((span, value))
+        return found
+
+
+def _identity(path: Path) -> tuple[int, int, int]:
+    try:
+        at = path.stat()
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    return at.st_dev, at.st_ino, at.st_size
+
+
+def _line_start(path: Path, offset: int) -> int:
+    """Return where the line begins that the byte at ``offset`` belongs to."""
+    if offset == 0:
+        return 0
+    before = find_last(path, b"\n", end=offset)
+    return 0 if before is None else before + 1
+
+
+def first_record(path: Path, decoder: msgspec.json.Decoder[T], problems: list[Problem]) -> tuple[Span, T] | None:
+    """Return the first record of a file, None when it has none.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+    """
+    return next(read_records(path, decoder, problems), None)
+
+
+
