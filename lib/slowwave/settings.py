@@ -37,6 +37,9 @@ class StoreSettings(_Section, frozen=True):
         Literal["claude", "cersei", "cersei-cli"], Meta(description="Spelling of a new project folder's name")
     ] = "claude"
     fsync: Annotated[bool, Meta(description="fsync after every appended record")] = False
+    moved: Annotated[
+        dict[str, str], Meta(description="Folders that were moved: old path = new path; one project before and after")
+    ] = {}
 
 
 class ExtractionSettings(_Section, frozen=True):
@@ -76,6 +79,9 @@ class MemorySettings(_Section, frozen=True):
     folder: Annotated[str, Meta(description="Template; {project} is the project's folder in its store")] = (
         "{project}/memory"
     )
+    elsewhere: Annotated[
+        str, Meta(description="Template for projects without such a folder; {data} is slowwave's own, {key} the name")
+    ] = "{data}/memory/{key}"
 
 
 class Settings(_Section, frozen=True):
@@ -148,7 +154,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
     found: list[str] = []
     for key, value in tree.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and f"{prefix}{key}" not in _fields():
             found += _leaves(cast("Mapping[str, Any]", value), f"{prefix}{key}.")
         else:
             found.append(prefix + key)
@@ -162,8 +168,15 @@ def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
     at = tree.setdefault(section, {})
     if not isinstance(at, dict):
         raise SettingsError(section, at, "is a section, not a value", source)
-    is_list = section == "store" and leaf == "roots"
-    cast("dict[str, Any]", at)[leaf] = [p for p in text.split(":") if p] if is_list else text
+    cast("dict[str, Any]", at)[leaf] = _of_text(key, text)
+
+
+def _of_text(key: str, text: str) -> object:
+    """Return what stands in one line for a value that has several: ``/a:/b``, or ``/old=/new:/older=/newer``."""
+    if key not in ("store.roots", "store.moved"):
+        return text
+    items = [item for item in text.split(":") if item]
+    return items if key == "store.roots" else {old: new for old, _, new in (item.partition("=") for item in items)}
 
 
 def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:

@@ -6,7 +6,7 @@ from typing import TypeVar
 from slowwave.errors import NotFoundError
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
-from slowwave.stores.roots import store_folders
+from slowwave.stores.roots import store_roots
 
 T = TypeVar("T")
 MOST_NAMES = 8
@@ -41,4 +41,4 @@ def require_input(settings: Settings, environ: Mapping[str, str], project: str) 
     if project:
         chosen_by(project, find_projects(settings, environ).projects, lambda p: (p.key, p.root))
     else:
-        store_folders(settings, environ, [])
+        store_roots(settings, environ, [])

@@ -108,7 +108,7 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     report.warnings += [str(problem) for problem in found.problems]
     projects = chosen_by(run.project, found.projects, lambda p: (p.key, p.root))
     if not found.projects:
-        roots = ", ".join(str(root) for root in run.settings.store.roots) or str(run.home / ".claude")
+        roots = ", ".join(str(root) for root in run.settings.store.roots) or "the home of any client"
         report.warnings.append(f"no transcripts found in {roots}; name a store with --store or store.roots")
     report.count("projects", len(projects))
     report.memories = {p.key: str(p.memory) for p in projects}

@@ -8,7 +8,7 @@ milliseconds; the marks from which reading goes on stand apart, one a session.
 
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,10 +19,12 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.stores.catalogue_file import open_database
 from slowwave.stores.head import read_head
-from slowwave.stores.model import Project, StoreProblem
-from slowwave.stores.rows import SessionRow, StoredRow, no_session, resolve, stored_row
+from slowwave.stores.kinds.base import Place
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.roots import sessions_of
+from slowwave.stores.rows import StoredRow, no_session, stored_row
 from slowwave.stores.scan import Mark, Scanned, scan
-from slowwave.stores.walk import FoundSession, Walk, signatures
+from slowwave.stores.walk import FoundSession, Walk
 
 _pages = msgspec.msgpack.Decoder(list[StoredRow])
 _marks = msgspec.msgpack.Decoder(Mark)
@@ -30,9 +32,9 @@ _marks = msgspec.msgpack.Decoder(Mark)
 
 @dataclass(slots=True)
 class Page:
-    """All rows of one project folder, and what changed since they were saved."""
+    """All rows of one place, and what changed since they were saved."""
 
-    folder: str
+    place: Place
     rows: list[StoredRow]
     is_changed: bool
     marks: dict[str, Mark] = field(default_factory=dict[str, Mark])
@@ -67,45 +69,31 @@ class Catalogue:
         """Close the database."""
         self._database.close()
 
-    def refresh(self, projects: Iterable[Project]) -> list[SessionRow]:
-        """Return a row for each session of these projects as they are now, reading only what is new."""
-        rows: list[SessionRow] = []
-        walk = Walk[StoredRow]([])
-        for project in projects:
-            pages = [self.read_folder(os.fspath(folder), walk) for folder in project.folders]
-            resolve(stored for page in pages for stored in page.rows)
-            for page in pages:
-                if page.is_changed:
-                    self.save(page)
-                rows += [stored.row for stored in page.rows if not stored.problem]
-        return rows
-
-    def read_folder(self, folder: str, walk: Walk[StoredRow]) -> Page:
-        """Return the rows of one project folder, reading only what is new in it; :meth:`save` keeps them."""
-        known = walk.known = self._known(folder)
+    def read_place(self, place: Place, walk: Walk[StoredRow]) -> Page:
+        """Return the rows of one place, reading only what is new in it; :meth:`save` keeps them."""
+        known = walk.known = self._known(place.path)
         walk.kept = []
-        page = Page(folder, walk.kept, is_changed=False)
+        page = Page(place, walk.kept, is_changed=False)
         fresh: list[StoredRow] = []
-        for found in walk.sessions(folder):
-            path = found.path
-            old = known.get(path)
-            if old is not None and old.parts is not None and old.parts == signatures(found.files):
+        for found in sessions_of(place, walk):
+            old = known.get(found.key)
+            if old is not None and old.is_still(found):
                 fresh.append(old)
                 continue
-            stored, scanned = self._read(folder, found, old)
+            stored, scanned = self._read(place.path, found, old)
             fresh.append(stored)
             page.is_changed = True
             if scanned is not None:
-                page.marks[path] = scanned.mark
+                page.marks[found.key] = scanned.mark
         page.rows += fresh
         if page.is_changed or len(page.rows) != len(known):
-            page.gone = list(known.keys() - {stored.row.path for stored in page.rows})
+            page.gone = list(known.keys() - {stored.key for stored in page.rows})
             page.is_changed = True
         return page
 
     def save(self, page: Page) -> None:
         """Keep a page and the marks of what was read for it."""
-        at = os.fsencode(page.folder)
+        at = os.fsencode(page.place.path)
         rows = [stored for stored in page.rows if _is_utf8(stored.row.path)]
         marks = [(at, path, msgspec.msgpack.encode(mark)) for path, mark in page.marks.items() if _is_utf8(path)]
         try:
@@ -123,7 +111,7 @@ class Catalogue:
     def _known(self, folder: str) -> dict[str, StoredRow]:
         page = self._fetch("SELECT page FROM pages WHERE folder = ?", (os.fsencode(folder),))
         try:
-            return {stored.row.path: stored for stored in _pages.decode(page)} if page else {}
+            return {stored.key: stored for stored in _pages.decode(page)} if page else {}
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             self.warnings.append(f"the catalogue's page of {folder} cannot be read ({error}): all of it is read again")
             return {}
@@ -147,7 +135,7 @@ class Catalogue:
     def _read(self, folder: str, found: FoundSession, old: StoredRow | None) -> tuple[StoredRow, Scanned | None]:
         self.reads += 1
         try:
-            mark = self._mark(folder, found.path) if old is not None and not old.problem else None
+            mark = self._mark(folder, found.key) if old is not None and not old.problem else None
             if mark is not None:
                 scanned = scan(found, mark.state.dialect, mark)
             else:

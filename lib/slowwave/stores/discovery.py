@@ -1,67 +1,82 @@
 """Find every session under the store roots, grouped into projects; what is left out is counted and shown."""
 
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from slowwave.dialects.model import SessionFiles, SessionKind
-from slowwave.errors import SettingsError, UnknownDialectError
+from slowwave.errors import UnknownDialectError
 from slowwave.records.model import Problem
 from slowwave.settings import Settings
-from slowwave.stores.head import DIALECTS, Head, read_head
+from slowwave.stores.head import Head, read_head
+from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.registry import FLAT
 from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
-from slowwave.stores.roots import store_folders
-from slowwave.stores.walk import FoundSession, Known, Walk, changed_files
-from slowwave.stores.worktree import repository_of
-
-HeadReader = Callable[[FoundSession], Head | StoreProblem]
-
-_NOT_ALNUM = re.compile(r"[^0-9A-Za-z]")
-REMEDY = f"name a Claude home, its projects folder or a folder of .jsonl transcripts of {DIALECTS}"
+from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder
+from slowwave.stores.roots import REMEDY, Root, sessions_of, store_roots
+from slowwave.stores.walk import MEMORY, FoundSession, Known, Walk, changed_files
 
 
-def find_projects(settings: Settings, environ: Mapping[str, str], *, read_head: HeadReader = read_head) -> Discovery:
-    """Return the projects under ``settings.store.roots``, or under ``$HOME/.claude`` when none are set.
+class _Seen(NamedTuple):
+    """A session as it was found, and what its beginning shows."""
+
+    place: Place
+    found: FoundSession
+    head: Head
+
+
+def find_projects(settings: Settings, environ: Mapping[str, str]) -> Discovery:
+    """Return the projects under ``settings.store.roots``, or in the homes of all clients when none are set.
 
     Args:
-        settings: roots, the template of memory folders and the size that Cersei would refuse to load.
-        environ: the process environment, for ``HOME``.
-        read_head: tells the dialect of a session; a catalogue answers from what it knows already.
+        settings: roots, the templates of memory folders and the size that Cersei would refuse to load.
+        environ: the process environment, for ``HOME`` and the clients' own variables.
 
     Raises:
-        UnreadableError: a root is missing, a file, unreadable, or holds nothing that could be a store.
-        UnknownDialectError: a root holds transcripts, and not one of them is of a known dialect.
-        SettingsError: the template of memory folders is malformed.
+        UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
+        UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
+        SettingsError: a template of memory folders is malformed.
     """
     discovery = Discovery()
     walk = Walk[Known](discovery.problems)
-    groups: dict[tuple[str, str], _Group] = {}
-    for root in store_folders(settings, environ, discovery.problems):
-        strangers = 0
-        known = 0
-        for folder in root.folders:
-            name = os.path.basename(folder)  # noqa: PTH119 - a name as it is on disk, any bytes
-            group = groups.setdefault((os.path.dirname(folder), spelling_key(name)), _Group())  # noqa: PTH120
-            group.folders.append(folder)
-            for found in walk.sessions(folder):
-                head = read_head(found)
-                if isinstance(head, StoreProblem):
-                    discovery.problems.append(head)
-                    strangers += 1
-                else:
-                    group.sessions.append((folder, found, head))
-                    known += 1
-        if strangers and not known and not root.has_memory():
-            first = discovery.problems[-1]
-            raise UnknownDialectError(
-                root.path, f"no transcript of a known dialect in it ({strangers} seen, {first.kind})", REMEDY
-            )
-    for group in groups.values():
-        if group.sessions or any(os.path.isdir(f"{folder}/memory") for folder in group.folders):  # noqa: PTH112
-            discovery.projects.append(group.project(settings, discovery.problems))
+    bundles: list[Bundle[_Seen]] = []
+    for root in store_roots(settings, environ, discovery.problems):
+        bundles += _bundles(root, walk)
+    for group in grouped(bundles, Roots(settings, environ)):
+        if group.items or any(os.path.isdir(f"{folder}/{MEMORY}") for folder in group.folders):  # noqa: PTH112
+            discovery.projects.append(_project(group, settings, environ, discovery.problems))
     discovery.projects.sort(key=lambda project: project.key)
     return discovery
+
+
+def _bundles(root: Root, walk: Walk[Known]) -> list[Bundle[_Seen]]:
+    bundles: list[Bundle[_Seen]] = []
+    strangers: list[StoreProblem] = []
+    known = 0
+    for place in root.places:
+        seen: list[_Seen] = []
+        for found in sessions_of(place, walk):
+            head = read_head(found)
+            if isinstance(head, StoreProblem):
+                strangers.append(head)
+            else:
+                seen.append(_Seen(place, found, head))
+        known += len(seen)
+        bundles += bundled(place, seen, lambda s: (s.head.cwd, s.found.mtime_ns))
+    walk.problems += strangers
+    if root.is_named and strangers and not known and not root.has_memory():
+        text = f"no transcript of a known dialect in it ({len(strangers)} seen, {strangers[-1].kind})"
+        raise UnknownDialectError(root.path, text, REMEDY)
+    return bundles
+
+
+def _project(
+    group: Group[_Seen], settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]
+) -> Project:
+    stored = sorted((_stored(seen, settings, problems) for seen in group.items), key=lambda s: s.mtime_ns)
+    memory = memory_folder(group, settings, environ)
+    return Project(group.key, group.root, tuple(map(Path, group.places)), memory, tuple(stored))
 
 
 def changed_since(settings: Settings, environ: Mapping[str, str], since_ns: int) -> list[str]:
@@ -73,52 +88,18 @@ def changed_since(settings: Settings, environ: Mapping[str, str], since_ns: int)
         UnreadableError: a root or one of its folders cannot be read.
     """
     problems: list[StoreProblem] = []
-    roots = store_folders(settings, environ, problems)
-    return [path for root in roots for path in changed_files(root.folders, since_ns)]
+    places = [place for root in store_roots(settings, environ, problems) for place in root.places]
+    changed = changed_files([place.path for place in places if place.kind in FLAT], since_ns)
+    walk = Walk[Known](problems)
+    for place in places:
+        if place.kind not in FLAT:
+            found = (s for s in sessions_of(place, walk) if s.mtime_ns > since_ns)
+            changed += dict.fromkeys(f"{s.folder}/{file.name}" for s in found for file in s.files)
+    return changed
 
 
-def spelling_key(name: str) -> str:
-    """Return what all spellings of one project folder have in common.
-
-    Claude Code writes ``-Users-foo-p``, Cersei's library ``_Users_foo_p`` and its command ``Users-foo-p``.
-    """
-    return _NOT_ALNUM.sub("-", name).strip("-")
-
-
-def home_of(folders: Sequence[str]) -> str:
-    """Return which of a project's folders keeps its memory and gives its name.
-
-    The one that has an index already, else the one in Claude Code's spelling, else the first.
-    """
-    for folder in folders:
-        if os.path.isfile(f"{folder}/memory/MEMORY.md"):  # noqa: PTH113
-            return folder
-    for folder in folders:
-        if os.path.basename(folder).startswith("-"):  # noqa: PTH119
-            return folder
-    return folders[0]
-
-
-class _Group:
-    """The folders of one project and what was found in them."""
-
-    def __init__(self) -> None:
-        self.folders: list[str] = []
-        self.sessions: list[tuple[str, FoundSession, Head]] = []
-
-    def project(self, settings: Settings, problems: list[StoreProblem]) -> Project:
-        home = home_of(self.folders)
-        key = os.path.basename(home)  # noqa: PTH119
-        stored = sorted((_stored(*item, settings, problems) for item in self.sessions), key=lambda s: s.mtime_ns)
-        newest = max(self.sessions, key=lambda item: (bool(item[2].cwd), item[1].mtime_ns), default=None)
-        root = repository_of(newest[2].cwd) if newest else ""
-        memory = _memory_folder(settings.memory.folder, home, key)
-        return Project(key, root, tuple(map(Path, self.folders)), memory, tuple(stored))
-
-
-def _stored(
-    folder: str, found: FoundSession, head: Head, settings: Settings, problems: list[StoreProblem]
-) -> StoredSession:
+def _stored(seen: _Seen, settings: Settings, problems: list[StoreProblem]) -> StoredSession:
+    place, found, head = seen
     paths = tuple(Path(found.folder, file.name) for file in found.files)
     notes: list[Problem] = []
     for number in found.missing_parts():
@@ -129,16 +110,8 @@ def _stored(
         limit = settings.store.warn_bytes
         notes.append(Problem("too-large", paths[0], 0, 0, size, f"{size} bytes, Cersei itself refuses over {limit}"))
     problems += [StoreProblem("gap" if n.kind == "gap" else "too-large", found.path, n.detail) for n in notes]
-    kind: SessionKind = "subagent" if head.side else "main"
+    kind: SessionKind = "subagent" if head.side else (found.kind or "main")
     files = SessionFiles(found.id, paths, tuple(notes))
-    return StoredSession(head.dialect, files, kind, Path(folder), size, found.mtime_ns)
-
-
-def _memory_folder(template: str, home: str, key: str) -> Path:
-    try:
-        path = template.format(project=home, key=key)
-    except (KeyError, IndexError, ValueError) as error:
-        raise SettingsError(
-            "memory.folder", template, "may hold {project} (the project's folder) and {key} (its name) only"
-        ) from error
-    return Path(path).expanduser().absolute()
+    return StoredSession(
+        head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database
+    )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from slowwave.dialects.codex.head import head_of_rollout
 from slowwave.dialects.registry import NAMES, sniff
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import read_records
@@ -34,16 +35,23 @@ class _Record(msgspec.Struct, gc=False):
     cwd: object = None
     isSidechain: object = None  # noqa: N815 - the client's spelling
     is_sidechain: object = None
+    payload: msgspec.Raw = msgspec.Raw()
 
 
 _decoder = msgspec.json.Decoder(_Record)
+# Dialects whose files are no lines, or whose lines name no working folder.
+_TELL_NOTHING = ("opencode", "crabtalk", "ulid", "cersei-bare")
 
 
 def read_head(found: FoundSession) -> Head | StoreProblem:
     """Return what the beginning of a session shows, or why it is none.
 
-    The dialect is told by content; the first part that shows one decides, since a first part may be damaged.
+    The dialect is told by content, unless the place tells it; the first part that shows one decides, since a first
+    part may be damaged.
     """
+    side = found.side or found.kind == "subagent"
+    if found.in_database:
+        return Head(found.dialect, side, found.cwd)
     if not found.size:
         return StoreProblem("empty", found.path, "holds not a single byte")
     for file in found.files:
@@ -51,21 +59,25 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
         if not file.size:
             continue
         try:
-            dialect = sniff(path)
-            side, cwd = _first_message(path) if dialect is not None else (False, "")
+            dialect = found.dialect or sniff(path)
+            if dialect is not None:
+                is_side, cwd = _first_message(path, dialect)
+                return Head(dialect, side or is_side, found.cwd or cwd)
         except UnreadableError as error:
             return StoreProblem("unreadable", os.fspath(path), error.reason)
-        if dialect is not None:
-            return Head(dialect, found.side or side, cwd)
     return StoreProblem("unknown-dialect", found.path, f"no record of a known dialect ({DIALECTS})")
 
 
-def _first_message(path: Path) -> tuple[bool, str]:
+def _first_message(path: Path, dialect: str) -> tuple[bool, str]:
     """Return whether all first messages are a sub-agent's, and the first working folder that is named."""
+    if dialect in _TELL_NOTHING:
+        return False, ""
     problems: list[Problem] = []
     side: bool | None = None
     cwd = ""
     for _, record in islice(read_records(path, _decoder, problems), _MOST_RECORDS):
+        if dialect == "codex":
+            return head_of_rollout(record.payload)
         if not cwd and isinstance(record.cwd, str):
             cwd = record.cwd
         if record.type in ("user", "assistant") and side is not False:

@@ -8,7 +8,7 @@ from pathlib import Path
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.settings import Settings
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.roots import store_folders
+from slowwave.stores.roots import sessions_of, store_roots
 from slowwave.stores.walk import SUFFIX, FoundSession, Known, Walk
 
 # Linux allows 255 bytes for a name; a part number and the suffix must still fit.
@@ -58,8 +58,8 @@ def found_sessions(settings: Settings, environ: Mapping[str, str], problems: lis
         UnreadableError: a root is missing, a file, or unreadable.
     """
     walk = Walk[Known](problems)
-    roots = store_folders(settings, environ, problems)
-    return [found for root in roots for folder in root.folders for found in walk.sessions(folder)]
+    roots = store_roots(settings, environ, problems)
+    return [found for root in roots for place in root.places for found in sessions_of(place, walk)]
 
 
 def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSession:

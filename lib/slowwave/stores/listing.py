@@ -1,6 +1,5 @@
 """List every session of the stores from the catalogue: the rows behind ``slowwave sessions list``."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -11,9 +10,10 @@ from slowwave.errors import UnknownDialectError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page
-from slowwave.stores.discovery import REMEDY, home_of, spelling_key
+from slowwave.stores.kinds.base import Place
 from slowwave.stores.model import StoreProblem, StoreProblemKind
-from slowwave.stores.roots import Root, store_folders
+from slowwave.stores.projects import Bundle, Roots, bundled, grouped, spelling_of
+from slowwave.stores.roots import REMEDY, Root, store_roots
 from slowwave.stores.rows import SessionRow, StoredRow, resolve
 from slowwave.stores.walk import Walk
 
@@ -30,62 +30,66 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
     """Return a row for every session under the roots; only what changed since the last listing is read.
 
     Raises:
-        UnreadableError: a root is missing, a file, or unreadable.
-        UnknownDialectError: a root holds transcripts, and not one of them is of a known dialect.
+        UnreadableError: a named root is missing, a file, or unreadable.
+        UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
     """
     listing = Listing()
     walk = Walk[StoredRow](listing.problems)
+    bundles: list[Bundle[StoredRow]] = []
     with relaxed_collector():
-        roots = store_folders(settings, environ, listing.problems)
+        roots = store_roots(settings, environ, listing.problems)
         known = [0] * len(roots)
         strangers = [0] * len(roots)
-        for members in _projects(roots).values():
-            # one project at a time: its pages are let go as soon as its rows are taken
-            pages = [catalogue.read_folder(folder, walk) for _, folder in members]
+        for members in _neighbours(roots).values():
+            pages = [catalogue.read_place(place, walk) for _, place in members]
             _settle(pages, catalogue)
             for (number, _), page in zip(members, pages, strict=True):
                 shown, odd = _shown(page)
-                listing.rows += shown
+                bundles += bundled(page.place, shown, _facts)
                 listing.problems += odd
                 strangers[number] += len(odd)
                 known[number] += len(shown)
         for number, root in enumerate(roots):
-            if strangers[number] and not known[number] and not root.has_memory():
+            if root.is_named and strangers[number] and not known[number] and not root.has_memory():
                 text = f"no transcript of a known dialect in it ({strangers[number]} seen)"
                 raise UnknownDialectError(root.path, text, REMEDY)
+        for group in grouped(bundles, Roots(settings, environ)):
+            key = group.key
+            for stored in group.items:
+                stored.row.project = key
+                listing.rows.append(stored.row)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
     return listing
 
 
-def _projects(roots: list[Root]) -> dict[tuple[str, str], list[tuple[int, str]]]:
-    """Return the folders of each project, each with the number of its root."""
-    projects: dict[tuple[str, str], list[tuple[int, str]]] = {}
+def _facts(stored: StoredRow) -> tuple[str, int]:
+    return stored.row.cwd, stored.mtime_ns
+
+
+def _neighbours(roots: list[Root]) -> dict[tuple[str, str], list[tuple[int, Place]]]:
+    """Return the places whose sessions tell of each other, each with the number of its root."""
+    together: dict[tuple[str, str], list[tuple[int, Place]]] = {}
     for number, root in enumerate(roots):
-        for folder in root.folders:
-            parent, _, name = folder.rpartition("/")
-            projects.setdefault((parent, spelling_key(name)), []).append((number, folder))
-    return projects
+        for place in root.places:
+            together.setdefault(spelling_of(place), []).append((number, place))
+    return together
 
 
 def _settle(pages: list[Page], catalogue: Catalogue) -> None:
     """Give the rows of one project what follows from all of its sessions, and keep what is new."""
-    # what the sessions of one folder tell of each other was settled when the page was saved
+    # what the sessions of one place tell of each other was settled when the page was saved
     if len(pages) > 1 or pages[0].is_changed:
         resolve(stored for page in pages for stored in page.rows)
     for page in pages:
         if page.is_changed:
             catalogue.save(page)
-    project = os.path.basename(home_of([page.folder for page in pages]))  # noqa: PTH119 - a name as it is on disk
-    for page in pages:
-        for stored in page.rows:
-            stored.row.project = project
 
 
-def _shown(page: Page) -> tuple[list[SessionRow], list[StoreProblem]]:
+def _shown(page: Page) -> tuple[list[StoredRow], list[StoreProblem]]:
     odd = [_problem(stored) for stored in page.rows if stored.problem]
     if odd:
-        return [stored.row for stored in page.rows if not stored.problem], odd
-    return [stored.row for stored in page.rows], odd
+        return [stored for stored in page.rows if not stored.problem], odd
+    return page.rows, odd
 
 
 def _problem(stored: StoredRow) -> StoreProblem:

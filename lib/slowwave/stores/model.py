@@ -41,9 +41,11 @@ class StoredSession:
         dialect: name of the dialect that its content shows.
         files: id and files in reading order.
         kind: main, subagent or fork.
-        folder: the project folder it lies in.
+        folder: the project folder, or another place of a store, that it lies in.
         size: bytes over all parts.
         mtime_ns: newest modification time over all parts.
+        source: what became of it: "", archived, reset, deleted or backup.
+        in_database: its file holds other sessions, too, so that the file's time says nothing about it.
     """
 
     dialect: str
@@ -52,6 +54,8 @@ class StoredSession:
     folder: Path
     size: int
     mtime_ns: int
+    source: str = ""
+    in_database: bool = False
 
     @property
     def id(self) -> str:
@@ -65,8 +69,8 @@ class Project:
 
     Attributes:
         key: what people call it by on the command line, the name of its folder.
-        root: the working folder that its records name (the git root when there is one), or "".
-        folders: its folders in the store; the clients spell one project in up to three ways.
+        root: the working folder that its records name (the git root when there is one), or "" when they name none.
+        folders: the folders and databases of the stores that its sessions lie in.
         memory: its memory folder (it may not exist yet).
         sessions: all sessions, oldest modification first.
     """

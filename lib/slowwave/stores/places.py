@@ -1,13 +1,12 @@
 """Where a new session of a working folder goes: the project's folder, in the spelling that exists or is set."""
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
 from slowwave.settings import Settings
-from slowwave.stores.discovery import spelling_key
+from slowwave.stores.spelling import spelled, spelling_key
 from slowwave.stores.walk import SUFFIX
 
 
@@ -38,12 +37,3 @@ def new_session_folder(settings: Settings, environ: Mapping[str, str], cwd: Path
             if entry.is_dir() and spelling_key(entry.name) == spelling_key(folder):
                 return entry
     return root / folder
-
-
-def spelled(cwd: str, spelling: str) -> str:
-    """Return the folder name of a working folder as Claude Code, Cersei's library or Cersei's command spells it."""
-    if spelling == "cersei":
-        return re.sub(r"[^\w.-]", "_", cwd)
-    if spelling == "cersei-cli":
-        return re.sub(r"[/\\:]", "-", cwd).strip("-")
-    return re.sub(r"[^0-9A-Za-z]", "-", cwd)

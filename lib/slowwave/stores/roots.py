@@ -1,93 +1,93 @@
-"""Which folders of which roots hold sessions: a Claude home, a projects folder, or one folder of transcripts."""
+"""Which places of which roots hold sessions: homes of the clients, a person's home, or plain folders of transcripts."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
 from slowwave.settings import Settings
+from slowwave.stores.head import DIALECTS
+from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.registry import BY_NAME, HOMES, PLAIN
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.walk import MEMORY, SUFFIX
+from slowwave.stores.walk import MEMORY, FoundSession, K, Walk
 
-_REMEDY = "name a Claude home, its projects folder or a folder of .jsonl transcripts with --store or store.roots"
+REMEDY = f"name a client's home or a folder of transcripts of {DIALECTS} with --store or store.roots"
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """One root and its project folders, sorted by name."""
+    """One root, its places, and whether the settings name it."""
 
     path: Path
-    folders: tuple[str, ...]
+    places: tuple[Place, ...]
+    is_named: bool
 
     def has_memory(self) -> bool:
         """Say whether some project in it has a memory folder: such a root is a store, whatever else is in it."""
-        return any(os.path.isdir(f"{folder}/{MEMORY}") for folder in self.folders)  # noqa: PTH112
+        return any(os.path.isdir(f"{place.path}/{MEMORY}") for place in self.places)  # noqa: PTH112
 
 
-def store_folders(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
-    """Return the roots that the settings name, or Claude's own home when they name none.
+def store_roots(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
+    """Return the roots that the settings name, or the homes of all clients when they name none.
 
     Raises:
-        UnreadableError: a root is missing, a file, unreadable, or holds nothing that could be a store.
+        UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
     """
-    named = settings.store.roots
+    named = [path.expanduser().absolute() for path in dict.fromkeys(settings.store.roots)]
     if named:
-        return [_root(path.expanduser().absolute(), problems) for path in dict.fromkeys(named)]
-    home = environ.get("HOME", "")
-    usual = Path(home or "~").expanduser() / ".claude"
-    if not usual.exists():
-        problems.append(
-            StoreProblem("ignored", str(usual), "does not exist, so there is no store; name one with --store")
-        )
-        return []
-    return [_root(usual, problems)]
+        return [Root(path, tuple(_places(path, problems)), is_named=True) for path in named]
+    found = list(_usual(environ, problems))
+    if not found:
+        homes = ", ".join(os.fspath(path) for kind in HOMES for path in kind.usual(environ)[:1])
+        problems.append(StoreProblem("ignored", homes, "not one exists, so there is no store; name one with --store"))
+    return found
 
 
-def _root(path: Path, problems: list[StoreProblem]) -> Root:
-    entries = _entries(path)
-    if "projects" in entries and entries["projects"].is_dir():
-        return _projects(path, _entries(path / "projects"), problems, is_home=True)
-    transcripts = [name for name in entries if name.endswith(SUFFIX) and name[0] != "."]
-    if transcripts and path.name != "projects":
-        return Root(path, (os.fspath(path),))
-    return _projects(path, entries, problems, is_home=path.name == "projects")
+def sessions_of(place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
+    """Yield the sessions of a place as its kind lists them, except those that are known and have not changed."""
+    return BY_NAME[place.kind].sessions(place, walk)
 
 
-def _projects(root: Path, entries: dict[str, os.DirEntry[str]], problems: list[StoreProblem], *, is_home: bool) -> Root:
-    """Take every folder that holds transcripts or memories; a Claude home may be empty, another folder may not."""
-    folders: list[str] = []
-    for name, entry in sorted(entries.items()):
-        if name[0] == ".":
-            continue
-        if not entry.is_dir():
-            if name.endswith(SUFFIX):
-                problems.append(StoreProblem("ignored", entry.path, "lies beside the project folders, not in one"))
-        # in a Claude home every folder is a project's; a session folder without its transcript still has sub-agents
-        elif is_home or _holds_sessions(entry.path, problems):
-            folders.append(entry.path)
-    if not folders and not is_home:
-        raise UnreadableError(root, "no transcripts in it", _REMEDY)
-    return Root(root, tuple(folders))
+def _usual(environ: Mapping[str, str], problems: list[StoreProblem]) -> Iterator[Root]:
+    """Yield the homes of all clients that exist; one that cannot be read does not stop the others."""
+    for kind in HOMES:
+        for path in kind.usual(environ):
+            if path.exists():
+                try:
+                    places = kind.places(path, _names(path), problems) or []
+                except (OSError, UnreadableError) as error:
+                    reason = error.reason if isinstance(error, UnreadableError) else error.strerror
+                    problems.append(StoreProblem("unreadable", os.fspath(path), reason or "cannot be listed"))
+                else:
+                    yield Root(path, tuple(places), is_named=False)
 
 
-def _holds_sessions(folder: str, problems: list[StoreProblem]) -> bool:
+def _places(path: Path, problems: list[StoreProblem]) -> list[Place]:
+    names = _names(path)
     try:
-        # the first transcript decides, so the rest of a large folder is listed only once, by the walk
-        with os.scandir(folder) as inside:
-            return any(entry.name.endswith(SUFFIX) or entry.name == MEMORY for entry in inside)
+        if any(
+            path in home.parents for kind in HOMES for home in kind.usual({"HOME": os.fspath(path)}) if home.exists()
+        ):
+            whole = [place for root in _usual({"HOME": os.fspath(path)}, problems) for place in root.places]
+            if whole:
+                return whole
+        for kind in (*HOMES, PLAIN):
+            places = kind.places(path, names, problems)
+            if places is not None:
+                return places
     except OSError as error:
-        problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
-        return False
+        raise UnreadableError(path, error.strerror or "cannot be listed", REMEDY) from error
+    raise UnreadableError(path, "no transcripts in it", REMEDY)
 
 
-def _entries(path: Path) -> dict[str, os.DirEntry[str]]:
+def _names(path: Path) -> set[str]:
     try:
-        with os.scandir(path) as found:
-            return {entry.name: entry for entry in found}
+        return set(os.listdir(path))  # noqa: PTH208 - names only
     except FileNotFoundError:
-        raise UnreadableError(path, "does not exist", _REMEDY) from None
+        raise UnreadableError(path, "does not exist", REMEDY) from None
     except NotADirectoryError:
-        raise UnreadableError(path, "is a file, not a folder", _REMEDY) from None
+        raise UnreadableError(path, "is a file, not a folder", REMEDY) from None
     except OSError as error:
-        raise UnreadableError(path, error.strerror or "cannot be listed", _REMEDY) from error
+        raise UnreadableError(path, error.strerror or "cannot be listed", REMEDY) from error

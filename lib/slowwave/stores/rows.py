@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from slowwave.stores.summary import Summary
-from slowwave.stores.walk import FoundSession, Signature, signatures
+from slowwave.stores.walk import FoundSession, Signature, key_in_database, signatures
 
 
 class SessionRow(msgspec.Struct, gc=False, array_like=True):
@@ -28,6 +28,7 @@ class SessionRow(msgspec.Struct, gc=False, array_like=True):
     kind: str
     tool_calls: int
     cwd: str
+    source: str = ""
 
 
 class ShownRow(SessionRow, gc=False, array_like=False):
@@ -59,6 +60,7 @@ class StoredRow(msgspec.Struct, gc=False, array_like=True):
         problem: why it is no session, or "".
         row: what is shown.
         hints: encoded :class:`Hints`.
+        in_database: its file holds other sessions, too.
     """
 
     size: int
@@ -69,20 +71,32 @@ class StoredRow(msgspec.Struct, gc=False, array_like=True):
     problem: str
     row: SessionRow
     hints: bytes
+    in_database: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of the session that it describes."""
+        return key_in_database(self.row.path, self.row.id) if self.in_database else self.row.path
+
+    def is_still(self, found: FoundSession) -> bool:
+        """Say whether the session has the same files, sizes and times as when it was read."""
+        now = signatures(found.files)
+        then = self.parts or [(now[-1][0], self.size, self.mtime_ns, self.dev, self.ino)]
+        return now == then
 
 
 def stored_row(found: FoundSession, seen: Summary) -> StoredRow:
     """Return the row of a session that was just read."""
-    side = found.side or seen.is_side
+    side = found.side or found.kind == "subagent" or seen.is_side
     messages = seen.messages + (seen.side_messages if side else 0)
     prompt = seen.side_prompt if side and not seen.first_prompt else seen.first_prompt
     activity = seen.last_activity or _iso(found.mtime_ns)
     row = SessionRow(
         seen.dialect, found.id, found.path, len(found.files), "", seen.title, prompt, seen.records, messages,
         seen.bad_lines, found.size, seen.created or None, activity, "subagent" if side else "main", seen.tool_calls,
-        seen.cwd,
+        found.cwd or seen.cwd, found.source,
     )  # fmt: skip
-    hints = Hints(seen.title, side, seen.is_fork, seen.first_uuid, seen.last_uuid, seen.leaves)
+    hints = Hints(seen.title, side, seen.is_fork or found.kind == "fork", seen.first_uuid, seen.last_uuid, seen.leaves)
     return _stored(found, row, "", msgspec.msgpack.encode(hints))
 
 
@@ -98,7 +112,7 @@ def no_session(found: FoundSession, problem: str) -> StoredRow:
 def _stored(found: FoundSession, row: SessionRow, problem: str, hints: bytes) -> StoredRow:
     last = found.files[-1]
     parts = signatures(found.files) if len(found.files) > 1 else None
-    return StoredRow(last.size, last.mtime_ns, last.dev, last.ino, parts, problem, row, hints)
+    return StoredRow(last.size, last.mtime_ns, last.dev, last.ino, parts, problem, row, hints, found.in_database)
 
 
 def resolve(stored: Iterable[StoredRow]) -> None:

@@ -73,7 +73,7 @@ class Summary(msgspec.Struct):
         last_uuid: id of the last message.
         created: time of the first record that has one.
         last_activity: newest time of any record.
-        cwd: the last working folder that was named.
+        cwd: the first working folder that was named: where the session began.
         is_fork: records say that they were copied from another session.
         tombstones: ids that tombstones name; their records do not count.
     """
@@ -114,7 +114,7 @@ class Summary(msgspec.Struct):
             return
         if isinstance(record.timestamp, str):
             self._saw_time(record.timestamp)
-        if record.cwd and isinstance(record.cwd, str):
+        if not self.cwd and isinstance(record.cwd, str):
             self.cwd = record.cwd
         kind = record.type
         if kind in _MESSAGES:

@@ -19,6 +19,9 @@ from slowwave.dialects.model import SessionKind
 from slowwave.stores.model import StoreProblem
 
 SUFFIX = ".jsonl"
+# Codex packs old rollouts; the plain file counts where both are there.
+PACKED = ".jsonl.zst"
+SUFFIXES = (SUFFIX, PACKED)
 SIDE_FOLDER = "subagents"
 MEMORY = "memory"
 SIDE_PREFIX = "agent-"
@@ -26,6 +29,10 @@ SIDE_PREFIX = "agent-"
 _PART_FILE = re.compile(r"(.+)_part([2-9]|[1-9][0-9]+)\.jsonl\Z", re.DOTALL)
 # What lies beside sessions and is certainly no folder: not worth a failing system call each.
 _PLAIN_FILES = (".json", ".md", ".txt", ".bak", ".lock", ".tmp", ".gz", ".zst")
+# pi and Codex put the time before the id: the id alone is what their users know a session by.
+_TIMED_NAME = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]+Z_|rollout-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]{8}-)(.+)\Z", re.DOTALL
+)
 MAX_DEPTH = 8
 
 K = TypeVar("K", bound="Known")
@@ -37,6 +44,13 @@ Source = Literal["", "archived", "reset", "deleted", "backup"]
 def key_in_database(path: str, session: str) -> str:
     """Return the key of a session that shares its file with others."""
     return f"{path}#{session}"
+
+
+def session_id(name: str) -> str:
+    """Return the id that a transcript's file name holds."""
+    stem = name.removesuffix(".zst").removesuffix(SUFFIX)
+    timed = _TIMED_NAME.match(stem) if stem[:1] in "0123456789r" else None
+    return timed[1] if timed else stem
 
 
 class FoundFile(msgspec.Struct, gc=False, frozen=True):
@@ -154,8 +168,7 @@ class Walk(Generic[K]):
         try:
             if not self._enters(fd, folder):
                 return
-            names = os.listdir(fd)
-            found, folders = self._grouped(fd, folder, names, inside)
+            found, folders = self._grouped(fd, folder, _unpacked_once(os.listdir(fd)), inside)
         except OSError as error:
             self.problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
             return
@@ -164,6 +177,31 @@ class Walk(Generic[K]):
         yield from found
         for name in folders:
             yield from self._below(folder, name, inside, depth)
+
+    def look(self, folder: str, name: str) -> FoundFile | None:
+        """Return one file of a client that names its files itself; None when it is known and unchanged, or refused.
+
+        What is left out is reported as :meth:`sessions` reports it.
+        """
+        path = f"{folder}/{name}"
+        try:
+            at = os.stat(path)  # noqa: PTH116 - once a session
+        except OSError as error:
+            self.problems.append(StoreProblem("unreadable", path, error.strerror or "no stat"))
+            return None
+        met = self._files.setdefault(at.st_dev, set())
+        if at.st_ino in met or not stat.S_ISREG(at.st_mode):
+            self._refuse(path, at)
+            return None
+        met.add(at.st_ino)
+        old = self.known.get(path)
+        file = FoundFile(name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
+        if old is None or old.parts is not None:
+            return file
+        if (old.size, old.mtime_ns, old.dev, old.ino) != (file.size, file.mtime_ns, file.dev, file.ino):
+            return file
+        self.kept.append(old)
+        return None
 
     def _enters(self, fd: int, folder: str) -> bool:
         at = os.fstat(fd)
@@ -186,7 +224,7 @@ class Walk(Generic[K]):
         split = {match[1] + SUFFIX for name in names if "_part" in name and (match := _PART_FILE.match(name))}
         for name in names:
             old = get(prefix + name)
-            if old is None and (not name.endswith(SUFFIX) or name[0] == "."):
+            if old is None and (not name.endswith(SUFFIXES) or name[0] == "."):
                 if name[0] != "." and name != MEMORY and not name.endswith(_PLAIN_FILES):
                     folders.append(name)
                 continue
@@ -218,7 +256,9 @@ class Walk(Generic[K]):
             if split and (match := _PART_FILE.match(name)):
                 numbered.append((match[1], int(match[2]), file))
             else:
-                found.append(FoundSession(folder, name[:-6], [file], bool(inside) or name.startswith(SIDE_PREFIX)))
+                found.append(
+                    FoundSession(folder, session_id(name), [file], bool(inside) or name.startswith(SIDE_PREFIX))
+                )
         if numbered:
             _stitch(found, numbered, folder, side=bool(inside))
         return found, folders
@@ -252,6 +292,15 @@ class Walk(Generic[K]):
             self.problems.append(StoreProblem("ignored", path, f"{stray} .jsonl files where no client keeps sessions"))
 
 
+def _unpacked_once(names: list[str]) -> list[str]:
+    """Leave out packed files whose plain file is there, too."""
+    packed = [name for name in names if name.endswith(PACKED)]
+    if packed:
+        twice = {name[: -len(".zst")] for name in packed}.intersection(names)
+        return [name for name in names if not (name.endswith(PACKED) and name[: -len(".zst")] in twice)]
+    return names
+
+
 def _stitch(found: list[FoundSession], numbered: list[tuple[str, int, FoundFile]], folder: str, *, side: bool) -> None:
     """Add numbered parts to their base, or to each other where there is no base file."""
     by_id = {session.id: session for session in found}
@@ -274,7 +323,7 @@ def changed_files(folders: Iterable[str], since_ns: int) -> list[str]:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name in os.listdir(fd):
-                if name.endswith(SUFFIX):
+                if name.endswith(SUFFIXES):
                     try:
                         at = look(name, dir_fd=fd)
                     except FileNotFoundError:

@@ -45,7 +45,7 @@ def _add_times(summary: Summary, transcript: Transcript) -> None:
     if times:
         summary.created = f"{min(times).astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
         summary.last_activity = f"{max(times).astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    summary.cwd = next((m.cwd for m in reversed(transcript.messages) if m.cwd), "")
+    summary.cwd = next((m.cwd for m in transcript.messages if m.cwd), "")
 
 
 def _first_prompt(messages: list[Message]) -> str:

@@ -6,12 +6,20 @@ from pathlib import Path
 _GIT = ".git"
 
 
-def repository_of(cwd: str) -> str:
-    """Return the git root above ``cwd``, for a worktree that of its repository, else ``cwd`` itself."""
+def repository_of(cwd: str, home: str = "") -> str:
+    """Return the git root above ``cwd``, for a worktree that of its repository, else ``cwd`` itself.
+
+    Args:
+        cwd: an absolute path; it may not exist on this machine.
+        home: the person's home folder: a repository of it (settings kept under version control) does not make one
+            project of everything below it.
+    """
     if not cwd.startswith("/") or "\0" in cwd:
         return cwd
     try:
         for folder in (Path(cwd), *Path(cwd).parents):
+            if str(folder) == home and cwd != home:
+                return cwd
             mark = folder / _GIT
             if mark.is_dir():
                 return str(folder)

@@ -346,12 +346,3 @@ def test_a_growing_file_never_counts_a_line_twice(tmp_path: Path):
         add(path, claude("user", str(number), number))
         (row,) = listed(path.parent, state)[0].rows
         assert row.messages == number + 1
-
-
-def test_a_project_is_refreshed_from_what_discovery_found(tmp_path: Path):
-    from slowwave.stores.discovery import find_projects  # noqa: PLC0415
-
-    write(tmp_path / "store" / "s.jsonl", claude("user", "hi"))
-    with Catalogue(tmp_path / "c.sqlite") as catalogue:
-        rows = catalogue.refresh(find_projects(settings_for(tmp_path / "store"), {}).projects)
-    assert [row.id for row in rows] == ["s"]

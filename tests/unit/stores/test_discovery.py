@@ -11,8 +11,9 @@ from slowwave.dialects.registry import NAMES
 from slowwave.errors import SettingsError, UnknownDialectError, UnreadableError
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores import head
-from slowwave.stores.discovery import changed_since, find_projects, spelling_key
+from slowwave.stores.discovery import changed_since, find_projects
 from slowwave.stores.model import Discovery, StoredSession
+from slowwave.stores.spelling import spelling_key
 from tests.unit.stores.store_builder import cersei, claude, settings_for, write
 
 
@@ -191,7 +192,7 @@ def test_odd_names_survive(tmp_path: Path, name: bytes):
 def test_three_spellings_of_a_folder_are_one_project(tmp_path: Path):
     for number, name in enumerate(("-Users-foo-p", "Users-foo-p", "_Users_foo_p")):
         write(tmp_path / "projects" / name / f"s{number}.jsonl", cersei("user", "hi"))
-    write(tmp_path / "projects" / "-Users-foo-p2" / "other.jsonl", claude("user", "hi"))
+    write(tmp_path / "projects" / "-Users-foo-p2" / "other.jsonl", claude("user", "hi", cwd="/Users/foo/p2"))
     first, second = find(tmp_path).projects
     assert (first.key, second.key) == ("-Users-foo-p", "-Users-foo-p2")
     assert len(first.sessions) == len(first.folders) == 3
@@ -236,7 +237,8 @@ def test_the_root_is_the_repository_and_a_worktree_counts_as_its_repository(tmp_
     )
     write(store / "-b" / "b.jsonl", claude("user", "hi", cwd=str(tree)))
     write(store / "-c" / "c.jsonl", claude("user", "hi", cwd="/gone/far"))
-    assert [p.root for p in find(store).projects] == [str(repository), str(repository), "/gone/far"]
+    found = find(store).projects
+    assert {p.root: [s.id for s in p.sessions] for p in found} == {str(repository): ["a", "b"], "/gone/far": ["c"]}
 
 
 def test_sessions_stand_in_order_of_their_last_change(tmp_path: Path):

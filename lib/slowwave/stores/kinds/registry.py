@@ -1,0 +1,13 @@
+"""All kinds of stores, in the order in which a folder is asked what it is."""
+
+from slowwave.stores.kinds.base import Kind
+from slowwave.stores.kinds.claude import ClaudeHome, Transcripts
+from slowwave.stores.kinds.pi import Pi
+
+# Each is a client's home; the first that recognises a folder takes it.
+HOMES: tuple[Kind, ...] = (ClaudeHome(), Pi())
+# What is no client's home: transcripts that somebody put together.
+PLAIN: Kind = Transcripts()
+BY_NAME: dict[str, Kind] = {kind.name: kind for kind in (*HOMES, PLAIN)}
+# Kinds whose places are one folder with all transcripts directly in it: what changed is told without listing them.
+FLAT = frozenset({"claude", "pi"})

@@ -1,0 +1,48 @@
+"""The session specification with ULIDs: ``~/.agent/sessions/{ULID}/session.jsonl`` beside ``metadata.json``."""
+
+import os
+from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
+
+from slowwave.dialects.ulid.ids import is_ulid
+from slowwave.places import home_folder
+from slowwave.stores.kinds.base import Place
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.walk import FoundSession, K, Walk
+
+HOME = ".agent"
+SESSIONS = "sessions"
+LOG = "session.jsonl"
+
+
+class Ulid:
+    """The agent's home, or the ``sessions`` folder in it."""
+
+    name = "ulid"
+
+    def usual(self, environ: Mapping[str, str]) -> list[Path]:
+        """Return the agent's home; the specification has no variable for it."""
+        return [home_folder(environ) / HOME]
+
+    def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
+        """Return the folder of sessions when one of its folders is named by a ULID and holds a log."""
+        for folder in (root / SESSIONS, root) if SESSIONS in names else (root,):
+            if folder.is_dir() and _holds_sessions(folder):
+                return [Place(self.name, os.fspath(folder))]
+        return [] if root.name == HOME else None
+
+    def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
+        """Yield the sessions of the folder; a log in a folder of another name is reported, and never opened (S7.8)."""
+        for name in sorted(os.listdir(place.path)):  # noqa: PTH208 - names only
+            folder = f"{place.path}/{name}"
+            if is_ulid(name):
+                file = walk.look(folder, LOG)
+                if file is not None:
+                    yield FoundSession(folder, name, [file], side=False, dialect=self.name)
+            elif name[0] != "." and os.path.lexists(f"{folder}/{LOG}"):
+                walk.problems.append(StoreProblem("ignored", folder, "holds a log, but its name is no ULID"))
+
+
+def _holds_sessions(folder: Path) -> bool:
+    with os.scandir(folder) as entries:
+        return any(is_ulid(entry.name) and os.path.lexists(f"{entry.path}/{LOG}") for entry in entries)

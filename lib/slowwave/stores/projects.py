@@ -1,0 +1,175 @@
+"""Which sessions belong to one project: those that worked in one repository, whichever client they are of.
+
+Claude Code and Cersei keep the sessions of a project in a folder named after it; the other clients only note the
+working folder. A worktree counts as its repository, a folder that was moved as the one that the settings name.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from slowwave.errors import SettingsError
+from slowwave.places import data_folder, home_folder
+from slowwave.settings import Settings
+from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
+from slowwave.stores.spelling import spelled, spelling_key
+from slowwave.stores.worktree import repository_of
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Bundle(Generic[T]):
+    """Things of one place that surely belong together.
+
+    Attributes:
+        place: where they lie.
+        cwd: the working folder of the newest of them that names one, or "".
+        mtime_ns: when that one changed.
+        items: the things.
+    """
+
+    place: Place
+    cwd: str
+    mtime_ns: int
+    items: list[T]
+
+
+@dataclass(slots=True)
+class Group(Generic[T]):
+    """The things of one project: its root, its own folders in the stores, all of its places, and the things."""
+
+    root: str
+    folders: list[str] = field(default_factory=list[str])
+    places: list[str] = field(default_factory=list[str])
+    items: list[T] = field(default_factory=list[T])
+
+    @property
+    def home(self) -> str:
+        """Which of its folders keeps its memory and gives its name, or "" when it has none."""
+        return home_of(self.folders, self.root) if self.folders else ""
+
+    @property
+    def key(self) -> str:
+        """What people call the project by."""
+        return os.path.basename(self.home) if self.folders else spelled(self.root or self.places[0])  # noqa: PTH119
+
+
+class Roots:
+    """Tells the project root of a working folder; each folder is looked at once.
+
+    Args:
+        settings: which folders were moved.
+        environ: the process environment, for ``HOME``.
+    """
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._moved = sorted(settings.store.moved.items(), key=lambda item: len(item[0]), reverse=True)
+        self._home = os.fspath(home_folder(environ))
+        self._known: dict[str, str] = {"": ""}
+
+    def root_of(self, cwd: str) -> str:
+        """Return the repository, else the folder itself, of a working folder as it is called today."""
+        known = self._known.get(cwd)
+        if known is None:
+            known = self._known[cwd] = repository_of(self._today(cwd), self._home)
+        return known
+
+    def _today(self, cwd: str) -> str:
+        for old, new in self._moved:
+            if cwd == old or cwd.startswith(old.rstrip("/") + "/"):
+                return new.rstrip("/") + cwd[len(old.rstrip("/")) :]
+        return cwd
+
+
+def bundled(place: Place, items: Iterable[T], facts: Callable[[T], tuple[str, int]]) -> list[Bundle[T]]:
+    """Return the things of one place in bundles: one of a project's own folder, else one for each working folder.
+
+    Args:
+        place: where the things lie.
+        items: the things.
+        facts: returns the working folder of a thing and when it changed.
+    """
+    bundles: dict[str, Bundle[T]] = {}
+    is_one = place.kind == FOLDER_OF_PROJECT
+    for item in items:
+        cwd, mtime_ns = facts(item)
+        bundle = bundles.setdefault("" if is_one else cwd, Bundle(place, cwd, mtime_ns if cwd else -1, []))
+        bundle.items.append(item)
+        if cwd and mtime_ns > bundle.mtime_ns:
+            bundle.cwd, bundle.mtime_ns = cwd, mtime_ns
+    return list(bundles.values()) or ([Bundle(place, "", -1, [])] if is_one else [])
+
+
+def spelling_of(place: Place) -> tuple[str, str]:
+    """Return what all spellings of one project's folder have in common; of a place of another kind, the place."""
+    if place.kind != FOLDER_OF_PROJECT:
+        return place
+    parent, _, name = place.path.rpartition("/")
+    return parent, spelling_key(name)
+
+
+def grouped(bundles: Sequence[Bundle[T]], roots: Roots) -> list[Group[T]]:
+    """Return the projects that the bundles make up, each with everything of one repository."""
+    spellings: dict[tuple[str, str], list[Bundle[T]]] = {}
+    others: list[Bundle[T]] = []
+    for bundle in bundles:
+        if bundle.place.kind == FOLDER_OF_PROJECT:
+            spellings.setdefault(spelling_of(bundle.place), []).append(bundle)
+        else:
+            others.append(bundle)
+    groups: dict[str, Group[T]] = {}
+    for same in spellings.values():
+        root = roots.root_of(max(same, key=lambda b: b.mtime_ns).cwd)
+        group = groups.setdefault(root or f"{same[0].place.path}\0", Group(root))
+        group.folders += [bundle.place.path for bundle in same]
+        _add(group, same)
+    for bundle in others:
+        root = roots.root_of(bundle.cwd)
+        _add(groups.setdefault(root or f"{bundle.place.path}\0", Group(root)), [bundle])
+    return list(groups.values())
+
+
+def _add(group: Group[T], bundles: Iterable[Bundle[T]]) -> None:
+    for bundle in bundles:
+        group.items += bundle.items
+        if bundle.place.path not in group.places:
+            group.places.append(bundle.place.path)
+
+
+def home_of(folders: Sequence[str], root: str = "") -> str:
+    """Return which of a project's folders keeps its memory and gives its name.
+
+    One that has an index already before one that has none, one that is named after the project's root before others,
+    one in Claude Code's spelling before others, and the first of those that are left.
+    """
+    name = spelled(root)
+
+    def rank(folder: str) -> tuple[bool, bool, bool]:
+        own = os.path.basename(folder)  # noqa: PTH119 - a name as it is on disk, any bytes
+        has_index = os.path.isfile(f"{folder}/memory/MEMORY.md")  # noqa: PTH113
+        return has_index, own == name, own.startswith("-")
+
+    return max(folders, key=rank)  # the first of equals
+
+
+def memory_folder(group: Group[T], settings: Settings, environ: Mapping[str, str]) -> Path:
+    """Return the memory folder of a project; it may not exist yet.
+
+    Raises:
+        SettingsError: a template of memory folders is malformed.
+    """
+    if group.folders:
+        name, values = "folder", {"project": group.home, "key": group.key}
+    else:
+        name, values = "elsewhere", {"data": os.fspath(data_folder(environ)), "key": group.key}
+    template: str = getattr(settings.memory, name)
+    try:
+        path = template.format(**values)
+    except (KeyError, IndexError, ValueError) as error:
+        known = " and ".join(f"{{{key}}}" for key in values)
+        raise SettingsError(f"memory.{name}", template, f"may hold {known} only") from error
+    return Path(path).expanduser().absolute()

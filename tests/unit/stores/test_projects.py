@@ -1,0 +1,79 @@
+"""Which sessions of which clients make up one project, and where its memory then lies."""
+
+from pathlib import Path
+
+from slowwave.settings import Settings, StoreSettings
+from slowwave.stores.catalogue import Catalogue
+from slowwave.stores.discovery import find_projects
+from slowwave.stores.listing import list_sessions
+from slowwave.stores.model import Project
+from slowwave.stores.worktree import repository_of
+from tests.unit.stores.store_builder import claude, write
+
+
+def pi_session(path: Path, cwd: str) -> Path:
+    return write(
+        path, {"type": "session", "version": 3, "id": path.stem, "timestamp": "2026-11-20T10:00:00Z", "cwd": cwd}
+    )
+
+
+def projects(home: Path, **store: object) -> dict[str, Project]:
+    settings = Settings(store=StoreSettings(**store))  # type: ignore[arg-type]
+    environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    found = find_projects(settings, environ).projects
+    with Catalogue(home / "catalogue.sqlite") as catalogue:
+        listed = {(row.project, row.id) for row in list_sessions(settings, environ, catalogue).rows}
+    assert listed == {(p.key, s.id) for p in found for s in p.sessions}
+    return {p.key: p for p in found}
+
+
+def test_sessions_of_two_clients_in_one_repository_are_one_project(tmp_path: Path):
+    repository = tmp_path / "shop"
+    (repository / ".git").mkdir(parents=True)
+    own = tmp_path / ".claude" / "projects" / "-home-ann-shop"
+    write(own / "c.jsonl", claude("user", "hi", cwd=str(repository)))
+    pi_session(tmp_path / ".pi" / "agent" / "sessions" / "--x--" / "p.jsonl", str(repository / "src"))
+    pi_session(tmp_path / ".pi" / "agent" / "sessions" / "--y--" / "q.jsonl", "/elsewhere")
+    found = projects(tmp_path)
+    assert {key: sorted(s.id for s in p.sessions) for key, p in found.items()} == {
+        "-home-ann-shop": ["c", "p"],
+        "-elsewhere": ["q"],
+    }
+    assert found["-home-ann-shop"].memory == own / "memory"
+    assert found["-elsewhere"].memory == tmp_path / ".local" / "share" / "slowwave" / "memory" / "-elsewhere"
+
+
+def test_a_moved_folder_is_one_project_before_and_after(tmp_path: Path):
+    pi_session(tmp_path / ".pi" / "agent" / "sessions" / "--a--" / "old.jsonl", "/old/shop/src")
+    pi_session(tmp_path / ".pi" / "agent" / "sessions" / "--b--" / "new.jsonl", "/new/shop/src")
+    assert set(projects(tmp_path)) == {"-old-shop-src", "-new-shop-src"}
+    assert set(projects(tmp_path, moved={"/old/shop": "/new/shop/"})) == {"-new-shop-src"}
+    assert set(projects(tmp_path, moved={"/old/sho": "/new/shop"})) == {"-old-shop-src", "-new-shop-src"}
+
+
+def test_a_repository_of_the_home_folder_does_not_swallow_the_projects_below_it(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a").mkdir()
+    assert repository_of(str(tmp_path / "a"), str(tmp_path)) == str(tmp_path / "a")
+    assert repository_of(str(tmp_path), str(tmp_path)) == str(tmp_path)
+    assert repository_of(str(tmp_path / "a")) == str(tmp_path)
+
+
+def test_the_folder_named_after_the_repository_is_the_home_of_its_worktrees(tmp_path: Path):
+    repository, tree = tmp_path / "repo", tmp_path / "a-tree"
+    (repository / ".git" / "worktrees" / "a-tree").mkdir(parents=True)
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {repository}/.git/worktrees/a-tree\n")
+    store = tmp_path / ".claude" / "projects"
+    spelled = "".join(c if c.isalnum() else "-" for c in str(repository))
+    write(store / "-a-tree" / "t.jsonl", claude("user", "hi", cwd=str(tree)))
+    write(store / spelled / "r.jsonl", claude("user", "hi", cwd=str(repository)))
+    (project,) = projects(tmp_path).values()
+    assert project.memory == store / spelled / "memory"
+
+
+def test_a_home_folder_as_root_gives_the_stores_of_all_clients_in_it(tmp_path: Path):
+    person = tmp_path / "ann"
+    write(person / ".claude" / "projects" / "-p" / "c.jsonl", claude("user", "hi", cwd="/p"))
+    pi_session(person / ".pi" / "agent" / "sessions" / "--q--" / "p.jsonl", "/q")
+    assert {s.id for p in projects(tmp_path, roots=(person,)).values() for s in p.sessions} == {"c", "p"}
