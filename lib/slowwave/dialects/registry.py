@@ -4,6 +4,7 @@ Telling needs the marks of :mod:`marks` only; the rules of a dialect are importe
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -12,10 +13,12 @@ import msgspec
 from slowwave.dialects.base import Dialect
 from slowwave.dialects.codex.marks import is_codex, is_opencode
 from slowwave.dialects.marks import is_bare, is_cersei, is_claude
+from slowwave.dialects.openclaw.marks import MOST_RECORDS as MOST_OF_OPENCLAW
+from slowwave.dialects.openclaw.marks import is_openclaw, is_openclaw_tables
 from slowwave.dialects.pi.marks import is_crabtalk, is_pi, is_ulid
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
-from slowwave.records.lines import open_regular
 from slowwave.records.model import REFUSALS
+from slowwave.records.sources.compressed import open_plain
 
 
 def _cersei() -> Dialect:
@@ -54,6 +57,12 @@ def _pi() -> Dialect:
     return PI
 
 
+def _openclaw() -> Dialect:
+    from slowwave.dialects.openclaw.dialect import OPENCLAW  # noqa: PLC0415
+
+    return OPENCLAW
+
+
 def _crabtalk() -> Dialect:
     from slowwave.dialects.crabtalk.dialect import CRABTALK  # noqa: PLC0415
 
@@ -70,6 +79,7 @@ _RULES: dict[str, Callable[[], Dialect]] = {
     "cersei": _cersei,
     "claude": _claude,
     "pi": _pi,
+    "openclaw": _openclaw,
     "crabtalk": _crabtalk,
     "ulid": _ulid,
     "cersei-bare": _cersei_bare,
@@ -122,8 +132,8 @@ def detect(path: Path) -> Dialect:
             path,
             "empty, or not a transcript of any known client",
             "expected JSON lines of Claude Code (sessionId), Cersei (session_id, or role and content)"
-            ", pi (a session header), crabtalk (agent, created_by), the ULID specification (recordType)"
-            " or Codex (payload), or an export, a session file or the database of opencode",
+            ", pi, Clawdbot or OpenClaw (a session header), crabtalk (agent, created_by), the ULID specification"
+            " (recordType) or Codex (payload), or an export, a session file or the database of opencode",
         )
     return by_name(found)
 
@@ -135,7 +145,7 @@ def sniff(path: Path) -> str | None:
         UnreadableError: the file cannot be read.
     """
     try:
-        with open_regular(path) as file:
+        with open_plain(path, most=_MOST_BYTES + (1 << 16)) as file:
             head = file.read(1 << 16)
             if head.startswith(_DATABASE):
                 return _of_database(path)
@@ -151,13 +161,22 @@ def _of_records(records: Iterator[dict[str, object]]) -> str | None:
     for record in records:
         for name, is_one in _MARKS.items():
             if is_one(record):
-                return name
+                return _of_pi(record, records) if name == "pi" else name
     return None
+
+
+def _of_pi(first: dict[str, object], rest: Iterator[dict[str, object]]) -> str:
+    """Tell Clawdbot and OpenClaw from pi, whose files they write with entries of their own in them."""
+    near = islice(rest, MOST_OF_OPENCLAW)
+    return "openclaw" if is_openclaw(first) or any(map(is_openclaw, near)) else "pi"
 
 
 def _of_database(path: Path) -> str | None:
     from slowwave.dialects.opencode.db import is_opencode_database  # noqa: PLC0415  # few files are databases
+    from slowwave.records.database import tables_of  # noqa: PLC0415  # as above
 
+    if is_openclaw_tables(tables_of(path)):
+        return "openclaw"
     return "opencode" if is_opencode_database(path) else None
 
 

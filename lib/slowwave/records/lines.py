@@ -79,7 +79,7 @@ def read_records(
     """
     decode = decoder.decode
     offset = start
-    with open_regular(path) as file:
+    with _open(path, problems) as file:
         try:
             file.seek(start)
             for number, line in enumerate(iter(partial(file.readline, LONG_LINE_BYTES), b""), first_number):
@@ -102,6 +102,15 @@ def read_records(
                     return
         except OSError as error:
             raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
+def _open(path: Path, problems: list[Problem]) -> BinaryIO:
+    """Open a file, also one that its client keeps compressed: offsets are then those of its plain bytes."""
+    if not path.name.endswith(".zst"):
+        return open_regular(path)
+    from slowwave.records.sources.compressed import open_plain  # noqa: PLC0415 - few files are compressed
+
+    return open_plain(path, problems)
 
 
 def _salvage(odd: "OddLine", decoder: msgspec.json.Decoder[T], problems: list[Problem]) -> Iterator[tuple[Span, T]]:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import zstandard
+
 from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
@@ -64,6 +66,13 @@ def rollout(folder: Path, *lines: Line | bytes, thread: str = THREAD, name: str 
     rows = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in lines]
     path.write_bytes(b"".join(row + b"\n" for row in rows))
     return path
+
+
+def compressed(path: Path) -> Path:
+    """Write the compressed form of a rollout beside it, as the client does with cold ones."""
+    packed = path.with_name(path.name + ".zst")
+    packed.write_bytes(zstandard.ZstdCompressor(3).compress(path.read_bytes()))
+    return packed
 
 
 def read(path: Path) -> CodexTranscript:

@@ -1,5 +1,6 @@
 """What Codex would send: rollbacks, compactions, forks by reference, repairs of damaged files."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.unit.dialects.codex_files import (
     Line,
     call,
     compacted,
+    compressed,
     context,
     event,
     item,
@@ -207,14 +209,26 @@ def test_no_reference_leads_out_or_round_in_circles(tmp_path: Path, thread: str)
     assert [p.kind for p in read(path).problems] == ["gap"]
 
 
-def test_a_parent_is_preferred_plain_and_reported_when_compressed(tmp_path: Path) -> None:
-    parent = parent_of(tmp_path)
-    path = fork(tmp_path, parent, 3, said("user", "other"))
-    packed = parent.with_name(parent.name + ".zst")
-    packed.write_bytes(b"\x28\xb5\x2f\xfd")
+@pytest.mark.parametrize("place", ["sessions/2025/01/02", "archived_sessions"])
+def test_a_parent_is_read_plain_and_else_compressed_wherever_it_lies(tmp_path: Path, place: str) -> None:
+    path = fork(tmp_path / "sessions/2026/11/21", parent := parent_of(tmp_path / place), 3, said("user", "other"))
+    compressed(parent)
+    assert spoken(path) == ["u:one", "a:1", "u:other"]
+    parent.with_name(parent.name + ".zst").write_bytes(b"\x28\xb5\x2f\xfd")
     assert spoken(path) == ["u:one", "a:1", "u:other"]
     parent.unlink()
-    assert [p.kind for p in read(path).problems] == ["unreadable"]
+    assert [p.kind for p in read(path).problems] == ["torn"]
+    parent_of(tmp_path / place)
+    compressed(parent).with_suffix("").unlink()
+    assert (spoken(path), read(path).problems) == (["u:one", "a:1", "u:other"], [])
+
+
+def test_a_reused_ordinal_does_not_move_the_place_of_a_fork(tmp_path: Path) -> None:
+    parent = parent_of(tmp_path)
+    path = fork(tmp_path, parent, 3, said("user", "other"))
+    with parent.open("ab") as file:
+        file.write(json.dumps({**said("user", "two again"), "ordinal": 2}).encode() + b"\n")
+    assert spoken(path) == ["u:one", "a:1", "u:other"]
 
 
 def conversation() -> list[Line]:

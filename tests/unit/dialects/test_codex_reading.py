@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from slowwave.dialects.codex.dialect import CODEX
-from slowwave.dialects.model import Injected, Other, SessionFiles, Text, Thinking, ToolCall
-from slowwave.errors import UnreadableError
+from slowwave.dialects.model import Injected, Other, Text, Thinking, ToolCall
 from tests.unit.dialects.codex_files import (
     AGENTS,
     ENVIRONMENT,
@@ -214,13 +213,6 @@ def test_the_name_of_a_thread_comes_from_the_rollout_or_the_index(tmp_path: Path
     assert read(path).title == "new"
     rollout(folder, meta(), event("thread_name_updated", thread_name="newest"))
     assert read(path).title == "newest"
-
-
-def test_compressed_rollouts_are_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / f"rollout-2026-11-21T20-53-12-{THREAD}.jsonl.zst"
-    path.write_bytes(b"\x28\xb5\x2f\xfd")
-    with pytest.raises(UnreadableError, match="compressed"):
-        CODEX.read(SessionFiles(THREAD, (path,)))
 
 
 def test_rolled_back_turns_are_not_active(tmp_path: Path) -> None:

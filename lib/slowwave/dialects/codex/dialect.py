@@ -2,7 +2,8 @@
 
 The first ``session_meta`` says what the session is; later ones are resumes, or the copied history of a fork. A fork by
 reference holds only its own turns: the context adds the parent's, found beside the file or in its Codex home; their
-spans have part numbers behind those of the session's own files. Compressed rollouts (``.jsonl.zst``) are refused.
+spans have part numbers behind those of the session's own files. In a compressed rollout (``.jsonl.zst``) offsets are
+those of its plain bytes.
 """
 
 from collections import Counter
@@ -12,9 +13,11 @@ from typing import Any, cast
 
 import msgspec
 
+from slowwave.dialects.codex.head import is_of_sub_agent
 from slowwave.dialects.codex.history import History
-from slowwave.dialects.codex.home import find_rollout, home_of, thread_name
+from slowwave.dialects.codex.home import find_rollout, home_of, present, thread_name
 from slowwave.dialects.codex.messages import CodexMessage, Place
+from slowwave.dialects.codex.ordinals import renumber
 from slowwave.dialects.codex.records import DECODER, KNOWN_ITEMS, KNOWN_TYPES, Line, item_of, line_of
 from slowwave.dialects.codex.replay import repaired, replay, rolled_back, summary_of
 from slowwave.dialects.model import Message, Other, SessionFiles, SessionKind, Text, Transcript
@@ -45,8 +48,9 @@ class Codex:
         """Read a session, all messages in file order; rolled-back ones are not active.
 
         Raises:
-            UnreadableError: a file cannot be opened, or is compressed.
+            UnreadableError: a file cannot be opened.
         """
+        files = SessionFiles(files.id, tuple(present(path) for path in files.paths), files.problems)
         result = CodexTranscript(self.name, files, problems=list(files.problems))
         with relaxed_collector():
             for part, path in enumerate(files.paths):
@@ -54,6 +58,7 @@ class Codex:
             meta = _meta(result.lines)
             result.kind = _kind(meta)
             result.inherited = _inherited(files, meta, result.problems)
+            renumber(result.lines)
             result.messages, unknown = _messages(result.lines, meta, own_agent=result.kind == "subagent")
         result.records = len(result.lines)
         kinds = Counter(line.kind for line in result.lines)
@@ -68,8 +73,6 @@ class Codex:
 
 
 def _lines(path: Path, part: int, problems: list[Problem]) -> list[Line]:
-    if path.suffix == ".zst":
-        raise UnreadableError(path, "a compressed rollout", "decompress it first (zstd -d) or let Codex resume it")
     return [line_of(span, env) for span, env in read_records(path, DECODER, problems, part=part)]
 
 
@@ -80,9 +83,7 @@ def _meta(lines: Sequence[Line]) -> dict[str, Any]:
 
 
 def _kind(meta: dict[str, Any]) -> SessionKind:
-    source = meta.get("source")
-    started = isinstance(source, dict) and "subagent" in cast("dict[str, object]", source)
-    if started or meta.get("thread_source") == "subagent" or meta.get("parent_thread_id"):
+    if is_of_sub_agent(meta):
         return "subagent"
     return "fork" if meta.get("forked_from_id") or meta.get("history_base") else "main"
 
