@@ -94,6 +94,7 @@ class Compaction(NamedTuple):
         read_files: files that were read, where the record has them; one that was modified too is left out.
         modified_files: files that were modified.
         trigger: whether a person asked for it.
+        messages: Cersei: how many messages right before it are summarised; all by default.
     """
 
     summary: str
@@ -102,6 +103,7 @@ class Compaction(NamedTuple):
     read_files: tuple[str, ...] = ()
     modified_files: tuple[str, ...] = ()
     trigger: Literal["manual", "auto"] = "manual"
+    messages: int | None = None
 
 
 class Writer:
@@ -127,6 +129,15 @@ class Writer:
         """
         del folder
         self._refuse(session_id, "sessions that slowwave begins; begin it in its client")
+
+    def new_id(self, folder: Path, origin: Target | None = None) -> str:
+        """Return the id of a session that is to be begun in ``folder``, or forked there from ``origin``.
+
+        Raises:
+            UsageError: the dialect makes ids of more than chance; the message says of what.
+        """
+        del folder, origin
+        return self.means.ids()
 
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
