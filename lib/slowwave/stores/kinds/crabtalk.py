@@ -44,7 +44,12 @@ class Crabtalk:
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         """Yield the sessions of a folder; files that are none of crabtalk's keep their names as their ids."""
-        for name in sorted(_transcripts(place.path)):
+        try:
+            names = sorted(_transcripts(place.path))
+        except OSError as error:
+            walk.problems.append(StoreProblem("unreadable", place.path, error.strerror or "cannot be listed"))
+            return
+        for name in names:
             file = walk.look(place.path, name)
             if file is None:
                 continue

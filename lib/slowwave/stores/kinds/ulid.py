@@ -33,7 +33,12 @@ class Ulid:
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         """Yield the sessions of the folder; a log in a folder of another name is reported, and never opened (S7.8)."""
-        for name in sorted(os.listdir(place.path)):  # noqa: PTH208 - names only
+        try:
+            names = sorted(os.listdir(place.path))  # noqa: PTH208 - names only
+        except OSError as error:
+            walk.problems.append(StoreProblem("unreadable", place.path, error.strerror or "cannot be listed"))
+            return
+        for name in names:
             folder = f"{place.path}/{name}"
             if is_ulid(name):
                 file = walk.look(folder, LOG)
