@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from slowwave.dialects.codex.head import is_of_sub_agent
 from slowwave.dialects.codex.history import History
@@ -65,6 +66,16 @@ class Codex:
         result.unknown_types = {k or "(none)": n for k, n in kinds.items() if k not in KNOWN_TYPES} | unknown
         result.title = _title(files, meta, result.lines)
         return result
+
+    def tail(self, files: SessionFiles) -> CodexTranscript | None:
+        """Return the end of a compacted rollout, from the turn of its newest compaction on."""
+        from slowwave.dialects.codex.tail import tail_of  # noqa: PLC0415  # only contexts need it
+
+        found = tail_of(files)
+        if found is None:
+            return None
+        problems = [*files.problems, *found.problems]
+        return CodexTranscript(self.name, files, problems=problems, is_tail=True, lines=found.lines)
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Codex would send if the session were resumed now, without its own instructions."""
@@ -128,15 +139,9 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
     history = History[Message]()
     unknown: Counter[str] = Counter()
     for line in lines:
-        message: Message | None = None
-        if line.kind == "response_item":
-            item = item_of(line.body)
-            if item.kind in KNOWN_ITEMS:
-                message = CodexMessage(item, line.span, line.timestamp, place)
-            else:
-                unknown[f"response_item/{item.kind or '(none)'}"] += 1
-        elif line.kind == "compacted":
-            message = _compaction(line, place)
+        message = message_of(line, place)
+        if message is None and line.kind == "response_item":
+            unknown[f"response_item/{item_of(line.body).kind or '(none)'}"] += 1
         elif line.kind == "turn_context":
             place = Place(_string(line.fields().get("cwd")) or place.cwd, branch, own_agent)
         elif turns := rolled_back(line):
@@ -144,9 +149,18 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
                 if isinstance(dropped, CodexMessage):
                     dropped.live = False
         if message is not None:
+            force_setattr(message, "parent", history.messages[-1].id if history.messages else None)
             found.append(message)
             history.append(message)
     return found, unknown
+
+
+def message_of(line: Line, place: Place) -> Message | None:
+    """Return the message that a line is, None when it says nothing to the model or is of an unknown type."""
+    if line.kind == "compacted":
+        return _compaction(line, place)
+    item = item_of(line.body) if line.kind == "response_item" else None
+    return CodexMessage(item, line.span, line.timestamp, place) if item and item.kind in KNOWN_ITEMS else None
 
 
 def _compaction(line: Line, place: Place) -> Message:

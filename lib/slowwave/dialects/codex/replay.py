@@ -31,7 +31,7 @@ Sent = CodexMessage | PlainMessage
 
 def replay(lines: Sequence[Line]) -> list[Sent]:
     """Return the messages after all lines, without the client's repairs and with the harness's own."""
-    start, skipped = _base(lines)
+    start, skipped = base_of(lines)
     history = History[Sent]()
     for index in range(start, len(lines)):
         line = lines[index]
@@ -82,14 +82,14 @@ def rolled_back(line: Line) -> int:
     return turns if fields.get("type") == "thread_rolled_back" and isinstance(turns, int) else 0
 
 
-def _base(lines: Sequence[Line]) -> tuple[int, set[int]]:
+def base_of(lines: Sequence[Line]) -> tuple[int, set[int]]:
     """Return the index of the newest compaction that holds the whole history, and those that were rolled back."""
     pending = 0
     segment: list[int] = []
     skipped: set[int] = set()
     base = 0
     is_turn = False
-    started = any(_starts_turn(line) for line in lines)
+    started = any(starts_turn(line) for line in lines)
     for index in range(len(lines) - 1, -1, -1):
         line = lines[index]
         if line.kind == "compacted" and b'"replacement_history"' in line.body:
@@ -99,7 +99,7 @@ def _base(lines: Sequence[Line]) -> tuple[int, set[int]]:
         elif line.kind == "response_item":
             is_turn = is_turn or any(is_boundary(m) for m in _sent([item_of(line.body)], line))
         # Rollouts without marks of turns are parted by the user's messages.
-        if index > 0 and not (_starts_turn(line) if started else is_turn):
+        if index > 0 and not (starts_turn(line) if started else is_turn):
             continue
         if pending > 0:
             pending -= is_turn
@@ -111,7 +111,8 @@ def _base(lines: Sequence[Line]) -> tuple[int, set[int]]:
     return base, skipped
 
 
-def _starts_turn(line: Line) -> bool:
+def starts_turn(line: Line) -> bool:
+    """Say whether a turn begins with this line."""
     if line.kind != "event_msg" or not (b"task_started" in line.body or b"turn_started" in line.body):
         return False
     return line.fields().get("type") in ("task_started", "turn_started")

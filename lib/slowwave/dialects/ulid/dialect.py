@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import msgspec
 
 from slowwave.dialects.linear import read_linear
+from slowwave.dialects.chain import chain
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.ulid.metadata import METADATA, name_of, read_metadata
 from slowwave.dialects.ulid.records import DECODER, Record, UlidMessage, integer, unknown_kind
+from slowwave.dialects.ulid.tail import kept_from
 from slowwave.errors import CorruptStateError
 from slowwave.records.model import Problem, Span
 
@@ -47,8 +49,19 @@ class Ulid:
         result = UlidTranscript(self.name, files, problems=list(files.problems))
         read_linear(result, DECODER, result.take)
         result.messages = list[Message](result.spoken)
+        chain(result.messages)
         _add_title(result)
         return result
+
+    def tail(self, files: SessionFiles) -> UlidTranscript | None:
+        """Return the end of a compacted log, from the first record on that its last compaction keeps."""
+        from slowwave.dialects.ulid.tail import tail_of  # noqa: PLC0415  # only contexts need it
+
+        found = tail_of(files)
+        if found is None:
+            return None
+        problems = [*files.problems, *found.problems]
+        return UlidTranscript(self.name, files, problems=problems, is_tail=True, spoken=found.spoken)
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the latest summary, then the messages that it does not cover; all of them without one."""
@@ -58,7 +71,8 @@ class Ulid:
         if last is None:
             return [m for _, m in messages]
         summary = whole.spoken[last]
-        return [summary, *(m for i, m in messages if i > last or _is_kept(m, summary))]
+        begin = kept_from(whole.spoken, last) or 0
+        return [summary, *(m for i, m in messages if i > last or (i >= begin and _is_kept(m, summary)))]
 
 
 def _add_title(result: UlidTranscript) -> None:
