@@ -10,15 +10,14 @@ import msgspec
 from slowwave.records.lines import read_records
 from slowwave.records.model import Problem
 from slowwave.records.tail import find_last, line_around
+from slowwave.stores.folds import fold_of
 from slowwave.stores.summary import Summary, record_decoder
-from slowwave.stores.walk import FoundSession, Signature, signatures
+from slowwave.stores.walk import PACKED, FoundSession, Signature, signatures
 from slowwave.stores.whole import HARMLESS, summary_of_whole
 
 # The bytes before the cursor whose hash must still hold before anything behind the cursor is trusted.
 CHECK_BYTES = 4096
 _BLOCK = 1 << 16
-# Dialects whose records can be folded in one by one.
-_FOLDED = ("claude", "cersei", "cersei-bare")
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -50,7 +49,7 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
     Raises:
         UnreadableError: a part cannot be opened or read.
     """
-    if dialect not in _FOLDED:
+    if fold_of(dialect) is None or found.in_database or found.files[-1].name.endswith(PACKED):
         whole = summary_of_whole(found, dialect)
         return Scanned(Mark(signatures(found.files), 0, b"", Summary(dialect)), whole)
     if before is not None and _continues(found, before):
@@ -108,13 +107,16 @@ def _fold(found: FoundSession, index: int, start: int, state: Summary, cursor: i
     problems: list[Problem] = []
     at_cursor: Summary | None = None
     bad = _BadLines(state)
-    for span, record in read_records(path, record_decoder, problems, part=index, start=start):
+    fold = fold_of(state.dialect)
+    if fold is None:
+        raise ValueError(f"sessions of {state.dialect} are read as a whole")
+    for span, record in read_records(path, fold.decoder, problems, part=index, start=start):
         if cursor is not None and at_cursor is None and span.offset >= cursor:
             bad.settle([p for p in problems if p.offset < cursor])
             at_cursor = _copy(state)
         if problems:
             bad.yielded.add(span.number)
-        state.add(record)
+        fold.add(state, span, record)
     if cursor is not None and at_cursor is None:
         bad.settle([p for p in problems if p.offset < cursor])
         at_cursor = _copy(state)

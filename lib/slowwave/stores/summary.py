@@ -76,6 +76,8 @@ class Summary(msgspec.Struct):
         cwd: the first working folder that was named: where the session began.
         is_fork: records say that they were copied from another session.
         tombstones: ids that tombstones name; their records do not count.
+        has_header: the record that says what the session is was met; later ones are copies.
+        is_sub_agent: the header says that all of it is a sub-agent's.
     """
 
     dialect: str
@@ -96,6 +98,8 @@ class Summary(msgspec.Struct):
     is_fork: bool = False
     tombstones: dict[str, bool] = {}
     message_ids: list[str] = []
+    has_header: bool = False
+    is_sub_agent: bool = False
 
     @property
     def title(self) -> str:
@@ -105,7 +109,7 @@ class Summary(msgspec.Struct):
     @property
     def is_side(self) -> bool:
         """Whether everything in it was said by or to a sub-agent."""
-        return self.side_messages > 0 and not self.messages
+        return self.is_sub_agent or (self.side_messages > 0 and not self.messages)
 
     def add(self, record: ListedRecord) -> None:
         """Fold one record in."""

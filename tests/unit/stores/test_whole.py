@@ -44,7 +44,7 @@ def test_a_pi_session_is_listed_with_what_it_holds(tmp_path: Path):
     row = listed(store, tmp_path)
     assert (row.dialect, row.messages, row.records, row.tool_calls, row.bad_lines) == ("pi", 2, 3, 1, 0)
     assert row.first_prompt == "mend the login"
-    assert (row.created, row.last_activity) == ("2026-11-20T10:00:00Z", "2026-11-20T10:01:00Z")
+    assert (row.created, row.last_activity) == ("2026-11-20T10:00:00.000Z", "2026-11-20T10:01:00.000Z")
     assert row.cwd == "/w"
     with path.open("a") as file:
         file.write(json.dumps(entry(2, "user", "thanks")) + "\nnot json\n")
