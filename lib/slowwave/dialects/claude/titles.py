@@ -18,7 +18,8 @@ def title_of(nodes: list[Node], tree: Tree) -> str:
         kind = node.env.type or ""
         if kind == "summary":
             fields = node.fields()
-            if fields.get("leafUuid") in tree.by_uuid:
+            leaf = fields.get("leafUuid")
+            if isinstance(leaf, str) and leaf in tree.by_uuid:
                 found[kind] = str(fields.get("summary") or "")
         elif kind in ("custom-title", "ai-title", "agent-name"):
             found[kind] = str(node.fields().get(dict(_TITLES)[kind]) or "")

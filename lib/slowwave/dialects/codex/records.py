@@ -105,7 +105,7 @@ def _bare_kind(env: Envelope) -> str:
         return "session_state" if env.record_type == "state" else f"record_type {env.record_type}"
     if env.type is None:
         return "session_meta" if env.timestamp is not None else "response_item"
-    return "response_item" if env.type in KNOWN_ITEMS else str(env.type)
+    return "response_item" if isinstance(env.type, str) and env.type in KNOWN_ITEMS else str(env.type)
 
 
 def item_of(raw: bytes | msgspec.Raw) -> Item:
