@@ -110,6 +110,16 @@ class Message:
         return None
 
     @property
+    def parent(self) -> str | None:
+        """The id of the message before it on its branch; None for the first one, and where messages have no ids."""
+        return None
+
+    @property
+    def is_result(self) -> bool:
+        """True where it is certain without decoding it that it holds nothing but what a tool returned."""
+        return self.role == "tool"
+
+    @property
     def cwd(self) -> str:
         """The working folder that the record names, or ""."""
         return ""

@@ -24,3 +24,4 @@ class PlainMessage(Message, msgspec.Struct, frozen=True, gc=False, eq=False):
     active: bool = True
     sidechain: bool = False
     branch: str = ""
+    parent: str | None = None

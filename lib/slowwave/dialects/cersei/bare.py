@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from slowwave.dialects.cersei.records import Body, CerseiMessage, Entry
+from slowwave.dialects.chain import chain
 from slowwave.dialects.marks import BARE_ROLES
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.records.lines import read_records
@@ -35,6 +36,7 @@ class CerseiBare:
                 else:
                     kind = f"role {body.role}"
                     result.unknown_types[kind] = result.unknown_types.get(kind, 0) + 1
+        chain(result.messages)
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from slowwave.dialects.chain import chain
 from slowwave.dialects.cersei.records import KNOWN_TYPES, MESSAGE_TYPES, CerseiMessage, Entry, summary_message
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.records.bulk import relaxed_collector
@@ -59,6 +60,7 @@ class Cersei:
                 placed = [p for p in placed if (e := p.entry).uuid not in deleted and e.type != "tombstone"]
             result.placed = placed
             result.messages = [message for item in placed if (message := _message(item)) is not None]
+            chain(result.messages)
         result.unknown_types = Counter([p.entry.type for p in placed if p.entry.type not in KNOWN_TYPES])
         return result
 

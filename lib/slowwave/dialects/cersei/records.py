@@ -13,6 +13,8 @@ from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
 
 MESSAGE_TYPES = frozenset({"user", "assistant", "system"})
+# Enough of a content to see what its first block is.
+_START = 64
 KNOWN_TYPES = MESSAGE_TYPES | {"summary", "tombstone"}
 
 
@@ -46,6 +48,7 @@ class CerseiMessage(Message, msgspec.Struct, gc=False, eq=False):
     entry: Entry
     span: Span
     opened: Content | None = None
+    parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property
     def role(self) -> Role:
@@ -71,6 +74,12 @@ class CerseiMessage(Message, msgspec.Struct, gc=False, eq=False):
     def sidechain(self) -> bool:
         """True for a sub-agent's message."""
         return bool(self.entry.is_sidechain)
+
+    @property
+    def is_result(self) -> bool:
+        """True when the content begins with a tool's result."""
+        body = self.entry.message
+        return body is not None and b'"tool_result"' in bytes(memoryview(body.content)[:_START])
 
     def _opened(self) -> Content:
         if self.opened is None:

@@ -4,12 +4,14 @@ from datetime import datetime
 from typing import cast
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from slowwave.dialects.blocks import blocks_of
+from slowwave.dialects.chain import Links
 from slowwave.dialects.claude.branches import dead_records
 from slowwave.dialects.claude.origin import split_typed
-from slowwave.dialects.claude.records import Node, content_of
-from slowwave.dialects.claude.tree import Tree
+from slowwave.dialects.claude.records import Node, content_of, start_of
+from slowwave.dialects.claude.tree import SPOKEN, Tree
 from slowwave.dialects.claude.typed import queued_prompt, said_in_result, without_repeats
 from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text, ToolResult
 from slowwave.dialects.times import parse_time
@@ -28,6 +30,7 @@ class ClaudeMessage(Message, msgspec.Struct, gc=False, eq=False):
     _sidechain: bool
     more: list[Node] | None = None
     opened: Content | None = None
+    links: Links[Node] | None = None
 
     def add(self, node: Node) -> None:
         """Take in another piece of the same API message (only while the session is being read)."""
@@ -55,6 +58,16 @@ class ClaudeMessage(Message, msgspec.Struct, gc=False, eq=False):
         """The API's id of the message, or else the record's."""
         env = self.first.env
         return (env.message.id if env.message else None) or env.uuid
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the message before it on its branch, over notes, hooks and compactions."""
+        return None if self.links is None else self.links.before(self.first, self.id)
+
+    @property
+    def is_result(self) -> bool:
+        """True for a user record that begins with a tool's result; the client writes nothing else into it."""
+        return self._role == "user" and b'"tool_result"' in start_of(self.first.env.message)
 
     @property
     def cwd(self) -> str:
@@ -89,6 +102,7 @@ def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
     """
     dead = dead_records(tree)
     own = tree.own
+    links = Links(nodes, lambda n: n.env.uuid, _above, _said_as)
     found: list[Message] = []
     queued: list[Message] = []
     pieces: dict[tuple[str, bool], ClaudeMessage] = {}
@@ -102,22 +116,38 @@ def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
             if mid is not None and (known := pieces.get((mid, active))) is not None:
                 known.add(node)
                 continue
-            message = ClaudeMessage("assistant", node, active, side)
+            message = ClaudeMessage("assistant", node, active, side, links=links)
             if mid is not None:
                 pieces[mid, active] = message
             found.append(message)
         elif kind == "user":
             active = node.index not in dead
             side = bool(env.sidechain) and not own
-            found.append(ClaudeMessage("user", node, active, side))
+            found.append(ClaudeMessage("user", node, active, side, links=links))
             if not env.sidechain and (said := said_in_result(node, active=active)) is not None:
+                force_setattr(said, "parent", found[-1].id)
                 found.append(said)
         elif (kind == "queue-operation" or (kind == "attachment" and b'"queued_command"' in node.span.raw)) and (
             prompt := queued_prompt(node)
         ) is not None:
+            force_setattr(prompt, "parent", found[-1].id if found else None)
             found.append(prompt)
             queued.append(prompt)
     return without_repeats(found, queued)
+
+
+def _above(node: Node) -> str | None:
+    """Return the record above one; a compaction's boundary names what it continues in a field of its own."""
+    env = node.env
+    if env.parent is None and env.type == "system" and b'"logicalParentUuid"' in node.span.raw:
+        logical = node.fields().get("logicalParentUuid")
+        return logical if isinstance(logical, str) else None
+    return env.parent
+
+
+def _said_as(node: Node) -> str | None:
+    env = node.env
+    return (env.message.id if env.message else None) or env.uuid if env.type in SPOKEN else None
 
 
 def origin_of(node: Node) -> Origin:

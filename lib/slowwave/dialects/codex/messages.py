@@ -43,6 +43,7 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
     as_sent: bool = False
     live: bool = True
     opened: Content | None = None
+    parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property
     def role(self) -> Role:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from slowwave.dialects.chain import chain
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.opencode.context import filter_compacted
 from slowwave.dialects.opencode.db import Database
@@ -49,6 +50,7 @@ class Opencode:
             take_back(result.stored, result.session.revert)
             for stored in result.stored:
                 result.messages += messages_of(stored, result.session)
+            chain(result.messages)
         result.records = 1 + sum(1 + len(stored.parts) for stored in result.stored)
         result.unknown_types = _unknown(result.stored)
         result.title = result.session.title

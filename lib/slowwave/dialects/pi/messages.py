@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
+from slowwave.dialects.chain import Links
 from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text
 from slowwave.dialects.pi.blocks import block_of, parts_of, result_of
 from slowwave.dialects.pi.records import ROLES, Entry, text_or_empty
@@ -27,6 +28,7 @@ class PiMessage(Message, msgspec.Struct, gc=False, eq=False):
     _cwd: str
     _active: bool
     opened: Content | None = None
+    links: Links[Entry] | None = None
 
     @property
     def role(self) -> Role:
@@ -38,6 +40,11 @@ class PiMessage(Message, msgspec.Struct, gc=False, eq=False):
         """The entry's id as the file has it; version 1 has none."""
         own = self.entry.env.id
         return own if isinstance(own, str) else None
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the message before it on its branch, over entries that say nothing."""
+        return None if self.links is None else self.links.before(self.entry, self.id)
 
     @property
     def cwd(self) -> str:
@@ -58,6 +65,16 @@ class PiMessage(Message, msgspec.Struct, gc=False, eq=False):
         if self.opened is None:
             self.opened = content_of(self.entry)
         return self.opened
+
+
+def links_of(entries: list[Entry]) -> Links[Entry]:
+    """Return what finds the message above an entry; version 1 has no ids that could name it."""
+    return Links(entries, lambda e: e.id, lambda e: e.parent, _said_as)
+
+
+def _said_as(entry: Entry) -> str | None:
+    own = entry.env.id
+    return own if entry.kind and isinstance(own, str) else None
 
 
 def content_of(entry: Entry) -> Content:

@@ -39,6 +39,7 @@ class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
     record: Record
     span: Span
     opened: Content | None = None
+    parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property
     def role(self) -> Role:
