@@ -11,6 +11,7 @@ from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page
 from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.registry import BY_NAME
 from slowwave.stores.model import StoreProblem, StoreProblemKind
 from slowwave.stores.projects import Bundle, Roots, bundled, grouped, spelling_of
 from slowwave.stores.roots import REMEDY, Root, store_roots
@@ -45,6 +46,9 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
             _settle(pages, catalogue)
             for (number, _), page in zip(members, pages, strict=True):
                 shown, odd = _shown(page)
+                titles = BY_NAME[page.place.kind].titles(page.place)
+                if titles:
+                    _entitle(shown, titles)
                 bundles += bundled(page.place, shown, _facts)
                 listing.problems += odd
                 strangers[number] += len(odd)
@@ -60,6 +64,12 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
                 listing.rows.append(stored.row)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
     return listing
+
+
+def _entitle(shown: list[StoredRow], titles: Mapping[str, str]) -> None:
+    """Show the titles that a client keeps beside its sessions; they change without a trace in the session."""
+    for stored in shown:
+        stored.row.title = titles.get(stored.row.id) or stored.row.title
 
 
 def _facts(stored: StoredRow) -> tuple[str, int]:

@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
 
 class Kind(Protocol):
-    """How one client lays out its sessions on disk."""
+    """How one client lays out its sessions on disk; kinds inherit from it for what they leave out."""
 
     name: str
 
@@ -48,3 +48,8 @@ class Kind(Protocol):
         No unchanged transcript may be opened; whatever is left out goes to the problems of the walk.
         """
         ...
+
+    def titles(self, place: Place) -> Mapping[str, str]:
+        """Return titles that the client keeps beside the sessions of a place, by session id; most keep none."""
+        del place
+        return {}

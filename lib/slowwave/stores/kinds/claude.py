@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import MEMORY, SUFFIXES, FoundSession, K, Walk
 
@@ -17,7 +17,7 @@ PROJECTS = "projects"
 FOLDER_OF_PROJECT = "claude"
 
 
-class ClaudeHome:
+class ClaudeHome(Kind):
     """Claude Code's home, or its ``projects`` folder."""
 
     name = FOLDER_OF_PROJECT

@@ -13,7 +13,7 @@ from slowwave.dialects.crabtalk.meta import meta_line_of
 from slowwave.dialects.crabtalk.names import SUFFIX, id_of
 from slowwave.errors import UnreadableError
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, K, Walk
 
@@ -26,7 +26,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _MOST_LOOKS = 8
 
 
-class Crabtalk:
+class Crabtalk(Kind):
     """crabtalk's home, its ``sessions`` folder, or a folder of such files."""
 
     name = "crabtalk"

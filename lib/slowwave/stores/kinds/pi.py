@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, K, Walk
 
@@ -15,7 +15,7 @@ _FOLDER = re.compile(r"--.*--\Z", re.DOTALL)
 _SESSIONS = "sessions"
 
 
-class Pi:
+class Pi(Kind):
     """pi's agent folder, or the ``sessions`` folder in it."""
 
     name = "pi"

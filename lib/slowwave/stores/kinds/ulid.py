@@ -6,7 +6,7 @@ from pathlib import Path
 
 from slowwave.dialects.ulid.ids import is_ulid
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, K, Walk
 
@@ -15,7 +15,7 @@ SESSIONS = "sessions"
 LOG = "session.jsonl"
 
 
-class Ulid:
+class Ulid(Kind):
     """The agent's home, or the ``sessions`` folder in it."""
 
     name = "ulid"
