@@ -11,7 +11,7 @@ from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 
 ROOT = Path(__file__).parents[1] / "samples"
-SAMPLES = sorted(p for name in ("pi", "crabtalk", "ulid") for p in (ROOT / name).rglob("*.jsonl"))
+SAMPLES = sorted(p for name in ("pi", "openclaw", "crabtalk", "ulid") for p in (ROOT / name).rglob("*.jsonl"))
 
 
 def comparable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -22,7 +22,7 @@ def comparable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_samples_are_there() -> None:
-    assert {p.relative_to(ROOT).parts[0] for p in SAMPLES} == {"pi", "crabtalk", "ulid"}
+    assert {p.relative_to(ROOT).parts[0] for p in SAMPLES} == {"pi", "openclaw", "crabtalk", "ulid"}
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)

@@ -1,4 +1,4 @@
-"""The dialect of pi, versions 1 to 3, which Clawdbot writes as well: a header, then a tree of entries in one file.
+"""The dialect of pi, versions 1 to 3, which Clawdbot builds on: a header, then a tree of entries in one file.
 
 A file is read without being changed: versions 1 and 2 are brought to version 3 in memory, where pi rewrites the file.
 What pi would not survive is read on: a cycle of parents, a missing header, two records on one line, a torn tail.
@@ -13,7 +13,7 @@ import msgspec
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.pi.context import Model, said, session_entries, settings_of
 from slowwave.dialects.pi.load import Loaded, load
-from slowwave.dialects.pi.messages import PiMessage
+from slowwave.dialects.pi.messages import PiMessage, links_of
 from slowwave.dialects.pi.records import KNOWN_TYPES, ROLES, Entry, text_or_empty
 from slowwave.dialects.pi.tree import live_entries, path_of
 from slowwave.dialects.pi.wire import wire
@@ -60,8 +60,22 @@ class Pi:
         with relaxed_collector():
             loaded = result.loaded = load(files, result.problems)
             result.path = path_of(loaded.seen)
-            result.messages = _messages(loaded, _describe(result, loaded))
+            cwd = describe(result, loaded)
+            live = live_entries(loaded)
+            result.messages = spoken(loaded.entries, cwd, live)
         return result
+
+    def tail(self, files: SessionFiles) -> PiTranscript | None:
+        """Return the end of a compacted session, from the first entry on that its last compaction keeps."""
+        from slowwave.dialects.pi.tail import tail_of  # noqa: PLC0415  # only contexts need it
+
+        tail = tail_of(files)
+        if tail is None:
+            return None
+        problems = list(files.problems)
+        return PiTranscript(
+            self.name, files, problems=problems, is_tail=True, loaded=tail.loaded, path=tail.path, model=tail.model
+        )
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what pi would send if this session were resumed now."""
@@ -69,11 +83,11 @@ class Pi:
         return wire(said(session_entries(whole.path, whole.loaded)), whole.model)
 
 
-def _describe(result: PiTranscript, loaded: Loaded) -> str:
-    """Fill in everything but messages; return the folder that the session worked in."""
+def describe(result: PiTranscript, loaded: Loaded, known_types: frozenset[str] = KNOWN_TYPES) -> str:
+    """Fill in everything but path and messages; return the folder that the session worked in."""
     entries = loaded.entries
     result.records = len(entries)
-    result.unknown_types = Counter([kind for e in entries if (kind := _unknown(e)) is not None])
+    result.unknown_types = Counter([kind for e in entries if (kind := _unknown(e, known_types)) is not None])
     header = next((e for e in entries if e.type == "session"), None)
     result.header = header.fields() if header is not None else {}
     forked = result.header.get("parentSession") or result.header.get("branchedFrom")
@@ -87,10 +101,16 @@ def _describe(result: PiTranscript, loaded: Loaded) -> str:
     return text_or_empty(result.header.get("cwd"))
 
 
-def _unknown(entry: Entry) -> str | None:
+def spoken(entries: list[Entry], cwd: str, live: set[int] | None) -> list[Message]:
+    """Return the messages of entries; those that are not in ``live`` (identities, None for all) are abandoned."""
+    links = links_of(entries)
+    return [PiMessage(e, cwd, live is None or id(e) in live, links=links) for e in entries if e.kind]
+
+
+def _unknown(entry: Entry, known_types: frozenset[str]) -> str | None:
     if entry.type == "message":
         return None if entry.role in ROLES else f"role {entry.role}"
-    return None if entry.type in KNOWN_TYPES else entry.type
+    return None if entry.type in known_types else entry.type
 
 
 def _label(fields: dict[str, Any], labels: dict[str, str]) -> None:
@@ -98,11 +118,6 @@ def _label(fields: dict[str, Any], labels: dict[str, str]) -> None:
     labels.pop(target, None)
     if label:
         labels[target] = label
-
-
-def _messages(loaded: Loaded, cwd: str) -> list[Message]:
-    live = live_entries(loaded)
-    return [PiMessage(e, cwd, live is None or id(e) in live) for e in loaded.entries if e.kind]
 
 
 PI = Pi()

@@ -50,6 +50,11 @@ def load(files: SessionFiles, problems: list[Problem]) -> Loaded:
         before = len(problems)
         entries += [entry_of(env, span) for span, env in read_records(path, DECODER, problems, part=part)]
         _mark_lost(entries, part, problems[before:])
+    return migrated(entries)
+
+
+def migrated(entries: list[Entry]) -> Loaded:
+    """Return the records of a session, brought to version 3."""
     loaded = Loaded(entries, _version(entries))
     if loaded.version < _V2:
         _give_ids(loaded)

@@ -1,0 +1,102 @@
+"""The dialect of Clawdbot and OpenClaw: session files of pi with entries of their own, and the database of 2026.
+
+Files and databases are only read. In a database ``SessionFiles.id`` names the session; any other id means its oldest
+session that no other one started.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.dialects.openclaw.context import messages_for
+from slowwave.dialects.openclaw.database import About, Database
+from slowwave.dialects.openclaw.messages import OpenclawMessage
+from slowwave.dialects.openclaw.tree import active_entries, active_path
+from slowwave.dialects.pi.dialect import PiTranscript, describe
+from slowwave.dialects.pi.load import Loaded, load, migrated
+from slowwave.dialects.pi.records import KNOWN_TYPES, Entry
+from slowwave.dialects.pi.wire import wire
+from slowwave.errors import UnreadableError
+from slowwave.records.bulk import relaxed_collector
+from slowwave.records.database import HEADER
+from slowwave.records.lines import open_regular
+
+_TYPES = KNOWN_TYPES | {"leaf", "reset"}
+
+
+class OpenclawTranscript(PiTranscript):
+    """A session with its entries.
+
+    Attributes:
+        about: what the database says of it beside its transcript.
+        hidden: identities (``id()``) of entries on the path that the client's index keeps out of the context.
+    """
+
+    about: About = msgspec.field(default_factory=About)
+    hidden: frozenset[int] = frozenset()
+
+
+class Openclaw:
+    """Rules of the sessions of Clawdbot and OpenClaw."""
+
+    name = "openclaw"
+
+    def read(self, files: SessionFiles) -> OpenclawTranscript:
+        """Read a session, all messages in file order.
+
+        Raises:
+            UnreadableError: the file cannot be opened, or is a database without sessions.
+        """
+        result = OpenclawTranscript(self.name, files, problems=list(files.problems))
+        with relaxed_collector():
+            if _is_database(files):
+                loaded = _from_rows(result)
+            else:
+                loaded = load(files, result.problems)
+                result.path = active_path(loaded)
+            result.loaded = loaded
+            cwd = describe(result, loaded, _TYPES)
+            _add_about(result)
+            live = active_entries(loaded, result.path)
+            result.messages = [OpenclawMessage(e, cwd, live is None or id(e) in live) for e in loaded.entries if e.kind]
+        return result
+
+    def context(self, transcript: Transcript) -> Sequence[Message]:
+        """Return what the client would send if this session were resumed now."""
+        whole = transcript if isinstance(transcript, OpenclawTranscript) else self.read(transcript.files)
+        return wire(messages_for(whole.path, whole.loaded, whole.model, whole.hidden), whole.model)
+
+
+def _is_database(files: SessionFiles) -> bool:
+    with open_regular(files.paths[0]) as file:
+        return file.read(len(HEADER)) == HEADER
+
+
+def _from_rows(result: OpenclawTranscript) -> Loaded:
+    """Load the session that a transcript names from its database."""
+    path = result.files.paths[0]
+    rows = Database(path, result.files.id, result.problems)
+    if not rows.id:
+        raise UnreadableError(path, "an OpenClaw database without a session")
+    result.files = SessionFiles(rows.id, result.files.paths, result.files.problems)
+    result.about = rows.about
+    loaded = migrated(rows.entries)
+    if rows.active is None:
+        result.path = active_path(loaded)
+    else:
+        by_seq: dict[int, Entry] = {e.span.offset: e for e in loaded.entries}
+        result.path = [by_seq[seq] for seq in rows.active.sequences if seq in by_seq]
+        result.hidden = frozenset(id(by_seq[seq]) for seq in rows.active.hidden if seq in by_seq)
+    return loaded
+
+
+def _add_about(result: OpenclawTranscript) -> None:
+    result.title = result.about.title or result.title
+    if result.about.spawned_by:
+        result.kind = "subagent"
+    elif result.about.forked_from:
+        result.kind = "fork"
+
+
+OPENCLAW = Openclaw()
