@@ -26,7 +26,9 @@ PREFECT_ALLOWED = {
     "cli/doctor.py",
 }
 
-_ABOVE_RECORDS = {"dialects", "stores", "extraction", "consolidation", "memory", "samples", "jobs", "service", "cli"}
+_ABOVE_RECORDS = {
+    *("dialects", "stores", "extraction", "consolidation", "memory", "compaction", "samples", "jobs", "service", "cli")
+}
 # a folder, or a module at the top of the library, and what it must not import
 FORBIDDEN = {
     "errors": _ABOVE_RECORDS | {"records", "settings", "report", "files", "processes"},
@@ -37,8 +39,9 @@ FORBIDDEN = {
     "report": _ABOVE_RECORDS | {"records", "settings"},
     "records": _ABOVE_RECORDS | {"report"},
     "dialects": _ABOVE_RECORDS - {"dialects"} | {"report"},
-    "stores": {"extraction", "consolidation", "memory", "samples", "jobs", "service", "cli"},
-    "memory": {"extraction", "consolidation", "samples", "jobs", "service", "cli"},
+    "stores": {"extraction", "consolidation", "memory", "compaction", "samples", "jobs", "service", "cli"},
+    "memory": {"extraction", "consolidation", "compaction", "samples", "jobs", "service", "cli"},
+    "compaction": {"stores", "memory", "extraction", "consolidation", "samples", "jobs", "service", "cli"},
     "extraction": {"consolidation", "samples", "jobs", "service", "cli"},
     "consolidation": {"samples", "jobs", "service", "cli"},
     "samples": {"jobs", "service", "cli"},

@@ -1,0 +1,104 @@
+"""The plan of one compaction: what is summarised, what is kept, what is carried on; or why there is none.
+
+A plan is over the items of a context, so a second compaction summarises what the first one kept, and no message falls
+between the two. Nothing is decided twice: without new words since the last compaction there is no plan.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slowwave.compaction.cuts import Cut, find_cut
+from slowwave.compaction.file_operations import NO_FILES, FileOperations, of_calls
+from slowwave.compaction.items import Item
+from slowwave.compaction.triggers import Budget
+from slowwave.compaction.usage import ContextTokens, context_tokens
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a compaction would do.
+
+    Attributes:
+        history: whole turns that are summarised.
+        prefix: the beginning of a turn that the cut splits; summarised for itself.
+        kept: what stays as it is, settings included.
+        previous_summary: the summary that the new one goes on from, without its lists of files; "" for the first.
+        files: read and changed so far, those of earlier compactions included, those of the kept range not.
+        context: the size of the context before.
+    """
+
+    history: tuple[Item, ...]
+    prefix: tuple[Item, ...]
+    kept: tuple[Item, ...]
+    previous_summary: str
+    files: FileOperations
+    context: ContextTokens
+
+    @property
+    def first_kept(self) -> str | None:
+        """How the dialect names the first entry that stays."""
+        return self.kept[0].id
+
+    @property
+    def is_split(self) -> bool:
+        """The cut is in the middle of a turn."""
+        return bool(self.prefix)
+
+    @property
+    def tokens_summarised(self) -> int:
+        """Estimate of what the summary will stand for, without the summary before it."""
+        return sum(item.tokens for item in self.history + self.prefix)
+
+    @property
+    def tokens_kept(self) -> int:
+        """Estimate of what stays."""
+        return sum(item.tokens for item in self.kept)
+
+
+@dataclass(frozen=True)
+class NoPlan:
+    """Why nothing is compacted."""
+
+    reason: str
+
+
+def prepare(items: Sequence[Item], budget: Budget, *, least_tokens: int = 1) -> Plan | NoPlan:
+    """Return the plan for a context.
+
+    Args:
+        items: the context, its latest compaction among them.
+        budget: how much of it is kept.
+        least_tokens: refuse to summarise less than this.
+    """
+    previous = next((item for item in reversed(items) if item.kind == "compaction"), None)
+    region = [item for item in items if item.kind != "compaction"]
+    if not any(item.speaks for item in region):
+        return NoPlan("no messages")
+    if previous is not None and all(item.is_stale for item in region if item.speaks):
+        return NoPlan("no messages since the last compaction")
+    plan = _divided(items, region, previous, find_cut(region, budget.keep_recent_tokens))
+    return _refusal(plan, budget, least_tokens) or plan
+
+
+def _divided(items: Sequence[Item], region: list[Item], previous: Item | None, cut: Cut) -> Plan:
+    turn = cut.first_kept if cut.turn_start is None else cut.turn_start
+    gone = region[: cut.first_kept]
+    calls = (call for item in gone if item.message is not None for call in item.message.calls)
+    return Plan(
+        tuple(region[:turn]),
+        tuple(region[turn : cut.first_kept]),
+        tuple(region[cut.first_kept :]),
+        "" if previous is None else previous.summary,
+        (NO_FILES if previous is None else previous.files) | of_calls(calls),
+        context_tokens(items),
+    )
+
+
+def _refusal(plan: Plan, budget: Budget, least_tokens: int) -> NoPlan | None:
+    if not any(item.speaks for item in plan.history + plan.prefix):
+        if plan.tokens_kept < budget.keep_recent_tokens:
+            return NoPlan(f"all of it, {plan.tokens_kept:,} tokens, fits into the {budget.keep_recent_tokens:,} kept")
+        return NoPlan(f"nothing stands before the first message that can be kept, {plan.tokens_kept:,} tokens")
+    if plan.tokens_summarised < least_tokens:
+        return NoPlan(f"{plan.tokens_summarised:,} tokens to summarise, {least_tokens:,} needed")
+    return None
