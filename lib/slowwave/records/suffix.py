@@ -133,13 +133,15 @@ def _line_start(path: Path, offset: int) -> int:
     return 0 if before is None else before + 1
 
 
-def first_record(path: Path, decoder: msgspec.json.Decoder[T], problems: list[Problem]) -> tuple[Span, T] | None:
-    """Return the first record of a file, None when it has none.
+def first_record(path: Path, decoder: msgspec.json.Decoder[T]) -> tuple[Span, T] | None:
+    """Return the first record of a file, None when there is none or its line, or one before it, has any damage.
 
     Raises:
         UnreadableError: the file cannot be opened or read.
     """
-    return next(read_records(path, decoder, problems), None)
-
-
-
+    problems: list[Problem] = []
+    records = read_records(path, decoder, problems)
+    first = next(records, None)
+    # what stands behind a record on its line is told once the line was left
+    next(records, None)
+    return None if first is None or any(p.line <= first[0].number for p in problems) else first

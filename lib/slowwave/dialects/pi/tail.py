@@ -12,7 +12,6 @@ from slowwave.dialects.pi.context import Model, settings_of
 from slowwave.dialects.pi.load import Loaded
 from slowwave.dialects.pi.records import DECODER, Entry, entry_of, text_or_empty
 from slowwave.dialects.pi.tree import path_of
-from slowwave.records.model import Problem
 from slowwave.records.suffix import Suffix, first_record
 
 _MARK = b'"compaction"'
@@ -49,9 +48,8 @@ def tail_of(files: SessionFiles) -> Tail | None:
 
 
 def _header(files: SessionFiles) -> Entry | None:
-    problems: list[Problem] = []
-    first = first_record(files.paths[0], DECODER, problems) if len(files.paths) == 1 else None
-    if first is None or problems:
+    first = first_record(files.paths[0], DECODER) if len(files.paths) == 1 else None
+    if first is None:
         return None
     entry = entry_of(first[1], first[0])
     version = entry.env.version
