@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 from slowwave.dialects.openclaw.dialect import OPENCLAW
 from slowwave.dialects.openclaw.repair import MISSING
@@ -107,6 +108,26 @@ def test_what_the_index_keeps_out_of_the_context_stays_out(tmp_path: Path) -> No
     agent.add(made)
     agent.index("s1", [1, 2, 3], newest=3, hidden=(2,))
     assert shape(agent.read("s1")) == ["user: one", "user: two"]
+
+
+def test_the_end_of_a_compacted_file_is_enough_unless_the_leaf_moved(tmp_path: Path) -> None:
+    made = session(version=3)
+    for number in range(40):
+        made.user(f"{number}" + "x" * 50_000)
+        made.model("well")
+    kept = made.user("kept")
+    made.compact(kept)
+    made.model("last")
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(made.data())
+    files = SessionFiles("s1", (path,))
+    tail = OPENCLAW.tail(files)
+    assert tail is not None
+    assert tail.is_tail
+    assert shape(tail) == shape(OPENCLAW.read(files)) == ["user: [so far]", "user: kept", "assistant: last"]
+    made.add("leaf", targetId=kept)
+    path.write_bytes(made.data())
+    assert OPENCLAW.tail(files) is None
 
 
 def test_ids_of_calls_are_letters_and_digits_from_version_4_on(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.openclaw.context import messages_for
 from slowwave.dialects.openclaw.database import About, Database
 from slowwave.dialects.openclaw.messages import OpenclawMessage
-from slowwave.dialects.openclaw.tree import active_entries, active_path
+from slowwave.dialects.openclaw.tree import OWN_TYPES, active_entries, active_path
 from slowwave.dialects.pi.dialect import PiTranscript, describe
 from slowwave.dialects.pi.load import Loaded, load, migrated
+from slowwave.dialects.pi.messages import links_of
 from slowwave.dialects.pi.records import KNOWN_TYPES, Entry
 from slowwave.dialects.pi.wire import wire
 from slowwave.errors import UnreadableError
@@ -22,7 +23,7 @@ from slowwave.records.bulk import relaxed_collector
 from slowwave.records.database import HEADER
 from slowwave.records.lines import open_regular
 
-_TYPES = KNOWN_TYPES | {"leaf", "reset"}
+_TYPES = KNOWN_TYPES.union(OWN_TYPES)
 
 
 class OpenclawTranscript(PiTranscript):
@@ -59,8 +60,23 @@ class Openclaw:
             cwd = describe(result, loaded, _TYPES)
             _add_about(result)
             live = active_entries(loaded, result.path)
-            result.messages = [OpenclawMessage(e, cwd, live is None or id(e) in live) for e in loaded.entries if e.kind]
+            links = links_of(loaded.entries)
+            result.messages = [
+                OpenclawMessage(e, cwd, live is None or id(e) in live, links=links) for e in loaded.entries if e.kind
+            ]
         return result
+
+    def tail(self, files: SessionFiles) -> OpenclawTranscript | None:
+        """Return the end of a compacted file, from the first entry on that its last compaction keeps."""
+        from slowwave.dialects.pi.tail import tail_of  # noqa: PLC0415  # only contexts need it
+
+        tail = None if _is_database(files) else tail_of(files)
+        if tail is None or any(e.type in OWN_TYPES for e in tail.loaded.entries):
+            return None
+        problems = list(files.problems)
+        return OpenclawTranscript(
+            self.name, files, problems=problems, is_tail=True, loaded=tail.loaded, path=tail.path, model=tail.model
+        )
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what the client would send if this session were resumed now."""

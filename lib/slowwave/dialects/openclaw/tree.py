@@ -9,6 +9,7 @@ from slowwave.dialects.pi.records import Entry
 from slowwave.dialects.pi.tree import live_entries, path_of
 
 LEAF, RESET = "leaf", "reset"
+OWN_TYPES = (LEAF, RESET)
 
 
 def active_path(loaded: Loaded) -> list[Entry]:
