@@ -141,7 +141,7 @@ def first_record(path: Path, decoder: msgspec.json.Decoder[T]) -> tuple[Span, T]
     """
     problems: list[Problem] = []
     records = read_records(path, decoder, problems)
-    first = next(records, None)
-    # what stands behind a record on its line is told once the line was left
-    next(records, None)
-    return None if first is None or any(p.line <= first[0].number for p in problems) else first
+    first, second = next(records, None), next(records, None)  # damage behind a record is told once its line was left
+    if first is None or (second is not None and second[0].number == first[0].number):
+        return None
+    return None if any(problem.line <= first[0].number for problem in problems) else first
