@@ -15,7 +15,7 @@ from slowwave.dialects.claude.records import whole
 from slowwave.dialects.pi.records import DECODER, Entry, entry_of, text_or_empty
 from slowwave.errors import UnreadableError
 from slowwave.records.database import opened_read_only, text_of
-from slowwave.records.model import REFUSALS, Problem, Span
+from slowwave.records.model import REFUSALS, Problem, RowSpan
 from slowwave.records.values import clean
 
 # The client compresses nothing larger than 4 MiB; whatever claims more is damage, not worth the memory.
@@ -88,7 +88,8 @@ class Database:
             raw = plain if plain is not None else unpacked(frame, size)
             if not raw.lstrip().startswith(b"{"):
                 raise ValueError("is no JSON object")  # noqa: TRY301 - one place that reports
-            self.entries.append(entry_of(DECODER.decode(clean(raw)), Span(0, seq + 1, seq, raw)))
+            span = RowSpan(0, seq + 1, seq, raw, f"transcript_events/{self.id}/{seq}")
+            self.entries.append(entry_of(DECODER.decode(clean(raw)), span))
         except (ValueError, *REFUSALS) as error:
             length = len(plain or frame or b"")
             detail = f"event {seq} of session {self.id}: {error}"

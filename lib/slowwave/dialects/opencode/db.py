@@ -1,7 +1,7 @@
 """Sessions in opencode's SQLite database, opened read-only and never written (formats.md §9.2).
 
-A row has no place in a file: the span of a message or part holds the JSON of its row, and its offset is the row's rank
-in the session (messages first, then parts). Such a span proves what was read, but not where its bytes stand.
+A row has no place in a file: the span of a message or part holds the JSON of its row and the row's name
+(:mod:`slowwave.dialects.rows`), and its offset is the row's rank in the session (messages first, then parts).
 """
 
 import sqlite3
@@ -10,7 +10,7 @@ from pathlib import Path
 from slowwave.dialects.opencode.records import Record, Session, Stored, record_of, session_of
 from slowwave.errors import UnreadableError
 from slowwave.records.database import opened_read_only, tables_of
-from slowwave.records.model import Problem, Span
+from slowwave.records.model import Problem, RowSpan
 
 _ROOT = "SELECT * FROM session WHERE parent_id IS NULL ORDER BY time_created, id LIMIT 1"
 _NAMED = "SELECT * FROM session WHERE id = ?"
@@ -39,21 +39,26 @@ class Database:
             return
         self.session = found
         for identity, data in rows.execute(_MESSAGES, (found.id,)):
-            if (info := self._record(identity, data)) is not None:
+            if (info := self._record("message", identity, data)) is not None:
                 self.stored.append(Stored(info, []))
         known = {message.info.id: message for message in self.stored}
         for identity, message, data in rows.execute(_PARTS, (found.id,)):
             owner = known.get(_text(message))
-            if (part := self._record(identity, data)) is not None and owner is not None:
+            part = self._record("part", identity, data)
+            if owner is None:
+                detail = f"part {_text(identity)} belongs to message {_text(message)}, which is not there"
+                self._problems.append(Problem("gap", self.path, self._rank, self._rank - 1, 0, detail))
+            elif part is not None:
                 owner.parts.append(part)
 
-    def _record(self, identity: bytes | str, data: bytes | str) -> Record | None:
+    def _record(self, table: str, identity: bytes | str, data: bytes | str) -> Record | None:
         raw = data if isinstance(data, bytes) else str(data).encode()
-        span = Span(0, self._rank + 1, self._rank, raw)
+        name = f"{table}/{_text(identity)}"
+        span = RowSpan(0, self._rank + 1, self._rank, raw, name)
         self._rank += 1
         record = record_of(span, {"id": _text(identity)})
         if len(record.fields) == 1 and raw.strip() != b"{}":
-            detail = f"row {_text(identity)} is no JSON object"
+            detail = f"row {name} is no JSON object"
             self._problems.append(Problem("garbage", self.path, span.number, span.offset, len(raw), detail))
             return None
         return record
