@@ -10,6 +10,7 @@ from slowwave.cli.options import add_json_option, add_project_option, add_settin
 _Command = Callable[[str, str], argparse.ArgumentParser]
 _MODULES = {
     **dict.fromkeys(("list", "show", "context"), "sessions_read"),
+    "search": "sessions_search",
     **dict.fromkeys(("append", "tombstone", "fork"), "sessions_write"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
@@ -47,6 +48,11 @@ def _reading(command: _Command) -> None:
     listing.add_argument("--text", default="", metavar="TEXT", help="only where title or first prompt contain this")
     listing.add_argument("--limit", type=positive, metavar="N", help="at most so many, the newest")
     listing.add_argument("--all", action="store_true", help="show sub-agents too (--json always does)")
+    search = command("search", "the sessions that fit some words best; sub-agents only with --all")
+    search.add_argument("query", nargs="+", metavar="QUERY", help='words; "two words" in quotes, or the beginning*')
+    _filters(search)
+    search.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
+    search.add_argument("--all", action="store_true", help="also what sub-agents said")
     show = command("show", "the messages of one session; without ID of the most recent one")
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     show.add_argument("--all", action="store_true", help="also abandoned branches and sub-agents inside the file")

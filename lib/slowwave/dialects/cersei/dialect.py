@@ -11,8 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.dialects.chain import chain
 from slowwave.dialects.cersei.records import KNOWN_TYPES, MESSAGE_TYPES, CerseiMessage, Entry, summary_message
+from slowwave.dialects.chain import chain
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.lines import read_records

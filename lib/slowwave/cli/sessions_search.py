@@ -1,0 +1,86 @@
+"""``slowwave sessions search``: the sessions that fit some words best."""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from slowwave.cli.options import settings_of
+from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.sessions_wanted import wanted_by
+from slowwave.errors import DONE
+from slowwave.jobs.choice import chosen_by
+from slowwave.stores.catalogue import Catalogue, catalogue_path
+from slowwave.stores.listing import list_sessions
+from slowwave.stores.rows import ShownRow
+from slowwave.stores.search.file import index_path
+from slowwave.stores.search.index import SearchIndex
+from slowwave.stores.search.query import MOST_WORDS, terms_of
+from slowwave.stores.search.ranking import Hit, search
+
+_WIDTH = 100
+# What is read before a search can answer; from here on the wait is worth a word.
+_LONG_READ = 64 << 20
+
+
+def find(args: argparse.Namespace) -> int:
+    """Print the sessions that fit the words best, the best first."""
+    wanted = wanted_by(args)
+    terms, cut = terms_of(" ".join(args.query))
+    if cut:
+        warn(f"the query is long: only its first {MOST_WORDS} words count")
+    warnings: list[str] = []
+    with Catalogue(catalogue_path(os.environ), warnings) as catalogue:
+        rows = list_sessions(settings_of(args), os.environ, catalogue).rows
+    asked = wanted.of(chosen_by(args.project, rows, lambda row: (row.project, row.cwd)))
+    asked = [row for row in asked if args.all or args.kind == "subagent" or row.kind != "subagent"]
+    with SearchIndex(index_path(os.environ), warnings) as index:
+        index.refresh(rows, _announce)
+        hits = search(index, terms, asked, limit=args.limit, everything=args.all) if terms else []
+    for warning in dict.fromkeys(warnings):
+        warn(warning)
+    if args.json:
+        say_json(map(_form, hits))
+    else:
+        _print(hits, len(asked))
+    return DONE
+
+
+def _announce(waiting: int) -> None:
+    if waiting > _LONG_READ:
+        warn(f"sessions of {waiting / 1e6:,.0f} MB are new or have changed and are read first")
+
+
+def _form(hit: Hit) -> dict[str, Any]:
+    said = hit.said
+    found = {
+        "score": float(f"{hit.score:.6g}"),
+        "snippet": hit.snippet,
+        "message": said.id if said else None,
+        "role": said.role if said else None,
+        "time": (said.at or None) if said else None,
+        "field": said.field if said else "title",
+    }
+    return found | msgspec.to_builtins(ShownRow.of(hit.row))
+
+
+def _print(hits: Sequence[Hit], among: int) -> None:
+    for hit in hits:
+        row, said = hit.row, hit.said
+        say(f"{hit.score:6.2f}  {row.id}  {row.last_activity[:16].replace('T', ' ')}  {row.dialect}  {row.project}")
+        if row.title or row.first_prompt:
+            say(f"        {(row.title or row.first_prompt)[: _WIDTH - 8]}")
+        where = " ".join(filter(None, (said.role, said.at[:16].replace("T", " "), said.id))) if said else "title"
+        say(f"        {where}:")
+        say(f"          {_harmless(hit.snippet)}")
+    say(f"{counted(len(hits), 'session')} of {among}")
+
+
+def _harmless(text: str) -> str:
+    """Return a text without what a terminal would obey."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"search": find}

@@ -1,0 +1,268 @@
+"""What every session says, kept so that a search reads no transcript; only what changed since the last one is read."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from slowwave.dialects import by_name
+from slowwave.dialects.model import Message
+from slowwave.errors import UnreadableError
+from slowwave.records.bulk import relaxed_collector
+from slowwave.stores.rows import SessionRow
+from slowwave.stores.search.file import is_damage, open_index, remove_index
+from slowwave.stores.search.later import Mark, later_messages, mark_of
+from slowwave.stores.search.said import WEIGHTS, Said, columns, packed, said_in, unpacked
+from slowwave.stores.search.sources import files_of, is_there, key_of, stamp_of
+
+# A segment is one document of the index; most sessions are a single one.
+SEGMENT_CHARS = 48_000
+# rowid = session number, whether it is what sub-agents said in a main session, rank of the segment
+SESSION_SHIFT = 32
+SIDE_BIT = 1 << 31
+_BATCH_BYTES = 64 << 20
+
+_marks = msgspec.msgpack.Decoder(Mark | None)
+_names = ", ".join(WEIGHTS)
+_holes = ", ".join("?" * len(WEIGHTS))
+_ADD = f"INSERT INTO words(rowid, {_names}) VALUES (?, {_holes})"  # noqa: S608 - fixed names
+_TAKE = f"INSERT INTO words(words, rowid, {_names}) VALUES ('delete', ?, {_holes})"  # noqa: S608 - fixed names
+
+
+@dataclass(slots=True)
+class Refreshed:
+    """What one update of the index did.
+
+    Attributes:
+        read: sessions that were read as a whole.
+        continued: sessions of which only the new bytes were read.
+        removed: sessions that are gone.
+        bytes: of the files that were read as a whole.
+    """
+
+    read: int = 0
+    continued: int = 0
+    removed: int = 0
+    bytes: int = 0
+
+
+class SearchIndex:
+    """The words of every session on this machine.
+
+    Args:
+        path: the database; its folder is made when it is missing.
+        warnings: what went wrong with the index itself, or with a session, is appended here.
+
+    Raises:
+        UnreadableError: no index can be kept there.
+    """
+
+    def __init__(self, path: Path, warnings: list[str] | None = None) -> None:
+        self.warnings: list[str] = [] if warnings is None else warnings
+        self._path = path
+        self.database = open_index(path, self.warnings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.database.close()
+
+    def _stale(self, rows: Iterable[SessionRow]) -> list[tuple[SessionRow, bytes]]:
+        """Return the sessions that changed since they were indexed, or never were, each with its stamp now."""
+        known: dict[bytes, bytes] = dict(self.database.execute("SELECT key, stamp FROM sessions"))
+        found: list[tuple[SessionRow, bytes]] = []
+        for row in rows:
+            try:
+                stamp = stamp_of(row)
+            except UnreadableError as error:
+                self.warnings.append(f"not searched: {error}")
+                continue
+            if known.get(key_of(row)) != stamp:
+                found.append((row, stamp))
+        return found
+
+    def refresh(self, rows: Sequence[SessionRow], waiting: Callable[[int], None] | None = None) -> Refreshed:
+        """Bring the index up to these sessions; those that are no more leave it.
+
+        Args:
+            rows: a listing without filters, so that everything in the folders of its sessions is in it.
+            waiting: told how many bytes belong to sessions that must be looked into, before that is done.
+
+        Raises:
+            UnreadableError: the index cannot be written, for example since the disk is full.
+        """
+        try:
+            return self._refresh(rows, waiting)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise UnreadableError(self._path, f"the search index cannot be used ({error})") from error
+            self.warnings.append(f"{self._path}: the search index is damaged ({error}) and is built anew")
+            self.database.close()
+            remove_index(self._path)
+            self.database = open_index(self._path, self.warnings)
+            return self._refresh(rows, waiting)
+
+    def _refresh(self, rows: Sequence[SessionRow], waiting: Callable[[int], None] | None) -> Refreshed:
+        done = Refreshed()
+        stale = self._stale(rows)
+        gone = self._gone(rows)
+        if not stale and not gone:
+            return done
+        if waiting is not None:
+            waiting(sum(row.bytes for row, _ in stale))
+        self._begin()
+        try:
+            for key in gone:
+                self._remove(key)
+                done.removed += 1
+            since_commit = 0
+            with relaxed_collector():
+                for row, stamp in stale:
+                    self._take(row, stamp, done)
+                    since_commit += row.bytes
+                    if since_commit > _BATCH_BYTES:
+                        # what is done so far outlives a kill
+                        self.database.execute("COMMIT")
+                        self._begin()
+                        since_commit = 0
+            self.database.execute("COMMIT")
+        except BaseException:
+            if self.database.in_transaction:
+                self.database.execute("ROLLBACK")
+            raise
+        return done
+
+    def _begin(self) -> None:
+        # one search at a time writes, and each sees what the one before it wrote
+        self.database.execute("BEGIN IMMEDIATE")
+
+    def _gone(self, rows: Iterable[SessionRow]) -> list[bytes]:
+        """Return the sessions that are no more; those of stores that were not listed now stay."""
+        present = set(map(key_of, rows))
+        folders = {key.rpartition(b"/")[0] for key in present}
+        keys: list[tuple[bytes]] = self.database.execute("SELECT key FROM sessions").fetchall()
+        others = [key for (key,) in keys if key not in present]
+        return [key for key in others if key.rpartition(b"/")[0] in folders or not is_there(key)]
+
+    def _take(self, row: SessionRow, stamp: bytes, done: Refreshed) -> None:
+        """Index one session as it is now; one that cannot be read leaves the index, with a warning."""
+        key = key_of(row)
+        old = self.database.execute("SELECT number, stamp, title, mark FROM sessions WHERE key = ?", (key,)).fetchone()
+        if old is not None and old[1] == stamp:
+            return  # another search was faster
+        try:
+            files = files_of(row)
+            if old is not None and (mark := _marks.decode(old[3])) is not None:
+                more = later_messages(row.dialect, files.paths[0], mark)
+                if more is not None and mark.by_agent == (row.kind == "subagent"):
+                    self._continue(old[0], old[2], row, stamp, *more)
+                    done.continued += 1
+                    return
+            transcript = by_name(row.dialect).read(files)
+            by_agent = transcript.kind == "subagent" or row.kind == "subagent"
+            mark = mark_of(files.paths, transcript.messages, by_agent=by_agent)
+            said = list(said_in(transcript.messages, by_agent=by_agent))
+        except UnreadableError as error:
+            self.warnings.append(f"not searched: {error}")
+            self._remove(key)
+            return
+        self._remove(key)
+        title = _title(row)
+        values = (key, stamp, title, msgspec.msgpack.encode(mark))
+        cursor = self.database.execute("INSERT INTO sessions (key, stamp, title, mark) VALUES (?, ?, ?, ?)", values)
+        number = cursor.lastrowid or 0
+        self._append(number, title, [one for side, one in said if not side], 0)
+        self._append(number, "", [one for side, one in said if side], SIDE_BIT)
+        done.read += 1
+        done.bytes += row.bytes
+
+    def _continue(
+        self, number: int, title: str, row: SessionRow, stamp: bytes, messages: list[Message], mark: Mark
+    ) -> None:
+        said = list(said_in(messages, by_agent=mark.by_agent))
+        if title != _title(row):
+            self._rename(number, title, _title(row))
+            title = _title(row)
+        self._append(number, title, [one for side, one in said if not side], 0)
+        self._append(number, "", [one for side, one in said if side], SIDE_BIT)
+        values = (stamp, msgspec.msgpack.encode(mark), number)
+        self.database.execute("UPDATE sessions SET stamp = ?, mark = ? WHERE number = ?", values)
+
+    def _append(self, number: int, title: str, said: list[Said], side: int) -> None:
+        """Add messages behind those that a session has; its last segment is filled up first."""
+        first = number << SESSION_SHIFT | side
+        rank, old = self._last_segment(first)
+        if not said and (old is not None or side or not title):
+            return
+        head = title if rank == first else ""
+        if old is not None and said:
+            self.database.execute(_TAKE, (rank, *columns(old, head)))
+        for segment in _segments([*(old or []), *said]):
+            self.database.execute(_ADD, (rank, *columns(segment, head)))
+            self.database.execute(
+                "INSERT OR REPLACE INTO segments (number, body) VALUES (?, ?)", (rank, packed(segment))
+            )
+            rank, head = rank + 1, ""
+
+    def _last_segment(self, first: int) -> tuple[int, list[Said] | None]:
+        row = self.database.execute(
+            "SELECT number, body FROM segments WHERE number >= ? AND number < ? ORDER BY number DESC LIMIT 1",
+            (first, first + SIDE_BIT),
+        ).fetchone()
+        return (first, None) if row is None else (row[0], unpacked(row[1]))
+
+    def _rename(self, number: int, old: str, new: str) -> None:
+        first = number << SESSION_SHIFT
+        row = self.database.execute("SELECT body FROM segments WHERE number = ?", (first,)).fetchone()
+        said: list[Said] = [] if row is None else unpacked(row[0])
+        if row is not None:
+            self.database.execute(_TAKE, (first, *columns(said, old)))
+        self.database.execute(_ADD, (first, *columns(said, new)))
+        self.database.execute("INSERT OR REPLACE INTO segments (number, body) VALUES (?, ?)", (first, packed(said)))
+        self.database.execute("UPDATE sessions SET title = ? WHERE number = ?", (new, number))
+
+    def _remove(self, key: bytes) -> None:
+        row = self.database.execute("SELECT number, title FROM sessions WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return
+        number, title = row
+        first, after = number << SESSION_SHIFT, (number + 1) << SESSION_SHIFT
+        query = "SELECT number, body FROM segments WHERE number >= ? AND number < ?"
+        for rank, body in self.database.execute(query, (first, after)).fetchall():
+            head = title if rank == first else ""
+            self.database.execute(_TAKE, (rank, *columns(unpacked(body), head)))
+        self.database.execute("DELETE FROM segments WHERE number >= ? AND number < ?", (first, after))
+        self.database.execute("DELETE FROM sessions WHERE number = ?", (number,))
+
+
+def _segments(said: list[Said]) -> Iterable[list[Said]]:
+    """Part messages so that each part has about as much text as a segment may have; there is at least one part."""
+    segment: list[Said] = []
+    size = 0
+    for one in said:
+        if segment and size + len(one.text) > SEGMENT_CHARS:
+            yield segment
+            segment, size = [], 0
+        segment.append(one)
+        size += len(one.text) + sum(map(len, one.tools)) + 1
+    yield segment
+
+
+def _title(row: SessionRow) -> str:
+    from slowwave.stores.search.fold import plain  # noqa: PLC0415
+
+    return plain(row.title)
+
+
+def numbers_of(database: sqlite3.Connection, rows: Iterable[SessionRow]) -> Mapping[int, SessionRow]:
+    """Return the rows by the numbers that the index knows them by; those that it does not hold are left out."""
+    numbers: dict[bytes, int] = dict(database.execute("SELECT key, number FROM sessions"))
+    return {numbers[key]: row for row in rows if (key := os.fsencode(row.path)) in numbers}

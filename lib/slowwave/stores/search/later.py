@@ -1,0 +1,124 @@
+"""Only what was appended to a session since it was indexed, for the dialects whose files only ever grow.
+
+A file that was rewritten, or whose new records change what older ones mean, is read as a whole again.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from slowwave.dialects.model import Message
+from slowwave.errors import UnreadableError
+from slowwave.records.lines import read_records
+from slowwave.records.model import Problem
+
+# The bytes before the cursor whose hash must still hold before anything behind the cursor is trusted.
+_CHECK_BYTES = 4096
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """How far a session's only file was indexed.
+
+    Attributes:
+        dev: device of the file.
+        ino: its inode.
+        cursor: offset behind the last message that is in the index.
+        check: hash of the bytes before it.
+        by_agent: the session is a sub-agent's.
+    """
+
+    dev: int
+    ino: int
+    cursor: int
+    check: bytes
+    by_agent: bool
+
+
+def mark_of(paths: Sequence[Path], messages: Sequence[Message], *, by_agent: bool) -> Mark | None:
+    """Return the mark of a session that was read as a whole; None for one of several files, or of none."""
+    if len(paths) != 1 or not paths[0].is_file():
+        return None
+    ends = (span.offset + len(span.raw) for message in messages for span in message.sources)
+    return _mark(paths[0], max(ends, default=0), by_agent=by_agent)
+
+
+def _mark(path: Path, cursor: int, *, by_agent: bool) -> Mark:
+    with path.open("rb", buffering=0) as file:
+        at = os.fstat(file.fileno())
+        return Mark(at.st_dev, at.st_ino, cursor, _hash_before(file.fileno(), cursor), by_agent)
+
+
+def _hash_before(fd: int, cursor: int) -> bytes:
+    begin = max(0, cursor - _CHECK_BYTES)
+    return hashlib.blake2b(os.pread(fd, cursor - begin, begin), digest_size=16).digest()
+
+
+def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message], Mark] | None:
+    """Return the messages behind a mark and the mark behind them; None when the session must be read as a whole.
+
+    Raises:
+        UnreadableError: the file cannot be read.
+    """
+    read = _READERS.get(dialect)
+    if read is None or mark.cursor == 0:
+        return None
+    try:
+        with path.open("rb", buffering=0) as file:
+            at = os.fstat(file.fileno())
+            if (at.st_dev, at.st_ino) != (mark.dev, mark.ino) or at.st_size < mark.cursor:
+                return None
+            if _hash_before(file.fileno(), mark.cursor) != mark.check:
+                return None
+        messages = read(path, mark)
+        if messages is None:
+            return None
+        ends = (span.offset + len(span.raw) for message in messages for span in message.sources)
+        return messages, _mark(path, max(ends, default=mark.cursor), by_agent=mark.by_agent)
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
+def _claude(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.dialects.claude.messages import messages_of  # noqa: PLC0415 - one dialect at a time
+    from slowwave.dialects.claude.records import DECODER, Node  # noqa: PLC0415
+    from slowwave.dialects.claude.tree import Tree  # noqa: PLC0415
+
+    problems: list[Problem] = []
+    records = read_records(path, DECODER, problems, start=mark.cursor)
+    nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
+    # which branch a message lies on does not matter here, so the tree may lack what came before
+    return messages_of(nodes, Tree(nodes, own=mark.by_agent))
+
+
+def _cersei(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.dialects.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry, summary_message  # noqa: PLC0415
+
+    found: list[Message] = []
+    problems: list[Problem] = []
+    for span, entry in read_records(path, msgspec.json.Decoder(Entry), problems, start=mark.cursor):
+        if entry.type == "tombstone":
+            return None  # it hides a message that is in the index
+        if entry.type == "summary":
+            found.append(summary_message(entry, span))
+        elif entry.type in MESSAGE_TYPES and entry.message is not None:
+            found.append(CerseiMessage(entry, span))
+    return found
+
+
+def _pi(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.dialects.pi.dialect import spoken  # noqa: PLC0415 - one dialect at a time
+    from slowwave.dialects.pi.records import DECODER, entry_of  # noqa: PLC0415
+
+    problems: list[Problem] = []
+    entries = (entry_of(env, span) for span, env in read_records(path, DECODER, problems, start=mark.cursor))
+    return spoken(list(entries), "", None)
+
+
+_READERS: dict[str, Callable[[Path, Mark], list[Message] | None]] = {
+    "claude": _claude,
+    "cersei": _cersei,
+    "pi": _pi,
+}

@@ -1,0 +1,77 @@
+"""What somebody typed into a search, as words and phrases; whatever stands in it, it is never an operator.
+
+``"two words"`` in quotes is a phrase, ``pre*`` every word that begins so, everything else a word. A word with
+separators in it (``outbox_events``, ``src/ledger``) is a phrase of its pieces, since the index parts them, too.
+"""
+
+import re
+from functools import cached_property
+
+from slowwave.stores.search.fold import folded, plain, spaced
+
+# Nobody types more; a pasted log must not keep the index busy for minutes.
+MOST_CHARS = 4096
+MOST_WORDS = 32
+# A word that stands nowhere is tried as the beginning of one from this length on.
+_LEAST_BEGINNING = 3
+_PART = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_TOKEN = re.compile(r"[^\W_]+")
+_GAP = r"[\W_]+"
+
+
+class Term:
+    """One word, phrase or beginning of a word."""
+
+    def __init__(self, text: str, *, is_prefix: bool) -> None:
+        self.tokens = tuple(_TOKEN.findall(folded(spaced(text))))
+        self.text = text
+        self.is_prefix = is_prefix
+
+    @property
+    def match(self) -> str:
+        """The term as FTS5 takes it: one string, in which only quotes mean anything."""
+        inner = spaced(self.text).replace('"', '""')
+        return f'"{inner}" *' if self.is_prefix else f'"{inner}"'
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Finds it in a folded text."""
+        joined = (_joint(a, b) + re.escape(b) for a, b in zip(("", *self.tokens), self.tokens, strict=False))
+        end = "" if self.is_prefix else _edge(self.tokens[-1][-1], r"(?![^\W_])")
+        return re.compile(_edge(self.tokens[0][0], r"(?<![^\W_])") + "".join(joined) + end)
+
+    def widened(self) -> "Term | None":
+        """Return the same word as the beginning of others, None where that would mean half of the language."""
+        if self.is_prefix or len(self.tokens) > 1 or len(self.tokens[0]) < _LEAST_BEGINNING:
+            return None
+        return Term(self.text, is_prefix=True)
+
+
+def _joint(before: str, after: str) -> str:
+    if not before:
+        return ""
+    # characters that the index parted with spaces stand side by side in the text
+    return r"[\W_]*" if _is_unspaced(before[-1]) or _is_unspaced(after[0]) else _GAP
+
+
+def _edge(char: str, edge: str) -> str:
+    return "" if _is_unspaced(char) else edge
+
+
+def _is_unspaced(char: str) -> bool:
+    return spaced(char) != char
+
+
+def terms_of(query: str) -> tuple[list[Term], bool]:
+    """Return the terms of a query, each once, and whether something of it was left out because it is too long."""
+    found: dict[tuple[tuple[str, ...], bool], Term] = {}
+    text = plain(query[:MOST_CHARS])
+    for part in _PART.finditer(text):
+        word = part[1] if part[1] is not None else part[2]
+        term = Term(word.rstrip("*"), is_prefix=word.endswith("*"))
+        if not term.tokens:
+            continue
+        if len(found) == MOST_WORDS:
+            return list(found.values()), True
+        found.setdefault((term.tokens, term.is_prefix), term)
+    return list(found.values()), len(query) > MOST_CHARS

@@ -1,0 +1,105 @@
+"""What of a message is searched: what people typed, what the model answered, summaries, and the names of tools called.
+
+Results and arguments of tools are never part of the index (crabtalk's RFC 0185), nor what the harness put in.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from slowwave.dialects.model import Injected, Message, Text
+from slowwave.dialects.normal import without_reminders
+from slowwave.stores.search.fold import plain, spaced
+
+# The columns of the index and their weights (RFC 0185 of crabtalk).
+WEIGHTS = {"summary": 3.0, "title": 2.0, "user": 1.5, "assistant": 1.0, "tool": 1.3}
+# Of a longer message the beginning is searched: it is a pasted file, not talk.
+MOST_CHARS = 100_000
+
+
+class Said(msgspec.Struct, gc=False, array_like=True, frozen=True):
+    """One message as the index keeps it.
+
+    Attributes:
+        field: the column that its text belongs to.
+        id: the client's id of it, or None.
+        role: who speaks.
+        at: when, ISO 8601, or "".
+        text: the words.
+        tools: names of the tools that it calls.
+    """
+
+    field: str
+    id: str | None
+    role: str
+    at: str
+    text: str
+    tools: tuple[str, ...] = ()
+
+
+def said_in(messages: Iterable[Message], *, by_agent: bool) -> Iterator[tuple[bool, Said]]:
+    """Yield what messages say, each with whether it belongs to a sub-agent inside a main session.
+
+    Args:
+        messages: messages of one session.
+        by_agent: the session is a sub-agent's, so that what its user says was written by another agent.
+    """
+    for message in messages:
+        if message.is_result:
+            continue
+        side = message.sidechain and not by_agent
+        field, text = _words(message, is_agent=by_agent or side)
+        tools = tuple(plain(call.name) for call in message.calls) if field == "assistant" else ()
+        if text or tools:
+            at = message.timestamp
+            own = None if message.id is None else plain(message.id)
+            yield side, Said(field, own, message.role, at.isoformat() if at else "", text, tools)
+
+
+def _words(message: Message, *, is_agent: bool) -> tuple[str, str]:
+    """Return the column of a message and its words, "" when there is nothing to search."""
+    match message.origin:
+        case "typed":
+            return "assistant" if is_agent else "user", _kept(message.text)
+        case "model":
+            return "assistant", _kept(message.text)
+        case "summary":
+            return "summary", _kept(message.text)
+        case "injected" if is_agent and message.role == "user":
+            texts = (without_reminders(b.text) for b in message.blocks if isinstance(b, Text | Injected))
+            return "assistant", _kept("\n".join(text for text in texts if text))
+        case _:
+            return "", ""
+
+
+def _kept(text: str) -> str:
+    return plain(text[:MOST_CHARS])
+
+
+def columns(said: Iterable[Said], title: str) -> list[str]:
+    """Return the text of each column of the index for some messages; the same messages always give the same."""
+    texts: dict[str, list[str]] = {name: [] for name in WEIGHTS}
+    texts["title"].append(title)
+    for one in said:
+        texts[one.field].append(one.text)
+        texts["tool"] += one.tools
+    return [spaced("\n".join(lines)) for lines in texts.values()]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[list[Said]] = msgspec.msgpack.Decoder(list[Said])
+
+
+def packed(said: list[Said]) -> bytes:
+    """Return messages as the index keeps them."""
+    import zlib  # noqa: PLC0415 - a listing needs no compression
+
+    return zlib.compress(_encoder.encode(said), 1)
+
+
+def unpacked(body: Any) -> list[Said]:
+    """Return the messages in what the index kept."""
+    import zlib  # noqa: PLC0415 - a listing needs no compression
+
+    return _decoder.decode(zlib.decompress(body))
