@@ -9,7 +9,7 @@ from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
 
 _BLOCK = 1 << 20
 # File systems without hard links answer with one of these.
-_NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
+NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
 
 
 def move_file(source: Path, target: Path) -> None:
@@ -29,7 +29,7 @@ def move_file(source: Path, target: Path) -> None:
         if not os.path.samestat(source.lstat(), target.lstat()):
             raise
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         _copy(source, target)
     fsync_folder(target.parent)

@@ -20,9 +20,14 @@ from slowwave.dialects.model import Message, Thinking, ToolCall, ToolResult
 from slowwave.dialects.times import offset_time
 
 
+def time_of_creation(at: datetime) -> str:
+    """Return a time as metadata have it."""
+    return offset_time(at)
+
+
 def meta_line(agent: str, sender: str, *, at: datetime, title: str = "", uptime: int = 0) -> bytes:
     """Return the first line; rewriting it later keeps the time of creation."""
-    record = {"agent": agent, "created_by": sender, "created_at": offset_time(at)}
+    record = {"agent": agent, "created_by": sender, "created_at": time_of_creation(at)}
     return _line({**record, "title": title, "uptime_secs": uptime})
 
 

@@ -50,7 +50,11 @@ def session_meta(path: Path) -> MetaLine:
 
 
 def changed_line(span: Span, changes: Mapping[str, object]) -> bytes:
-    """Return the line of metadata with some fields changed, without a newline."""
+    """Return the line of metadata with some fields changed, without a newline.
+
+    Raises:
+        UnicodeEncodeError: a change is no valid text.
+    """
     fields = cast("dict[str, object]", json.loads(clean(span.raw)))
     text = json.dumps({**fields, **changes}, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+    return text.encode()
