@@ -11,7 +11,7 @@ from slowwave.cli.options import settings_of
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs.choice import chosen_by
 from slowwave.memory.transaction import recover
-from slowwave.stores.discovery import find_projects
+from slowwave.stores.known import known_projects
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def _given(path: Path) -> MemoryFolder:
 
 
 def _of_projects(args: argparse.Namespace) -> list[MemoryFolder]:
-    projects = find_projects(settings_of(args), os.environ).projects
+    projects = known_projects(settings_of(args), os.environ).projects
     named = chosen_by(args.project, projects, lambda p: (p.key, p.root))
     return [MemoryFolder(p.key, p.memory.resolve(), p.folders) for p in named if p.memory.is_dir()]
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from slowwave.errors import NotFoundError
 from slowwave.settings import Settings
-from slowwave.stores.discovery import find_projects
+from slowwave.stores.known import known_projects
 from slowwave.stores.roots import store_roots
 
 T = TypeVar("T")
@@ -39,6 +39,6 @@ def require_input(settings: Settings, environ: Mapping[str, str], project: str) 
         NotFoundError: no project matches ``project``.
     """
     if project:
-        chosen_by(project, find_projects(settings, environ).projects, lambda p: (p.key, p.root))
+        chosen_by(project, known_projects(settings, environ).projects, lambda p: (p.key, p.root))
     else:
         store_roots(settings, environ, [])

@@ -19,7 +19,7 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import home_folder
 from slowwave.report import Gate
 from slowwave.settings import Settings
-from slowwave.stores.discovery import find_projects
+from slowwave.stores.known import known_projects
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project
 
@@ -65,7 +65,7 @@ def standings(
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``project``.
     """
-    found = find_projects(settings, environ)
+    found = known_projects(settings, environ)
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
     return [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen], [str(p) for p in found.problems]
 

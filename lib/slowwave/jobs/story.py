@@ -18,7 +18,7 @@ from slowwave.jobs.choice import chosen_by
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.discovery import find_projects
+from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ def run_job(job: str, run: Run) -> Report:
 
 def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     """Return the projects of a run and a report that already holds what discovery met."""
-    found = find_projects(run.settings, run.environ)
+    found = known_projects(run.settings, run.environ)
     report = Report(job, run.id)
     report.warnings += [str(problem) for problem in found.problems]
     projects = chosen_by(run.project, found.projects, lambda p: (p.key, p.root))

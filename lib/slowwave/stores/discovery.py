@@ -1,7 +1,7 @@
 """Find every session under the store roots, grouped into projects; what is left out is counted and shown."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,12 +9,14 @@ from slowwave.dialects.model import SessionFiles, SessionKind
 from slowwave.errors import UnknownDialectError
 from slowwave.records.model import Problem
 from slowwave.settings import Settings
+from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.head import Head, read_head
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.registry import FLAT
 from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
 from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder
 from slowwave.stores.roots import REMEDY, Root, sessions_of, store_roots
+from slowwave.stores.rows import StoredRow, resolve
 from slowwave.stores.walk import MEMORY, FoundSession, Known, Walk, changed_files
 
 
@@ -26,12 +28,13 @@ class _Seen(NamedTuple):
     head: Head
 
 
-def find_projects(settings: Settings, environ: Mapping[str, str]) -> Discovery:
+def find_projects(settings: Settings, environ: Mapping[str, str], catalogue: Catalogue | None = None) -> Discovery:
     """Return the projects under ``settings.store.roots``, or in the homes of all clients when none are set.
 
     Args:
         settings: roots, the templates of memory folders and the size that Cersei would refuse to load.
         environ: the process environment, for ``HOME`` and the clients' own variables.
+        catalogue: what is known of unchanged sessions; without it the beginning of every session is read.
 
     Raises:
         UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
@@ -39,10 +42,10 @@ def find_projects(settings: Settings, environ: Mapping[str, str]) -> Discovery:
         SettingsError: a template of memory folders is malformed.
     """
     discovery = Discovery()
-    walk = Walk[Known](discovery.problems)
+    look = _in_catalogue(catalogue, discovery.problems) if catalogue else _on_disk(discovery.problems)
     bundles: list[Bundle[_Seen]] = []
     for root in store_roots(settings, environ, discovery.problems):
-        bundles += _bundles(root, walk)
+        bundles += _bundles(root, look, discovery.problems)
     for group in grouped(bundles, Roots(settings, environ)):
         if group.items or any(os.path.isdir(f"{folder}/{MEMORY}") for folder in group.folders):  # noqa: PTH112
             discovery.projects.append(_project(group, settings, environ, discovery.problems))
@@ -50,25 +53,57 @@ def find_projects(settings: Settings, environ: Mapping[str, str]) -> Discovery:
     return discovery
 
 
-def _bundles(root: Root, walk: Walk[Known]) -> list[Bundle[_Seen]]:
+def _bundles(
+    root: Root, look: Callable[[Place], Iterator[_Seen | StoreProblem]], problems: list[StoreProblem]
+) -> list[Bundle[_Seen]]:
     bundles: list[Bundle[_Seen]] = []
     strangers: list[StoreProblem] = []
     known = 0
     for place in root.places:
         seen: list[_Seen] = []
-        for found in sessions_of(place, walk):
-            head = read_head(found)
-            if isinstance(head, StoreProblem):
-                strangers.append(head)
+        for one in look(place):
+            if isinstance(one, StoreProblem):
+                strangers.append(one)
             else:
-                seen.append(_Seen(place, found, head))
+                seen.append(one)
         known += len(seen)
         bundles += bundled(place, seen, lambda s: (s.head.cwd, s.found.mtime_ns))
-    walk.problems += strangers
+    problems += strangers
     if root.is_named and strangers and not known and not root.has_memory():
         text = f"no transcript of a known dialect in it ({len(strangers)} seen, {strangers[-1].kind})"
         raise UnknownDialectError(root.path, text, REMEDY)
     return bundles
+
+
+def _on_disk(problems: list[StoreProblem]) -> Callable[[Place], Iterator[_Seen | StoreProblem]]:
+    walk = Walk[Known](problems)
+
+    def look(place: Place) -> Iterator[_Seen | StoreProblem]:
+        for found in sessions_of(place, walk):
+            head = read_head(found)
+            yield head if isinstance(head, StoreProblem) else _Seen(place, found, head)
+
+    return look
+
+
+def _in_catalogue(
+    catalogue: Catalogue, problems: list[StoreProblem]
+) -> Callable[[Place], Iterator[_Seen | StoreProblem]]:
+    walk = Walk[StoredRow](problems)
+
+    def look(place: Place) -> Iterator[_Seen | StoreProblem]:
+        page = catalogue.read_place(place, walk)
+        if page.is_changed:
+            resolve(page.rows)
+            catalogue.save(page)
+        for stored in page.rows:
+            if stored.problem:
+                yield stored.as_problem()
+            else:
+                row = stored.row
+                yield _Seen(place, stored.as_found(), Head(row.dialect, row.kind == "subagent", row.cwd))
+
+    return look
 
 
 def _project(
@@ -110,7 +145,7 @@ def _stored(seen: _Seen, settings: Settings, problems: list[StoreProblem]) -> St
         limit = settings.store.warn_bytes
         notes.append(Problem("too-large", paths[0], 0, 0, size, f"{size} bytes, Cersei itself refuses over {limit}"))
     problems += [StoreProblem("gap" if n.kind == "gap" else "too-large", found.path, n.detail) for n in notes]
-    kind: SessionKind = "subagent" if head.side else (found.kind or "main")
+    kind: SessionKind = "subagent" if head.side else "main"
     files = SessionFiles(found.id, paths, tuple(notes))
     return StoredSession(
         head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database

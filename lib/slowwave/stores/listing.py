@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-import msgspec
-
 from slowwave.errors import UnknownDialectError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.registry import BY_NAME
-from slowwave.stores.model import StoreProblem, StoreProblemKind
+from slowwave.stores.model import StoreProblem
 from slowwave.stores.projects import Bundle, Roots, bundled, grouped, spelling_of
 from slowwave.stores.roots import REMEDY, Root, store_roots
 from slowwave.stores.rows import SessionRow, StoredRow, resolve
@@ -96,12 +94,7 @@ def _settle(pages: list[Page], catalogue: Catalogue) -> None:
 
 
 def _shown(page: Page) -> tuple[list[StoredRow], list[StoreProblem]]:
-    odd = [_problem(stored) for stored in page.rows if stored.problem]
+    odd = [stored.as_problem() for stored in page.rows if stored.problem]
     if odd:
         return [stored for stored in page.rows if not stored.problem], odd
     return page.rows, odd
-
-
-def _problem(stored: StoredRow) -> StoreProblem:
-    kind, _, detail = stored.problem.partition(": ")
-    return StoreProblem(msgspec.convert(kind, StoreProblemKind), stored.row.path, detail)

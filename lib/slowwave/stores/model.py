@@ -16,6 +16,7 @@ StoreProblemKind = Literal[
     "ignored",  # transcripts where no client keeps sessions
     "gap",  # a numbered part is missing
     "too-large",  # more than the session's own client would load
+    "catalogue",  # the cache of what is known cannot be kept, so sessions are read again
 ]
 
 

@@ -1,12 +1,15 @@
 """What is kept of a session between two listings: the row that is shown, and what it takes to see a change."""
 
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import msgspec
 
+from slowwave.records.parts import session_stem
+from slowwave.stores.model import StoreProblem, StoreProblemKind
 from slowwave.stores.summary import Summary
-from slowwave.stores.walk import FoundSession, Signature, key_in_database, signatures
+from slowwave.stores.walk import FoundFile, FoundSession, Signature, Source, key_in_database, signatures
 
 
 class SessionRow(msgspec.Struct, gc=False, array_like=True):
@@ -28,7 +31,7 @@ class SessionRow(msgspec.Struct, gc=False, array_like=True):
     kind: str
     tool_calls: int
     cwd: str
-    source: str = ""
+    source: Source = ""
 
 
 class ShownRow(SessionRow, gc=False, array_like=False):
@@ -83,6 +86,23 @@ class StoredRow(msgspec.Struct, gc=False, array_like=True):
         now = signatures(found.files)
         then = self.parts or [(now[-1][0], self.size, self.mtime_ns, self.dev, self.ino)]
         return now == then
+
+    def as_found(self) -> FoundSession:
+        """Return the session as the walk finds it."""
+        folder, _, name = self.row.path.rpartition("/")
+        parts = self.parts or [(os.fsencode(name), self.size, self.mtime_ns, self.dev, self.ino)]
+        files = [FoundFile(os.fsdecode(part[0]), *part[1:]) for part in parts]
+        row = self.row
+        numbers = [session_stem(file.name)[1] for file in files]
+        return FoundSession(
+            folder, row.id, files, row.kind == "subagent", [] if numbers == [1] else numbers, row.dialect, row.cwd,
+            source=row.source, in_database=self.in_database,
+        )  # fmt: skip
+
+    def as_problem(self) -> StoreProblem:
+        """Return why it is no session."""
+        kind, _, detail = self.problem.partition(": ")
+        return StoreProblem(msgspec.convert(kind, StoreProblemKind), self.row.path, detail)
 
 
 def stored_row(found: FoundSession, seen: Summary) -> StoredRow:

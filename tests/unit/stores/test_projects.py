@@ -22,6 +22,8 @@ def projects(home: Path, **store: object) -> dict[str, Project]:
     environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
     found = find_projects(settings, environ).projects
     with Catalogue(home / "catalogue.sqlite") as catalogue:
+        for _ in ("new", "known"):
+            assert find_projects(settings, environ, catalogue).projects == found
         listed = {(row.project, row.id) for row in list_sessions(settings, environ, catalogue).rows}
     assert listed == {(p.key, s.id) for p in found for s in p.sessions}
     return {p.key: p for p in found}
