@@ -5,6 +5,7 @@ The only exceptions that may come out are :class:`slowwave.errors.SlowwaveError`
 
 import json
 from collections.abc import Sequence
+from datetime import UTC
 from pathlib import Path
 from typing import get_args
 
@@ -91,7 +92,7 @@ def _check_message(message: Message, data: Sequence[bytes] | None) -> None:
     assert message.origin in _ORIGINS
     assert len(message.blocks) == len(message.sources)
     assert message.id is None or isinstance(message.id, str)
-    assert message.timestamp is None or message.timestamp.tzinfo is not None
+    assert message.timestamp is None or message.timestamp.astimezone(UTC)
     assert isinstance(message.active, bool)
     assert isinstance(message.sidechain, bool)
     for text in (message.text, message.cwd, message.branch, message.id or "", repr(message)):

@@ -10,7 +10,7 @@ from tests.fuzz.layout import written
 from tests.fuzz.mutation import mutated
 from tests.fuzz.seeds import MOST_BYTES, TARGETS, seeds
 
-MUTATIONS = 400
+MUTATIONS = 100
 pytestmark = pytest.mark.timeout(60)
 
 

@@ -1,10 +1,11 @@
 """Times as clients write them: ISO 8601 with ``Z`` or an offset, with up to nanoseconds."""
 
 import re
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 
 # Cersei and crabtalk write nanoseconds, which datetime refuses.
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+_EDGES = (MINYEAR, MAXYEAR)
 
 
 def parse_time(text: str | None) -> datetime | None:
@@ -16,9 +17,13 @@ def parse_time(text: str | None) -> datetime | None:
         return None
     try:
         at = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", text))
-    except ValueError:
+        if at.tzinfo is None:
+            return at.replace(tzinfo=UTC)
+        if at.year in _EDGES:
+            at.astimezone(UTC)
+    except (ValueError, OverflowError):  # also a time that UTC has no year for
         return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at
 
 
 def millisecond_time(at: datetime) -> str:

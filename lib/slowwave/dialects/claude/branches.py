@@ -25,11 +25,13 @@ def _rival_prompts(tree: Tree) -> list[list[str]]:
     """Return the groups of two or more prompts that hang under one parent, or that all begin the session."""
     groups: dict[str, list[str]] = {}
     inner = set(tree.parents.values())
+    # attachments and notices between two prompts do not count
+    anchor = tree.spoken_above()
     for uuid, node in tree.by_uuid.items():
         env = node.env
         if env.type != "user" or env.is_meta or env.is_summary or b'"tool_result"' in start_of(env.message):
             continue
-        above = _anchor(tree, uuid)
+        above = anchor(tree.parents[uuid])
         if above is None:
             # Only a prompt that really begins a tree of this session rivals another one that does.
             if env.parent is not None or uuid not in inner:
@@ -37,14 +39,6 @@ def _rival_prompts(tree: Tree) -> list[list[str]]:
             above = f"session {node.fields().get('sessionId')}"
         groups.setdefault(above, []).append(uuid)
     return [g for g in groups.values() if len(g) > 1]
-
-
-def _anchor(tree: Tree, uuid: str) -> str | None:
-    """Return the record above ``uuid`` that somebody said; attachments and notices in between do not count."""
-    for above in tree.walk(tree.parents[uuid]):
-        if tree.by_uuid[above].env.type in SPOKEN:
-            return above
-    return None
 
 
 def _live(tree: Tree) -> set[str]:

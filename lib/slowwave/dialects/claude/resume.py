@@ -8,12 +8,9 @@ and moves what a compaction preserved behind the summary. Older versions start f
 
 from typing import Any, cast
 
+from slowwave.dialects.claude.bridge import Bridges
 from slowwave.dialects.claude.records import Node
 from slowwave.dialects.claude.tree import SPOKEN, Tree
-from slowwave.dialects.times import parse_time
-
-# A lost parent is replaced by the nearest earlier record, when that is at most this old (client 2.1.330, measured).
-BRIDGE_S = 5.0
 
 
 def version_of(tree: Tree) -> tuple[int, int]:
@@ -138,6 +135,7 @@ def _chain(tree: Tree, leaf: str) -> list[Node]:
     """Return the records from the root to ``leaf``, with holes bridged and circles broken."""
     found: list[Node] = []
     seen: set[str] = set()
+    bridges = Bridges(tree)
     at: str | None = leaf
     while at is not None:
         node = tree.by_uuid[at]
@@ -146,24 +144,8 @@ def _chain(tree: Tree, leaf: str) -> list[Node]:
         parent = tree.parents[at]
         at = parent if parent in tree.by_uuid and parent not in seen else None
         if at is None and parent is not None:
-            at = _bridge(tree, node, seen)
+            at = bridges.over(node, seen)
     return found[::-1]
-
-
-def _bridge(tree: Tree, node: Node, seen: set[str]) -> str | None:
-    """Return the record nearest in time before ``node``, within the window in which the client looks for one."""
-    own = parse_time(node.env.timestamp)
-    if own is None:
-        return None
-    best: tuple[float, str] | None = None
-    for uuid, other in tree.by_uuid.items():
-        stamp = parse_time(other.env.timestamp)
-        if stamp is None or uuid in seen:
-            continue
-        age = (own - stamp).total_seconds()
-        if 0 <= age <= BRIDGE_S and (best is None or age < best[0]):
-            best = (age, uuid)
-    return best[1] if best else None
 
 
 def _with_parallel(tree: Tree, chain: list[Node]) -> list[Node]:

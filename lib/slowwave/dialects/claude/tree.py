@@ -5,7 +5,7 @@ call, so the walk from the last record to the root alone misses 11.7 % of all to
 hangs a second prompt under an older record and leaves the old branch where it is, without any mark.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from slowwave.dialects.claude.records import Node
 
@@ -49,11 +49,31 @@ class Tree:
             yield uuid
             uuid = self.parents[uuid]
 
-    def says_something(self, uuid: str) -> bool:
-        """Say whether a user or assistant record lies on the way from ``uuid`` to the root."""
-        return any(self.by_uuid[u].env.type in SPOKEN for u in self.walk(uuid))
-
     def ends(self) -> list[str]:
         """Return the records that nothing hangs under and that end a conversation, in file order."""
         inner = set(self.parents.values())
-        return [u for u in self.by_uuid if u not in inner and self.says_something(u)]
+        spoken = self.spoken_above()
+        return [u for u in self.by_uuid if u not in inner and spoken(u) is not None]
+
+    def spoken_above(self) -> Callable[[str | None], str | None]:
+        """Return a function that gives the nearest user or assistant record from an id upwards, itself included.
+
+        It remembers its ways, so that many ends under one long run of other records cost no more than the run.
+        """
+        known: dict[str, str | None] = {}
+
+        def nearest(uuid: str | None) -> str | None:
+            found: str | None = None
+            passed: list[str] = []
+            for above in self.walk(uuid):
+                if above in known:
+                    found = known[above]
+                    break
+                passed.append(above)
+                if self.by_uuid[above].env.type in SPOKEN:
+                    found = above
+                    break
+            known.update(dict.fromkeys(passed, found))
+            return found
+
+        return nearest
