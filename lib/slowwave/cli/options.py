@@ -3,8 +3,10 @@
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from slowwave.settings import Settings, load_settings
+if TYPE_CHECKING:
+    from slowwave.settings import Settings
 
 
 def add_settings_options(parser: argparse.ArgumentParser) -> None:
@@ -46,11 +48,13 @@ def positive(text: str) -> int:
     return number
 
 
-def settings_of(args: argparse.Namespace) -> Settings:
+def settings_of(args: argparse.Namespace) -> "Settings":
     """Return the settings that the options, the environment and the settings file add up to.
 
     Raises:
         SettingsError: any of them is wrong.
     """
+    from slowwave.settings import load_settings  # noqa: PLC0415  # what names a file needs no settings
+
     settings = load_settings(os.environ, config=args.config, overrides=args.overrides)
     return settings.with_roots(args.store) if args.store else settings

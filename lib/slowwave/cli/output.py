@@ -1,11 +1,14 @@
 """What the commands print: lines for people, JSON for programs, warnings on standard error."""
 
 import json
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+
+_MOST_PROBLEMS = 5
 
 
 def say(text: str) -> None:
@@ -28,6 +31,19 @@ def say_json(values: Iterable[Any]) -> None:
 def warn(text: str) -> None:
     """Print one line to standard error."""
     print(f"slowwave: {_printable(text)}", file=sys.stderr)  # noqa: T201 - the command's own output
+
+
+def tell_damage(problems: Sequence[object]) -> None:
+    """Print what was damaged in a session to standard error, the first few places one by one."""
+    for problem in problems[:_MOST_PROBLEMS]:
+        warn(str(problem))
+    if len(problems) > _MOST_PROBLEMS:
+        warn(f"and {len(problems) - _MOST_PROBLEMS} more problems")
+
+
+def bold(text: str) -> str:
+    """Return a heading: bold where a person reads it on a terminal."""
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout and sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
 
 
 def counted(number: int, thing: str) -> str:

@@ -9,7 +9,8 @@ from slowwave.cli.options import add_json_option, add_project_option, add_settin
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
 _MODULES = {
-    **dict.fromkeys(("list", "show", "context"), "sessions_read"),
+    **dict.fromkeys(("list", "show"), "sessions_read"),
+    "context": "sessions_context",
     "search": "sessions_search",
     **dict.fromkeys(("append", "tombstone", "fork"), "sessions_write"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
@@ -57,7 +58,11 @@ def _reading(command: _Command) -> None:
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     show.add_argument("--all", action="store_true", help="also abandoned branches and sub-agents inside the file")
     show.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
-    context = command("context", "what the client would send if the session were resumed now")
+    context = command(
+        "context",
+        "what the client would send if the session were resumed now; of a compacted session only the end is read,"
+        " and its damage told, where that is surely enough",
+    )
     context.add_argument("id", metavar="FILE|ID", help=_ID)
     context.add_argument(
         "--session", default="", metavar="ID", help="the session to take from a file that holds several"

@@ -1,18 +1,17 @@
-"""``slowwave sessions list``, ``show`` and ``context``."""
+"""``slowwave sessions list`` and ``show``."""
 
 import argparse
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.output import bold, counted, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.cli.sessions_wanted import wanted_by
-from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.normal import normal_form
-from slowwave.errors import DONE, NotFoundError
+from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.listing import Listing, list_sessions
@@ -47,7 +46,7 @@ def _print_rows(rows: Sequence[SessionRow], older: int, hidden: int) -> None:
     for row in sorted(rows, key=lambda row: row.project):
         if row.project != project:
             project = row.project
-            say(_bold(project))
+            say(bold(project))
         parts = f", {row.parts} parts" if row.parts > 1 else ""
         bad = f", {row.bad_lines} bad lines" if row.bad_lines else ""
         kind = "" if row.kind == "main" else f" {row.kind}"
@@ -78,12 +77,12 @@ def show(args: argparse.Namespace) -> int:
     if args.json:
         say_json([_session_form(transcript, messages)])
         return DONE
-    say(_bold(f"{transcript.dialect} {files.id}" + (f": {transcript.title}" if transcript.title else "")))
+    say(bold(f"{transcript.dialect} {files.id}" + (f": {transcript.title}" if transcript.title else "")))
     for path in files.paths:
         say(f"  {path}")
     for message in messages:
         _print_message(message)
-    _tell_damage(transcript)
+    tell_damage(transcript.problems)
     return DONE
 
 
@@ -97,7 +96,7 @@ def _print_message(message: Message) -> None:
         mark for mark, is_set in (("abandoned", not message.active), ("sub-agent", message.sidechain)) if is_set
     )
     say(
-        _bold(
+        bold(
             " ".join(
                 part for part in ("\n" + message.role, f"({message.origin})", stamp, marks, message.id or "") if part
             )
@@ -134,35 +133,6 @@ def _session_form(transcript: Transcript, messages: Sequence[Message]) -> dict[s
     }
 
 
-def context(args: argparse.Namespace) -> int:
-    """Print what the client would send if the session were resumed now."""
-    dialect, files = opened(chosen_session(args, args.id), args.mode)
-    if args.session and dialect.name == "opencode":
-        files = SessionFiles(args.session, files.paths, files.problems)
-    transcript = dialect.read(files)
-    name = transcript.files.id
-    if args.session and args.session != name:
-        raise NotFoundError(f"{files.paths[0]} holds session {name!r} and not {args.session!r}; leave --session out")
-    messages = normal_form(dialect.context(transcript))
-    if args.json:
-        say_json([{"dialect": dialect.name, "session": name, "messages": messages}])
-    else:
-        for message in messages:
-            say(_bold(f"\n{message['role']}"))
-            for name, value in message.items():
-                if name != "role":
-                    say(str(value) if name == "text" else f"  {name}: {value}")
-    _tell_damage(transcript)
-    return DONE
-
-
-def _tell_damage(transcript: Transcript) -> None:
-    for problem in transcript.problems[:_MOST_PROBLEMS]:
-        warn(str(problem))
-    if len(transcript.problems) > _MOST_PROBLEMS:
-        warn(f"and {len(transcript.problems) - _MOST_PROBLEMS} more problems")
-
-
 def _size(number: int) -> str:
     size = float(number)
     for unit in ("B", "kB", "MB"):
@@ -172,8 +142,4 @@ def _size(number: int) -> str:
     return f"{size:.1f} GB"
 
 
-def _bold(text: str) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if sys.stdout and sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
-
-
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"list": list_all, "show": show, "context": context}
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"list": list_all, "show": show}

@@ -7,14 +7,13 @@ from pathlib import Path
 from slowwave.cli.options import settings_of
 from slowwave.dialects import by_name
 from slowwave.dialects.base import Dialect
-from slowwave.dialects.cersei.dialect import Cersei
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
 from slowwave.records.model import Problem
 from slowwave.stores.head import read_head
-from slowwave.stores.ids import found_sessions, meant_session, newest_session, session_of_file
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.walk import SUFFIX, FoundFile, FoundSession
+from slowwave.stores.one import session_of_path
+from slowwave.stores.walk import SUFFIX, FoundSession
 
 
 def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
@@ -27,6 +26,8 @@ def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
     path = Path(name).expanduser()
     if name and (os.sep in name or name.endswith(SUFFIX) or path.exists()):
         return _of_file(path.absolute())
+    from slowwave.stores.ids import found_sessions, meant_session, newest_session  # noqa: PLC0415  # a file needs none
+
     problems: list[StoreProblem] = []
     sessions = found_sessions(settings_of(args), os.environ, problems)
     if not sessions and problems:
@@ -36,17 +37,14 @@ def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
 
 def _of_file(path: Path) -> FoundSession:
     try:
-        at = path.stat()
+        path.stat()
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read", "name a transcript or a session id") from error
     if path.is_dir():
         raise UnreadableError(path, "is a folder, not a transcript", "name a file in it, or list it with --store")
     if not path.is_file():
         raise UnreadableError(path, "is not a regular file", "name a transcript or a session id")
-    if not path.name.endswith(SUFFIX) or path.name.startswith("."):
-        file = FoundFile(path.name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
-        return FoundSession(os.fspath(path.parent), path.name, [file], side=False)
-    return session_of_file(path)
+    return session_of_path(path)
 
 
 def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFiles]:
@@ -67,5 +65,11 @@ def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFil
         for n in found.missing_parts()
     )
     files = SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files), notes)
-    dialect = Cersei("code" if mode == "code" else "seed") if head.dialect == "cersei" else by_name(head.dialect)
+    dialect = _cersei_code() if head.dialect == "cersei" and mode == "code" else by_name(head.dialect)
     return dialect, files
+
+
+def _cersei_code() -> Dialect:
+    from slowwave.dialects.cersei.dialect import Cersei  # noqa: PLC0415  # rarely asked for
+
+    return Cersei("code")

@@ -1,0 +1,50 @@
+"""``slowwave sessions context``: what the client would send if a session were resumed now.
+
+Only the end of a compacted session is read where that is surely enough, in time and memory that do not depend on the
+size of the file; so this module is apart from the other readers and imports what this one command needs. The damage
+that it tells is that of the part which was read.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable
+
+from slowwave.cli.output import bold, say, say_json, tell_damage
+from slowwave.cli.sessions_target import chosen_session, opened
+from slowwave.dialects.base import Dialect, read_for_context
+from slowwave.dialects.model import SessionFiles, Transcript
+from slowwave.dialects.normal import normal_form
+from slowwave.errors import DONE, NotFoundError
+
+
+def context(args: argparse.Namespace) -> int:
+    """Print what the client would send if the session were resumed now."""
+    dialect, files = opened(chosen_session(args, args.id), args.mode)
+    transcript = _read(dialect, files, args.session)
+    name = transcript.files.id
+    if args.session and args.session != name:
+        raise NotFoundError(f"{files.paths[0]} holds session {name!r} and not {args.session!r}; leave --session out")
+    messages = normal_form(dialect.context(transcript))
+    if args.json:
+        say_json([{"dialect": dialect.name, "session": name, "messages": messages}])
+    else:
+        _print_messages(messages)
+    tell_damage(transcript.problems)
+    return DONE
+
+
+def _read(dialect: Dialect, files: SessionFiles, session: str) -> Transcript:
+    """Read the session that ``session`` names in a file that may hold several."""
+    if session and dialect.name in ("opencode", "openclaw"):
+        files = SessionFiles(session, files.paths, files.problems)
+    return read_for_context(dialect, files)
+
+
+def _print_messages(messages: Iterable[dict[str, object]]) -> None:
+    for message in messages:
+        say(bold(f"\n{message['role']}"))
+        for name, value in message.items():
+            if name != "role":
+                say(str(value) if name == "text" else f"  {name}: {value}")
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"context": context}

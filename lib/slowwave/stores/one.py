@@ -1,0 +1,34 @@
+"""The session that one file belongs to, found by the names of its folder alone: only its own parts are looked at."""
+
+import os
+from pathlib import Path
+
+from slowwave.errors import UnreadableError
+from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
+from slowwave.stores.walk import SIDE_PREFIX, SUFFIXES, FoundFile, FoundSession, session_id
+
+
+def session_of_path(path: Path) -> FoundSession:
+    """Return the session that a file belongs to, with its other parts (Cersei), whatever lies beside them.
+
+    Raises:
+        UnreadableError: a file of it, or the folder, cannot be looked at.
+    """
+    side = path.name.startswith(SIDE_PREFIX)
+    folder = os.fspath(path.parent)
+    if not path.name.endswith(SUFFIXES) or path.name.startswith("."):
+        return FoundSession(folder, path.name, [_found(path)], side=False)
+    base = path.with_name(session_stem(path.name)[0] + SUFFIX)
+    numbers = numbered_parts(base) if path.name.endswith(SUFFIX) else {}
+    if set(numbers) <= {1}:
+        return FoundSession(folder, session_id(path.name), [_found(path)], side)
+    files = [_found(path.with_name(numbers[number])) for number in sorted(numbers)]
+    return FoundSession(folder, session_id(base.name), files, side, sorted(numbers))
+
+
+def _found(path: Path) -> FoundFile:
+    try:
+        at = path.stat()
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read", "name a transcript or a session id") from error
+    return FoundFile(path.name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
