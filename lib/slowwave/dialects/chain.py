@@ -1,8 +1,9 @@
 """Which message stands before which, where a session is one line of messages or ids lead from record to record."""
 
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
+import msgspec
 from msgspec.structs import force_setattr
 
 from slowwave.dialects.model import Message
@@ -14,8 +15,13 @@ def chain(messages: Iterable[Message]) -> None:
     """Give each message of a session without branches the id of the one before it; only while it is being read."""
     before: str | None = None
     for message in messages:
-        force_setattr(message, "parent", before)  # pyright: ignore[reportArgumentType]  # every message is a struct
+        set_parent(message, before)
         before = message.id
+
+
+def set_parent(message: Message, parent: str | None) -> None:
+    """Give one message the id of the one before it; only while it is being read."""
+    force_setattr(cast("msgspec.Struct", message), "parent", parent)
 
 
 class Links(Generic[R]):

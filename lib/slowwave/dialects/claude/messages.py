@@ -4,10 +4,9 @@ from datetime import datetime
 from typing import cast
 
 import msgspec
-from msgspec.structs import force_setattr
 
 from slowwave.dialects.blocks import blocks_of
-from slowwave.dialects.chain import Links
+from slowwave.dialects.chain import Links, set_parent
 from slowwave.dialects.claude.branches import dead_records
 from slowwave.dialects.claude.origin import split_typed
 from slowwave.dialects.claude.records import Node, content_of, start_of
@@ -125,12 +124,12 @@ def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:
             side = bool(env.sidechain) and not own
             found.append(ClaudeMessage("user", node, active, side, links=links))
             if not env.sidechain and (said := said_in_result(node, active=active)) is not None:
-                force_setattr(said, "parent", found[-1].id)
+                set_parent(said, found[-1].id)
                 found.append(said)
         elif (kind == "queue-operation" or (kind == "attachment" and b'"queued_command"' in node.span.raw)) and (
             prompt := queued_prompt(node)
         ) is not None:
-            force_setattr(prompt, "parent", found[-1].id if found else None)
+            set_parent(prompt, found[-1].id if found else None)
             found.append(prompt)
             queued.append(prompt)
     return without_repeats(found, queued)

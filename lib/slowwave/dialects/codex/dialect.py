@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-from msgspec.structs import force_setattr
 
+from slowwave.dialects.chain import set_parent
 from slowwave.dialects.codex.head import is_of_sub_agent
 from slowwave.dialects.codex.history import History
 from slowwave.dialects.codex.home import find_rollout, home_of, present, thread_name
@@ -149,7 +149,7 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
                 if isinstance(dropped, CodexMessage):
                     dropped.live = False
         if message is not None:
-            force_setattr(message, "parent", history.messages[-1].id if history.messages else None)
+            set_parent(message, history.messages[-1].id if history.messages else None)
             found.append(message)
             history.append(message)
     return found, unknown

@@ -23,7 +23,7 @@ class Term:
     """One word, phrase or beginning of a word."""
 
     def __init__(self, text: str, *, is_prefix: bool) -> None:
-        self.tokens = tuple(_TOKEN.findall(folded(spaced(text))))
+        self.tokens: tuple[str, ...] = tuple(_TOKEN.findall(folded(spaced(text))))
         self.text = text
         self.is_prefix = is_prefix
 

@@ -27,10 +27,10 @@ def stamp_of(row: SessionRow) -> bytes:
         at = os.stat(path)  # noqa: PTH116 - ten thousand of them
     except OSError as error:
         raise UnreadableError(row.path, error.strerror or "cannot be read") from error
-    shown = (row.bytes, row.parts, row.records, row.messages, row.bad_lines, row.last_activity, row.title, row.kind)
+    shown = (row.bytes, row.parts, row.records, row.messages, row.bad_lines, row.last_activity, row.title)
     # a database changes all the time, and its file says nothing about one session in it
     file = () if path != row.path else (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
-    return msgspec.msgpack.encode((row.dialect, *map(_plain, shown), *file))
+    return msgspec.msgpack.encode((row.dialect, row.kind == "subagent", *map(_plain, shown), *file))
 
 
 def files_of(row: SessionRow) -> SessionFiles:
