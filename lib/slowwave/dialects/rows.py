@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from slowwave.records.database import opened_read_only
-
 if TYPE_CHECKING:
     import sqlite3
     from types import TracebackType
@@ -64,6 +62,8 @@ class RowReader:
             OSError: the database cannot be opened, or nothing can be read from it.
         """
         import sqlite3  # noqa: PLC0415 - few records are rows
+
+        from slowwave.records.database import opened_read_only  # noqa: PLC0415 - as above
 
         try:
             rows = self._opened.get(path)

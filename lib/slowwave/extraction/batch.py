@@ -112,6 +112,11 @@ class Batch:
         self._ids |= {c.id for c in new}
         self._note(session, read, new)
 
+    def keep_ranges(self, session: StoredSession, states: Sequence[PartState]) -> None:
+        """Note how far a session was read before, for the next run."""
+        if not self._dry_run:
+            self._pending.append(([], new_ranges(session, states, iso(self.now))))
+
     def flush(self) -> None:
         """Write what the sessions since the last time gave; a kill before it costs only that they are read again."""
         if self._pending:

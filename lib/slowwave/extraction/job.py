@@ -5,23 +5,24 @@ run finds every byte read before, by hash, and decodes nothing again.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from slowwave.clock import Clock
+from slowwave.dialects.registry import by_name
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
+from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import PartState
 from slowwave.extraction.session import Read, gates_for, has_enough_lines, read_session, states_of
+from slowwave.extraction.streams import is_known, is_stream, rest_reason, stamp, stream_state
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import reconcile
 from slowwave.report import Gate, Report
 from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
-
-# rows of a database and trees of small files have no bytes of a session file that could be read again
-_NO_LINES = frozenset({"opencode"})
 
 
 def extract_sessions(
@@ -95,18 +96,18 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
     if session.kind == "subagent":
         batch.report.count("subagents")
         return None
-    if session.dialect in _NO_LINES:
-        reason = f"{session.dialect} keeps no lines that evidence could name, so nothing is taken from it"
-        batch.skip(session, reason, "without_evidence")
-        return None
-    states = states_of(session, batch.ranges)
-    if not any(state.has_new for state in states):
+    if is_known(session, EXTRACTOR, batch.ranges):
         batch.report.count("unchanged")
         return None
-    live = active_reason(session, batch.now, batch.settings.extraction.idle, batch.home)
-    if not batch.asked(
-        session, [Gate("idle", batch.project.key, live is None, f"session {session.id}: {live or 'at rest'}")]
-    ):
+    return _stream(session, batch) if is_stream(session) else _lines(session, batch)
+
+
+def _lines(session: StoredSession, batch: Batch) -> Read | None:
+    """Return what is new in a session of files of lines; bytes that were read before are not decoded again."""
+    states = states_of(session, batch.ranges)
+    if not any(state.has_new for state in states):
+        return _unchanged(session, states, batch)
+    if not _rests(session, batch):
         return None
     need = 0 if batch.force else batch.settings.extraction.min_messages
     if not has_enough_lines(states, need):
@@ -114,6 +115,44 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
         batch.asked(session, [Gate("messages", batch.project.key, passed=False, reason=reason)])
         return None
     return _decoded(session, states, batch)
+
+
+def _unchanged(session: StoredSession, states: Sequence[PartState], batch: Batch) -> None:
+    """Count a session of which nothing is new, and remember the stamp with which it was so, if it has one."""
+    batch.report.count("unchanged")
+    if stamp(session):
+        batch.keep_ranges(session, states)
+
+
+def _rests(session: StoredSession, batch: Batch) -> bool:
+    idle = batch.settings.extraction.idle
+    live = (
+        rest_reason(session, batch.now, idle)
+        if is_stream(session)
+        else active_reason(session, batch.now, idle, batch.home)
+    )
+    return batch.asked(
+        session, [Gate("idle", batch.project.key, live is None, f"session {session.id}: {live or 'at rest'}")]
+    )
+
+
+def _stream(session: StoredSession, batch: Batch) -> Read | None:
+    """Return what is new in a session that is no file of lines; what was read before shows when it is decoded."""
+    if not _rests(session, batch):
+        return None
+    unread = [PartState(session.files.paths[0], 0, 0, stamp(session), rewritten=False)]
+    past = batch.past_progress(session, unread)
+    if past is not None and not batch.asked(session, gates_for(session, past, batch)):
+        return None
+    transcript = by_name(session.dialect).read(session.files)
+    states = [stream_state(session, transcript, EXTRACTOR, batch.ranges)]
+    if not states[0].has_new:
+        return _unchanged(session, states, batch)
+    read = read_session(session, states, batch, transcript)
+    if batch.asked(session, read.gates):
+        return read
+    batch.refuse(session, replace(read, states=unread))
+    return None
 
 
 def _decoded(session: StoredSession, states: Sequence[PartState], batch: Batch) -> Read | None:

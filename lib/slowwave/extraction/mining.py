@@ -16,7 +16,7 @@ from slowwave.extraction.redact import Redactor
 from slowwave.extraction.taint import is_hostile, one_line
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
-from slowwave.records.model import Span
+from slowwave.records.model import RowSpan, Span
 
 # Name and version: a new version reads every session again.
 EXTRACTOR = "offline/1"
@@ -126,7 +126,10 @@ def _key(found: Found, text: str) -> tuple[str, str]:
 
 def _evidence(span: Span, paths: Sequence[Path], quote: str) -> Evidence:
     digest = hashlib.sha256(span.raw).hexdigest()
-    return Evidence(name_to_json(paths[span.part]), _record_id(span.raw), span.offset, len(span.raw), digest, quote)
+    path = name_to_json(paths[span.part])
+    if isinstance(span, RowSpan):
+        return Evidence(path, span.record, 0, len(span.raw), digest, quote)
+    return Evidence(path, _record_id(span.raw), span.offset, len(span.raw), digest, quote)
 
 
 def _record_id(raw: bytes) -> str:

@@ -1,15 +1,19 @@
 """What of a transcript was read before: recorded ranges whose bytes are still the same need not be decoded again."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import orjson
 
 from slowwave.errors import UnreadableError
 from slowwave.memory.model import ExtractedRange
 from slowwave.memory.names import name_to_json
+from slowwave.records.model import Span
+from slowwave.records.sources.compressed import SUFFIX, open_plain
 
 _CHUNK = 1 << 20
 _TAIL = 1 << 22
@@ -38,59 +42,80 @@ class PartState:
         """Say whether there is anything to read."""
         return self.stop > self.known
 
+    def holds(self, span: Span) -> bool:
+        """Say whether all of a record was there when the file was compared; it may grow meanwhile."""
+        return span.offset + len(span.raw) <= self.stop
+
+    def is_new(self, span: Span) -> bool:
+        """Say whether a record was not read before."""
+        return span.offset >= self.known
+
 
 def part_state(path: Path, ranges: Iterable[ExtractedRange]) -> PartState:
     """Compare a file with the ranges recorded for it, by hash, without decoding anything.
 
+    Of a packed file the plain bytes are compared, so that one that was packed meanwhile is still known.
+
     Raises:
         UnreadableError: the file cannot be read.
     """
-    starts: dict[int, list[ExtractedRange]] = {}
-    for recorded in ranges:
-        starts.setdefault(recorded.start, []).append(recorded)
     try:
-        size = path.stat().st_size
-        known = 0
-        while (following := _matching(path, starts.get(known, []), size)) is not None:
-            known = following
-        stop = whole_records_end(path, known, size)
-        return PartState(path, known, stop, digest(path, known, stop), known in starts)
+        with open_plain(path) as file:
+            size = file.seek(0, os.SEEK_END)
+            known, rewritten = known_until(ranges, size, lambda start, stop: _digest(file, start, stop))
+            stop = _whole_records_end(file, known, size)
+            return PartState(path, known, stop, _digest(file, known, stop), rewritten)
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
 
 
+def known_until(ranges: Iterable[ExtractedRange], size: int, digest: Callable[[int, int], str]) -> tuple[int, bool]:
+    """Return up to where recorded ranges are still what they were, and whether one behind that is not.
+
+    Args:
+        ranges: what was recorded.
+        size: how many bytes there are now.
+        digest: returns the sha256 of a range of these bytes.
+    """
+    starts: dict[int, list[ExtractedRange]] = {}
+    for recorded in ranges:
+        if recorded.start < recorded.stop:
+            starts.setdefault(recorded.start, []).append(recorded)
+    known = 0
+    while (following := _matching(starts.get(known, []), size, digest)) is not None:
+        known = following
+    return known, known in starts
+
+
 def ranges_of(path: Path, session: str, extractor: str, ranges: Sequence[ExtractedRange]) -> list[ExtractedRange]:
-    """Return the ranges that an extractor recorded for a file, also when its folder was moved."""
-    known, name = name_to_json(session), name_to_json(path.name)
+    """Return the ranges that an extractor recorded for a file, also when it was moved or packed."""
+    known, name = name_to_json(session), name_to_json(path.name.removesuffix(SUFFIX))
     return [
-        r for r in ranges if r.session.id == known and r.extractor == extractor and Path(r.session.path).name == name
+        r
+        for r in ranges
+        if r.session.id == known and r.extractor == extractor and Path(r.session.path).name.removesuffix(SUFFIX) == name
     ]
 
 
-def _matching(path: Path, recorded: Sequence[ExtractedRange], size: int) -> int | None:
+def _matching(recorded: Sequence[ExtractedRange], size: int, digest: Callable[[int, int], str]) -> int | None:
     """Return the end of the newest recorded range whose bytes are unchanged."""
     for candidate in reversed(recorded):
-        if (
-            candidate.start < candidate.stop <= size
-            and digest(path, candidate.start, candidate.stop) == candidate.sha256
-        ):
+        if candidate.stop <= size and digest(candidate.start, candidate.stop) == candidate.sha256:
             return candidate.stop
     return None
 
 
-def digest(path: Path, start: int, stop: int) -> str:
-    """Return the sha256 of a range of a file."""
+def _digest(file: BinaryIO, start: int, stop: int) -> str:
     hashed = hashlib.sha256()
-    with path.open("rb") as file:
-        file.seek(start)
-        left = stop - start
-        while left > 0 and (chunk := file.read(min(_CHUNK, left))):
-            hashed.update(chunk)
-            left -= len(chunk)
+    file.seek(start)
+    left = stop - start
+    while left > 0 and (chunk := file.read(min(_CHUNK, left))):
+        hashed.update(chunk)
+        left -= len(chunk)
     return hashed.hexdigest()
 
 
-def whole_records_end(path: Path, known: int, size: int) -> int:
+def _whole_records_end(file: BinaryIO, known: int, size: int) -> int:
     """Return where the last whole record ends: a torn last line is left for a later run.
 
     A last line without line end counts when it is whole JSON; many clients leave it so.
@@ -98,9 +123,8 @@ def whole_records_end(path: Path, known: int, size: int) -> int:
     window = _TAIL
     while True:
         start = max(known, size - window)
-        with path.open("rb") as file:
-            file.seek(start)
-            tail = file.read(size - start)
+        file.seek(start)
+        tail = file.read(size - start)
         at = tail.rfind(b"\n")
         if at >= 0 or start == known:
             break

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from slowwave.dialects.model import Message
+from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.registry import by_name
 from slowwave.extraction.events import Event, events_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.mining import EXTRACTOR, Mined, mine
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.redact import Redactor
+from slowwave.extraction.streams import stamp
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
+from slowwave.records.sources.compressed import open_plain
 from slowwave.report import Gate
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
@@ -65,22 +67,33 @@ def has_enough_lines(states: Sequence[PartState], need: int) -> bool:
     """Say whether the files have as many line ends as messages are needed; saves decoding what the gate refuses."""
     left = need - len(states)  # the last line of each file may have no line end, and counts all the same
     for state in states:
-        with state.path.open("rb") as file:
+        with open_plain(state.path) as file:
             while left > 0 and (chunk := file.read(_CHUNK)):
                 # two records glued on one line are rare; a brace pair shows them
                 left -= chunk.count(b"\n") + chunk.count(b"}{")
     return left <= 0
 
 
-def read_session(session: StoredSession, states: Sequence[PartState], around: Around) -> Read:
+def read_session(
+    session: StoredSession, states: Sequence[PartState], around: Around, transcript: Transcript | None = None
+) -> Read:
     """Read a session as its client would, ask the gates, and mine what is new with what came before as context.
+
+    Args:
+        session: the session.
+        states: what of it was read before.
+        around: the run.
+        transcript: the session when it was read already.
 
     Raises:
         UnreadableError: a file cannot be opened.
         UsageError: the dialect is not known.
     """
-    transcript = by_name(session.dialect).read(session.files)
-    size = sum(state.path.stat().st_size for state in states)
+    if transcript is None:
+        transcript = by_name(session.dialect).read(session.files)
+        size = sum(state.path.stat().st_size for state in states)
+    else:
+        size = session.size
     problems = [str(problem) for problem in transcript.problems]
     if transcript.kind == "subagent":
         return Read(states, [], Mined(), problems, size, 0, is_subagent=True)
@@ -99,7 +112,7 @@ def read_session(session: StoredSession, states: Sequence[PartState], around: Ar
 
     events = events_of(messages, counter)
     least = around.settings.extraction.min_confidence
-    mined = mine(events, ref, session.files.paths, around.redact, is_new=is_new, min_confidence=least)
+    mined = mine(events, ref, transcript.files.paths, around.redact, is_new=is_new, min_confidence=least)
     return Read(states, gates, mined, problems, size, counter.number)
 
 
@@ -125,11 +138,12 @@ class Counted:
 
 
 def new_ranges(session: StoredSession, states: Sequence[PartState], at: str) -> list[ExtractedRange]:
-    """Return the ranges that were read now."""
+    """Return the ranges that were read now; of a session with a stamp also where nothing was new."""
+    now = stamp(session)
     return [
-        ExtractedRange(_part(session, state.path), state.known, state.stop, state.sha256, EXTRACTOR, at)
+        ExtractedRange(_part(session, state.path), state.known, state.stop, state.sha256, EXTRACTOR, at, now)
         for state in states
-        if state.has_new
+        if state.has_new or now
     ]
 
 
@@ -137,10 +151,14 @@ def _part(session: StoredSession, path: Path) -> SessionRef:
     return SessionRef(session.dialect, name_to_json(session.id), name_to_json(path))
 
 
+def _state_of(span: Span, states: Sequence[PartState]) -> PartState:
+    """Return the state that a record belongs to: a stream has one for all of its files."""
+    return states[0] if len(states) == 1 else states[span.part]
+
+
 def _is_within(message: Message, states: Sequence[PartState]) -> bool:
-    """Say whether all of a message was there when the files were compared; a file may grow meanwhile."""
-    return all(span.offset + len(span.raw) <= states[span.part].stop for span in message.sources)
+    return all(_state_of(span, states).holds(span) for span in message.sources)
 
 
 def _is_new(span: Span, states: Sequence[PartState]) -> bool:
-    return span.offset >= states[span.part].known
+    return _state_of(span, states).is_new(span)

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from slowwave.dialects.rows import names_row
+
 Category = Literal["preference", "project", "pattern", "decision", "constraint"]
 CATEGORIES: tuple[Category, ...] = ("preference", "project", "pattern", "decision", "constraint")
 
@@ -25,8 +27,9 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         path: absolute path of the transcript file at the time of extraction, as :mod:`slowwave.memory.names` spells it.
-        record: the client's id of the record, or "" when it has none.
-        offset: byte offset of the record in the file.
+        record: the client's id of the record, or "" when it has none; of a row of a database its name
+            (:mod:`slowwave.dialects.rows`).
+        offset: byte offset of the record in the file (of a packed file in its plain bytes), or in the row.
         length: length of the record in bytes.
         sha256: hex digest of exactly these bytes.
         quote: the words that matter, redacted and short.
@@ -79,8 +82,20 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
     value: str = ""
 
 
-class ExtractedRange(msgspec.Struct, frozen=True, rename={"start": "from", "stop": "to"}):
-    """A range of one file that was read, also where it gave nothing; ``to`` is exclusive."""
+class ExtractedRange(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start": "from", "stop": "to"}):
+    """A range of one file that was read, also where it gave nothing; ``to`` is exclusive.
+
+    Of a session that is no file of lines, it is a range of what its records hold one after the other.
+
+    Attributes:
+        session: the session and its file.
+        start: first byte.
+        stop: behind the last byte.
+        sha256: of the bytes.
+        extractor: name and version of what read them.
+        at: ISO time.
+        stamp: of a session that need not be looked into as long as its size and time are the same; else "".
+    """
 
     session: SessionRef
     start: int
@@ -88,6 +103,7 @@ class ExtractedRange(msgspec.Struct, frozen=True, rename={"start": "from", "stop
     sha256: str
     extractor: str
     at: str = ""
+    stamp: str = ""
 
 
 def candidate_id(session: SessionRef, category: Category, text: str, evidence: tuple[Evidence, ...]) -> str:
@@ -100,9 +116,11 @@ def seen_in(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
     """Return what tells where a fact was seen, whichever file the records lie in.
 
     A renamed copy of a session has the same bytes, a fork the same record ids under another session id: the same
-    record with the same quote is the same sighting. Ids too short to be unique do not count.
+    record with the same quote is the same sighting. Ids too short to be unique do not count, nor do names of rows: a
+    fork copies rows under new names.
     """
-    places = (f"{e.record if len(e.record) >= _UNIQUE else e.sha256}\x1f{e.quote}" for e in evidence)
+    ids = (e.sha256 if len(e.record) < _UNIQUE or names_row(e.record) else e.record for e in evidence)
+    places = (f"{name}\x1f{e.quote}" for name, e in zip(ids, evidence, strict=True))
     return tuple(dict.fromkeys(hashlib.sha256(place.encode()).hexdigest()[:12] for place in places))
 
 

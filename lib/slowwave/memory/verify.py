@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from slowwave.memory.book import Memory
-from slowwave.memory.evidence import Checked, Finding, check_evidence
+from slowwave.memory.evidence import Checked, Finding, check_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,14 @@ class Verified:
 
 
 def verify(memories: Iterable[Memory], folders: Sequence[Path]) -> list[Verified]:
-    """Read the evidence of memories again; ``folders`` are where files that were moved are looked for."""
-    return [Verified(m, tuple(check_evidence(e, folders) for e in m.evidence)) for m in memories]
+    """Read the evidence of memories again; ``folders`` are where files that were moved are looked for.
+
+    Raises:
+        UnreadableError: a database changes all the time while it is read.
+    """
+    every = list(memories)
+    checked = iter(check_all([e for m in every for e in m.evidence], folders))
+    return [Verified(m, tuple(islice(checked, len(m.evidence)))) for m in every]
 
 
 def totals(verified: Iterable[Verified]) -> dict[str, int]:
