@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from slowwave.dialects.linear import read_linear
 from slowwave.dialects.chain import chain
+from slowwave.dialects.linear import read_linear
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.ulid.metadata import METADATA, name_of, read_metadata
 from slowwave.dialects.ulid.records import DECODER, Record, UlidMessage, integer, unknown_kind

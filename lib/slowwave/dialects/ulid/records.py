@@ -102,3 +102,8 @@ def unknown_kind(record: Record) -> str | None:
         known = isinstance(record.role, str) and record.role in ROLES
         return None if known else f"role {record.role}"
     return None if kind == "compaction" else kind
+
+
+def is_message(record: Record) -> bool:
+    """Say whether a record is a message that this version knows."""
+    return record.type == "message" and unknown_kind(record) is None

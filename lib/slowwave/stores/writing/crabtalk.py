@@ -77,6 +77,8 @@ class CrabtalkWriter(Writer):
 
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message; a new session is begun with its metadata."""
+        if draft.parent is not None:
+            self._refuse(target.id, "tree in which a message follows another than the last")
         line = _valid(lambda: _line(draft))
         if target.files or not self._began(target, line):
             self._append(target, line)
