@@ -6,7 +6,7 @@ new record would be glued to the old one, and most clients would lose both.
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
@@ -46,9 +46,43 @@ def append_record(
         return _append(fd, path, record, fsync=fsync)
 
 
+def append_records(
+    path: Path,
+    lines: Callable[[], Sequence[bytes]],
+    *,
+    create: bool = False,
+    then: Callable[[], None] | None = None,
+    fsync: bool = False,
+    timeout_s: float = TIMEOUT_S,
+) -> int:
+    """Append records that belong together in one ``write``; ``lines`` makes them under the lock.
+
+    ``then`` is called when they are in the file, still under the lock: for what must agree with the file.
+
+    Returns:
+        The byte offset at which the first of them begins.
+
+    Raises:
+        ValueError: there is no line, or one is empty or holds a newline.
+        LockHeldError: another process held the lock all the time.
+        UnreadableError: the file cannot be opened or is not a regular file.
+        OSError: the disk is full; nothing of the records stays in the file.
+    """
+    with locked_file(path, create=create, append=True, timeout_s=timeout_s) as fd:
+        records = lines()
+        if not records:
+            raise ValueError("there is no record to append")
+        for record in records:
+            _check(record)
+        offset = _append(fd, path, b"\n".join(records), fsync=fsync)
+        if then is not None:
+            then()
+        return offset
+
+
 def append_forking(
     base: Path,
-    line: bytes,
+    line: bytes | Callable[[], bytes],
     part_bytes: int = PART_BYTES,
     *,
     fsync: bool = False,
@@ -58,7 +92,7 @@ def append_forking(
 
     The base file's lock is held meanwhile, so that two writers never make the same decision twice; it is created
     when it is missing. The current part is the one with the highest number, also behind a gap: the record comes last
-    in reading order.
+    in reading order. A function in the place of ``line`` makes it under the lock.
 
     Returns:
         The file that took the record, and the byte offset at which the record begins.
@@ -69,16 +103,19 @@ def append_forking(
         UnreadableError: the folder or the file cannot be opened.
         OSError: the disk is full; nothing of the record stays in the file.
     """
-    _check(line)
+    if isinstance(line, bytes):
+        _check(line)
     with locked_file(base, create=True, append=True, timeout_s=timeout_s) as base_fd:
+        record = line if isinstance(line, bytes) else line()
+        _check(record)
         names = numbered_parts(base)
         number = max(names)
         last = base.with_name(names[number])
-        if last.stat().st_size + len(line) + 1 > part_bytes:
+        if last.stat().st_size + len(record) + 1 > part_bytes:
             last = base.with_name(part_name(base.name.removesuffix(SUFFIX), number + 1))
         if last == base:
-            return base, _append(base_fd, base, line, fsync=fsync)
-        return last, append_record(last, line, fsync=fsync, timeout_s=timeout_s)
+            return base, _append(base_fd, base, record, fsync=fsync)
+        return last, append_record(last, record, fsync=fsync, timeout_s=timeout_s)
 
 
 def _check(line: bytes) -> None:

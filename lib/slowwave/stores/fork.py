@@ -5,7 +5,7 @@ where they come from, so that a listing knows the fork (clients ignore fields th
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import cast
 
 import msgspec
@@ -17,20 +17,27 @@ from slowwave.records.model import Problem
 _CLAUDE_MESSAGES = ("user", "assistant", "system", "attachment", "progress")
 
 
+# The part and the offset at which a record begins.
+Place = tuple[int, int]
+
+
 class _Line(msgspec.Struct, gc=False):
     """The fields that decide whether and how a line is copied."""
 
     type: object = None
     uuid: object = None
+    deleted_uuid: object = None
     sessionId: object = None  # noqa: N815 - the client's spelling
     session_id: object = None
 
 
-_decoder = msgspec.json.Decoder(_Line)
+LINES = msgspec.json.Decoder(_Line)
 
 
-def forked_lines(files: SessionFiles, dialect: str, new_id: str, problems: list[Problem]) -> Iterator[bytes]:
-    """Yield the lines of the fork of a session, without newlines.
+def forked_lines(
+    files: SessionFiles, dialect: str, new_id: str, problems: list[Problem], only: Container[Place] | None = None
+) -> Iterator[bytes]:
+    """Yield the lines of the fork of a session, without newlines; with ``only``, those that begin at these places.
 
     Claude Code copies message lines only (``--fork-session``, clients.md 4.1); of a session of Cersei everything is
     copied, since tombstones and summaries belong to its meaning.
@@ -39,35 +46,37 @@ def forked_lines(files: SessionFiles, dialect: str, new_id: str, problems: list[
         UnreadableError: a part cannot be read.
     """
     for part, path in enumerate(files.paths):
-        for span, line in read_records(path, _decoder, problems, part=part):
+        for span, line in read_records(path, LINES, problems, part=part):
+            if only is not None and (part, span.offset) not in only:
+                continue
             if dialect == "claude":
                 if line.type in _CLAUDE_MESSAGES and isinstance(line.uuid, str):
                     mark = {"forkedFrom": {"sessionId": files.id, "messageUuid": line.uuid}}
-                    yield _marked(_renamed(span.raw, "sessionId", line.sessionId, new_id), mark)
+                    yield _marked(with_value(span.raw, "sessionId", line.sessionId, new_id), mark)
             elif dialect == "cersei":
-                renamed = _renamed(span.raw, "session_id", line.session_id, new_id)
+                renamed = with_value(span.raw, "session_id", line.session_id, new_id)
                 yield _marked(renamed, {"forked_from": files.id}) if line.uuid else renamed
             else:
                 yield span.raw
 
 
-def _renamed(raw: bytes, key: str, old: object, new_id: str) -> bytes:
-    """Return the line with its own ``key`` changed; the same text inside a message stays."""
+def with_value(raw: bytes, key: str, old: object, new: str | None) -> bytes:
+    """Return the line with its own string ``key`` changed; the same text inside a message stays."""
     if not isinstance(old, str):
         return raw
     before = json.dumps(old).encode()
-    after = json.dumps(new_id).encode()
+    after = json.dumps(new).encode()
     label = f'"{key}"'.encode()
     at = raw.find(label)
     while at >= 0:
         value = raw.find(before, at + len(label))
         if value >= 0 and raw[at + len(label) : value].strip() == b":":
             changed = raw[:value] + after + raw[value + len(before) :]
-            if _fields(changed).get(key) == new_id:
+            if _fields(changed).get(key) == new:
                 return changed
         at = raw.find(label, at + 1)
     # written in some unusual way (escapes in the id): the line is written anew
-    return json.dumps(_fields(raw) | {key: new_id}, separators=(",", ":")).encode()
+    return json.dumps(_fields(raw) | {key: new}, separators=(",", ":")).encode()
 
 
 def _marked(raw: bytes, mark: Mapping[str, object]) -> bytes:

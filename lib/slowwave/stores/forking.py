@@ -1,52 +1,73 @@
 """Write the copy of a session: whole or not at all, in parts where the dialect has them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
-from slowwave.records.model import Problem
-from slowwave.records.parts import part_name
-from slowwave.stores.fork import forked_lines
+from slowwave.records.parts import SUFFIX, part_name
+from slowwave.stores.fork import Place, forked_lines
 
 _BUFFER = 1 << 20
 
 
-def write_fork(files: SessionFiles, dialect: str, base: Path, new_id: str, part_bytes: int) -> list[Path]:
+def write_fork(
+    files: SessionFiles,
+    dialect: str,
+    base: Path,
+    new_id: str,
+    part_bytes: int,
+    only: Container[Place] | None = None,
+) -> list[Path]:
     """Write the fork of a session to ``base`` and its parts, and return their paths.
 
-    Every part is complete and durable under a temporary name before the first one gets its own; the base file comes
-    last. What cannot be read of the original is not in the copy.
+    What cannot be read of the original is not in the copy; with ``only``, nothing but the lines that begin there is.
 
     Raises:
         UsageError: a session with the new id exists.
         UnreadableError: the original cannot be read, or holds no message.
     """
+    lines = forked_lines(files, dialect, new_id, [], only)
+    written = write_session(lines, base, part_bytes if dialect == "cersei" else None)
+    if not written:
+        raise UnreadableError(files.paths[0], "holds no message to copy")
+    return written
+
+
+def write_session(lines: Iterator[bytes], base: Path, part_bytes: int | None) -> list[Path]:
+    """Write a session that did not exist, from lines without newlines, and return its files; none without a line.
+
+    Every part is complete and durable under a temporary name before the first one gets its own; the base file comes
+    last.
+
+    Raises:
+        UsageError: the file exists.
+    """
     if base.exists():
-        raise UsageError(f"{base}: exists already; nothing was copied")
-    problems: list[Problem] = []
+        raise UsageError(f"{base}: exists already; nothing was written")
+    base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stem = base.name.removesuffix(SUFFIX)
     temps: list[Path] = []
     try:
-        for lines in _portions(forked_lines(files, dialect, new_id, problems), part_bytes, split=dialect == "cersei"):
+        for portion in _portions(lines, part_bytes):
             # a name that no client takes for a transcript
-            temps.append(base.with_name(f"{TEMP_PREFIX}{os.getpid()}-{new_id[:40]}-{len(temps)}"))
-            _write(temps[-1], lines)
-        if not temps:
-            raise UnreadableError(files.paths[0], "holds no message to copy")
-        targets = [base.with_name(part_name(new_id, number)) for number in range(1, len(temps) + 1)]
+            temps.append(base.with_name(f"{TEMP_PREFIX}{os.getpid()}-{stem[:40]}-{len(temps)}"))
+            _write(temps[-1], portion)
+        targets = [base.with_name(part_name(stem, number)) for number in range(1, len(temps) + 1)]
         for temp, target in reversed(list(zip(temps, targets, strict=True))):
             at_fault_point("rename", target)
             temp.rename(target)
     finally:
         for temp in temps:
             temp.unlink(missing_ok=True)
-    fsync_folder(base.parent)
+    if targets:
+        fsync_folder(base.parent)
     return targets
 
 
-def _portions(lines: Iterator[bytes], part_bytes: int, *, split: bool) -> Iterator[Iterator[bytes]]:
+def _portions(lines: Iterator[bytes], part_bytes: int | None) -> Iterator[Iterator[bytes]]:
     """Yield the lines of each part; every part must be consumed before the next one is asked for."""
     waiting = next(lines, None)
 
@@ -55,7 +76,7 @@ def _portions(lines: Iterator[bytes], part_bytes: int, *, split: bool) -> Iterat
         size = 0
         while waiting is not None:
             size += len(waiting) + 1
-            if split and size > part_bytes and size > len(waiting) + 1:
+            if part_bytes is not None and size > part_bytes and size > len(waiting) + 1:
                 return
             yield waiting
             waiting = next(lines, None)

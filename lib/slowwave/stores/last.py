@@ -1,32 +1,43 @@
 """The last record of a session, read from its end: what a new record is chained to."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from slowwave.dialects.model import SessionFiles
+from slowwave.records.model import REFUSALS
 from slowwave.records.tail import lines_backward
 
 
 class LastRecord(NamedTuple):
-    """Id of the last record of the main conversation, its working folder and git branch, where they are known."""
+    """Id of the record that the conversation goes on from, its working folder, git branch and client, where known."""
 
     uuid: str | None
     cwd: str
     branch: str
+    version: str = ""
 
 
 class _Line(msgspec.Struct, gc=False):
     type: object = None
     uuid: object = None
+    parent: object = msgspec.field(default=None, name="parentUuid")
     cwd: object = None
     gitBranch: object = None  # noqa: N815 - the client's spelling
+    version: object = None
+    subtype: object = None
+    leafUuid: object = None  # noqa: N815
+    explicit: object = None
     isSidechain: object = None  # noqa: N815
     is_sidechain: object = None
 
 
 _decoder = msgspec.json.Decoder(_Line)
 _CHAINED = ("user", "assistant", "system", "attachment")
+# The client notes its leaf at the end of every turn: further back there is no note, or the client writes none.
+_LAST_TURN_BYTES = 8 << 20
+_NOTHING = LastRecord(None, "", "")
 
 
 def last_record(files: SessionFiles) -> LastRecord:
@@ -34,16 +45,54 @@ def last_record(files: SessionFiles) -> LastRecord:
 
     The file order is the append order: after a rewind the newest line is on the branch that goes on.
     """
+    return next((_record(line) for line, _ in _backward(files) if _is_main(line)), _NOTHING)
+
+
+def leaf_record(files: SessionFiles) -> LastRecord:
+    """Return the record that Claude Code would go on from, read from the end of the session.
+
+    That is the last record, unless the last ``last-prompt`` names one that it does not hang under, or exactly the
+    named one is meant; a ``last-prompt`` from before the last compaction says nothing any more (client 2.1.330).
+    """
+    newest: _Line | None = None
+    named: object = None
+    above: object = None  # the next record on the way from the newest one to the root
+    exact = False
+    read = 0
+    for line, size in _backward(files):
+        read += size
+        if line.type == "last-prompt" and named is None:
+            named, exact = line.leafUuid, line.explicit is True
+        if not _is_main(line):
+            continue
+        if newest is None:
+            newest, above = line, line.uuid
+        if line.uuid == named:
+            return _record(newest if line.uuid == above and not exact else line)
+        if line.uuid == above:
+            above = line.parent
+        if line.subtype == "compact_boundary" or (named is None and read > _LAST_TURN_BYTES):
+            break
+    return _NOTHING if newest is None else _record(newest)
+
+
+def _backward(files: SessionFiles) -> Iterator[tuple[_Line, int]]:
+    """Yield the lines that can be read from the last to the first, each with its length."""
     for path in reversed(files.paths):
         for _, raw in lines_backward(path):
             try:
-                line = _decoder.decode(raw.strip(b" \t\r\n\0"))
-            except (msgspec.MsgspecError, UnicodeDecodeError):
+                yield _decoder.decode(raw.strip(b" \t\r\n\0")), len(raw)
+            except REFUSALS:
                 continue
-            is_main = line.isSidechain is not True and line.is_sidechain is not True
-            if line.type in _CHAINED and isinstance(line.uuid, str) and is_main:
-                return LastRecord(line.uuid, _text(line.cwd), _text(line.gitBranch))
-    return LastRecord(None, "", "")
+
+
+def _is_main(line: _Line) -> bool:
+    is_side = line.isSidechain is True or line.is_sidechain is True
+    return line.type in _CHAINED and isinstance(line.uuid, str) and not is_side
+
+
+def _record(line: _Line) -> LastRecord:
+    return LastRecord(str(line.uuid), _text(line.cwd), _text(line.gitBranch), _text(line.version))
 
 
 def _text(value: object) -> str:

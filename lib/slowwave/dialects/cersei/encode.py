@@ -13,29 +13,25 @@ Names and order of the fields are those of Cersei's ``TranscriptEntry``: only as
 ``bare_line`` is a line of its bare-message file.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import orjson
 
+from slowwave.dialects.claude.encode import Content, blocks_of
 from slowwave.dialects.times import offset_time
 
-Blocks = Sequence[dict[str, object]]
 
-
-def user_line(content: str | Blocks, *, uuid: str, session: str, cwd: str, at: datetime) -> bytes:
+def user_line(content: Content, *, uuid: str, session: str, cwd: str, at: datetime) -> bytes:
     """Return a user entry."""
     return _entry("user", content, uuid, None, session, cwd, at)
 
 
-def assistant_line(
-    content: str | Blocks, *, uuid: str, parent: str | None, session: str, cwd: str, at: datetime
-) -> bytes:
+def assistant_line(content: Content, *, uuid: str, parent: str | None, session: str, cwd: str, at: datetime) -> bytes:
     """Return an assistant entry; without a parent the field is left out, as Cersei does."""
     return _entry("assistant", content, uuid, parent, session, cwd, at)
 
 
-def system_line(content: str | Blocks, *, uuid: str, session: str, cwd: str, at: datetime) -> bytes:
+def system_line(content: Content, *, uuid: str, session: str, cwd: str, at: datetime) -> bytes:
     """Return a system entry."""
     return _entry("system", content, uuid, None, session, cwd, at)
 
@@ -60,14 +56,12 @@ def tombstone_line(deleted: str, *, at: datetime) -> bytes:
     return _line({"type": "tombstone", "deleted_uuid": deleted, "timestamp": offset_time(at)})
 
 
-def bare_line(role: str, content: str | Blocks) -> bytes:
+def bare_line(role: str, content: Content) -> bytes:
     """Return a line of the bare-message file."""
-    return _line({"role": role, "content": content if isinstance(content, str) else list(content)})
+    return _line({"role": role, "content": content if isinstance(content, str) else blocks_of(content)})
 
 
-def _entry(
-    kind: str, content: str | Blocks, uuid: str, parent: str | None, session: str, cwd: str, at: datetime
-) -> bytes:
+def _entry(kind: str, content: Content, uuid: str, parent: str | None, session: str, cwd: str, at: datetime) -> bytes:
     record: dict[str, object] = {"type": kind, "uuid": uuid}
     if parent is not None:
         record["parent_uuid"] = parent
@@ -75,7 +69,7 @@ def _entry(
         "timestamp": offset_time(at),
         "session_id": session,
         "cwd": cwd,
-        "message": {"role": kind, "content": content if isinstance(content, str) else list(content)},
+        "message": {"role": kind, "content": content if isinstance(content, str) else blocks_of(content)},
         "is_sidechain": False,
     }
     return _line(record)

@@ -4,6 +4,8 @@
 
     header_line(session, *, cwd, at, parent_session=None) -> bytes
     message_line(message, *, place) -> bytes
+    user_message, assistant_message, result_message -> the messages themselves
+    custom_line(kind, *, place) -> bytes
     compaction_line(summary, *, place, first_kept, tokens_before, read_files, modified_files) -> bytes
     branch_summary_line(summary, *, place, branch_from) -> bytes
     label_line(target, label, *, place) -> bytes
@@ -14,14 +16,17 @@ An appended line becomes the leaf, whatever it is, so a wrong parent would chang
 Names and order of the fields are those of ``session-manager.ts`` of pi 0.73.1.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 import orjson
 
+from slowwave.dialects.model import Text, Thinking, ToolCall
 from slowwave.dialects.times import millisecond_time
+
+Content = str | Sequence[Mapping[str, object] | Text | Thinking | ToolCall]
 
 VERSION = 3
 _TRIES = 100
@@ -54,6 +59,54 @@ def header_line(session: str, *, cwd: str, at: datetime, parent_session: str | N
         "cwd": cwd,
     }
     return _line(record | ({} if parent_session is None else {"parentSession": parent_session}))
+
+
+def user_message(content: Content, *, at: datetime) -> dict[str, object]:
+    """Return what a user says."""
+    return {"role": "user", "content": _blocks(content), "timestamp": _milliseconds(at)}
+
+
+def assistant_message(content: Content, *, at: datetime, api: str, provider: str, model: str) -> dict[str, object]:
+    """Return what the assistant says; the last answer of a session names the model that pi goes on with."""
+    blocks = _blocks(content)
+    counts: dict[str, object] = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0)
+    cost = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "total"), 0)
+    return {
+        "role": "assistant",
+        "content": blocks,
+        "api": api,
+        "provider": provider,
+        "model": model,
+        "usage": counts | {"cost": cost},
+        "stopReason": "toolUse" if any(block.get("type") == "toolCall" for block in blocks) else "stop",
+        "timestamp": _milliseconds(at),
+    }
+
+
+def result_message(content: Content, *, at: datetime, call_id: str, tool: str, is_error: bool) -> dict[str, object]:
+    """Return the answer of a tool."""
+    answer = {"role": "toolResult", "toolCallId": call_id, "toolName": tool, "content": _blocks(content)}
+    return {**answer, "isError": is_error, "timestamp": _milliseconds(at)}
+
+
+def _blocks(content: Content) -> list[Mapping[str, object]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [_block(item) for item in content]
+
+
+def _block(item: Mapping[str, object] | Text | Thinking | ToolCall) -> Mapping[str, object]:
+    if isinstance(item, Text):
+        return {"type": "text", "text": item.text}
+    if isinstance(item, Thinking):
+        return {"type": "thinking", "thinking": item.text}
+    if isinstance(item, ToolCall):
+        return {"type": "toolCall", "id": item.id, "name": item.name, "arguments": item.args}
+    return item
+
+
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
 
 
 def message_line(message: Mapping[str, object], *, place: Place) -> bytes:
@@ -90,6 +143,11 @@ def label_line(target: str, label: str | None, *, place: Place) -> bytes:
 def name_line(name: str, *, place: Place) -> bytes:
     """Return the name of the session; an empty one clears it."""
     return _entry("session_info", place, {"name": name.strip()})
+
+
+def custom_line(kind: str, *, place: Place) -> bytes:
+    """Return an entry of an extension, which is never sent to a model."""
+    return _entry("custom", place, {"customType": kind})
 
 
 def _entry(kind: str, place: Place, fields: Mapping[str, object]) -> bytes:

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, NoReturn
 from uuid import uuid4
 
+import msgspec
+import orjson
+
 from slowwave.clock import Clock
 from slowwave.dialects.model import Text, Thinking, ToolCall
 from slowwave.errors import UsageError
@@ -106,13 +109,25 @@ class Compaction(NamedTuple):
     messages: int | None = None
 
 
+def checked(value: object) -> None:
+    """Refuse what cannot be written as JSON.
+
+    Raises:
+        UsageError: it is no valid Unicode, or holds something that JSON does not know.
+    """
+    try:
+        orjson.dumps(value, default=msgspec.to_builtins)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise UsageError(f"the message is not valid text or JSON: {error}") from error
+
+
 class Writer:
     """The operations on sessions of one dialect; each is refused unless a dialect says otherwise.
 
     Every operation returns only when its record is in the file, except before the client itself would make the file
     (pi); an instance keeps what waits for that, so a session should be written through one instance.
 
-    All raise UsageError for content that is no valid text, NotFoundError for a message that is not there,
+    What they are given went through :func:`checked`. All raise NotFoundError for a message that is not there,
     LockHeldError when another process holds the session's lock, and UnreadableError when a file cannot be opened.
     """
 

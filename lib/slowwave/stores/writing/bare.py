@@ -1,0 +1,53 @@
+"""Writing the bare-message files of Cersei: a role and content, and nothing else."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from slowwave.dialects.cersei import encode
+from slowwave.dialects.model import SessionFiles
+from slowwave.errors import UsageError
+from slowwave.records.append import append_record
+from slowwave.stores.forking import write_fork
+from slowwave.stores.ids import base_path
+from slowwave.stores.writing.base import Draft, Target, Writer
+from slowwave.stores.writing.cersei import said
+from slowwave.stores.writing.claimed import refuse_claimed
+
+
+class BareWriter(Writer):
+    """Messages only: the form has no ids, so nothing can refer to another message."""
+
+    dialect: ClassVar[str] = "cersei-bare"
+
+    def path(self, folder: Path, session_id: str) -> Path:
+        """Return ``ID.jsonl``."""
+        return base_path(folder, session_id)
+
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Look whether a running client has the session open; Cersei itself locks nothing."""
+        refuse_claimed(self.dialect, target, self.means.home)
+        yield
+
+    def message(self, target: Target, draft: Draft) -> str:
+        """Append a message; it gets no id."""
+        target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        line = encode.bare_line("user" if draft.role == "tool" else draft.role, said(draft))
+        append_record(target.path, line.rstrip(b"\n"), fsync=self.means.fsync)
+        return ""
+
+    def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
+        """Copy all messages.
+
+        Raises:
+            UsageError: only a path is wanted: messages without ids name none.
+        """
+        if at is not None:
+            raise UsageError(f"{target.id}: messages of {self.dialect} have no ids, so a fork copies all of them")
+        files = SessionFiles(target.id, target.files)
+        return write_fork(files, self.dialect, base_path(folder, new_id), new_id, self.means.part_bytes)
+
+
+WRITER = BareWriter

@@ -1,0 +1,95 @@
+"""Writing Cersei's sessions: entries in part files, tombstones and summaries."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from slowwave.dialects.cersei import encode
+from slowwave.dialects.cersei.dialect import CERSEI
+from slowwave.dialects.claude.encode import result_block
+from slowwave.dialects.model import SessionFiles
+from slowwave.errors import UsageError
+from slowwave.records.append import append_forking
+from slowwave.stores.forking import write_fork
+from slowwave.stores.ids import base_path
+from slowwave.stores.last import last_record
+from slowwave.stores.writing.base import Compaction, Content, Draft, Target, Writer
+from slowwave.stores.writing.claimed import refuse_claimed
+from slowwave.stores.writing.extract import cersei_path
+
+
+class CerseiWriter(Writer):
+    """Cersei's ``write_user_message``, ``write_assistant_message``, ``tombstone`` and ``write_summary``."""
+
+    dialect: ClassVar[str] = "cersei"
+
+    def path(self, folder: Path, session_id: str) -> Path:
+        """Return ``ID.jsonl``; parts follow as they are needed."""
+        return base_path(folder, session_id)
+
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Look whether a running client has the session open; Cersei itself locks nothing."""
+        refuse_claimed(self.dialect, target, self.means.home)
+        yield
+
+    def message(self, target: Target, draft: Draft) -> str:
+        """Append an entry; only assistant entries name a parent, and results are blocks of a user entry."""
+        made = self.means.ids()
+        cwd = last_record(SessionFiles(target.id, target.files)).cwd or target.cwd
+        at = self.means.clock.now()
+        if draft.role == "assistant":
+            line = encode.assistant_line(
+                draft.content, uuid=made, parent=draft.parent, session=target.id, cwd=cwd, at=at
+            )
+        else:
+            line = encode.user_line(said(draft), uuid=made, session=target.id, cwd=cwd, at=at)
+        self._append(target, lambda: line)
+        return made
+
+    def tombstone(self, target: Target, message_id: str) -> None:
+        """Append the entry that hides a message in every part; it may come before the message."""
+        line = encode.tombstone_line(message_id, at=self.means.clock.now())
+        self._append(target, lambda: line)
+
+    def compaction(self, target: Target, compaction: Compaction) -> str:
+        """Append a summary of the messages right before it.
+
+        Raises:
+            UsageError: some of the messages before it are to stay: a summary hides those that come right before it.
+        """
+        if compaction.keep_from is not None:
+            raise UsageError(f"{target.id}: a summary of cersei hides the messages right before it; keep none of them")
+        made = self.means.ids()
+
+        def line() -> bytes:
+            count = compaction.messages
+            if count is None:
+                files = SessionFiles(target.id, target.files)
+                count = sum(m.origin != "summary" for m in CERSEI.read(files).messages) if target.files else 0
+            at = self.means.clock.now()
+            return encode.summary_line(compaction.summary, uuid=made, session=target.id, compacted=count, at=at)
+
+        self._append(target, line)
+        return made
+
+    def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
+        """Copy all entries, or those up to a message; tombstones and summaries belong to what they concern."""
+        files = SessionFiles(target.id, target.files)
+        only = None if at is None else cersei_path(files, at)
+        return write_fork(files, self.dialect, base_path(folder, new_id), new_id, self.means.part_bytes, only)
+
+    def _append(self, target: Target, line: Callable[[], bytes]) -> None:
+        target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        append_forking(target.path, lambda: line().rstrip(b"\n"), self.means.part_bytes, fsync=self.means.fsync)
+
+
+def said(draft: Draft) -> Content:
+    """Return what a user entry holds: the words, or the result of a tool as a block."""
+    if draft.role != "tool":
+        return draft.content
+    return [result_block(draft.call_id, draft.content, is_error=draft.is_error)]
+
+
+WRITER = CerseiWriter

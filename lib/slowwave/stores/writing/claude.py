@@ -1,0 +1,172 @@
+"""Writing Claude Code's sessions: records chained by ``parentUuid``, compactions, titles, forks."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from slowwave.dialects.claude import encode
+from slowwave.dialects.claude.dialect import CLAUDE
+from slowwave.dialects.claude.resume import resumed
+from slowwave.dialects.model import SessionFiles
+from slowwave.errors import UsageError
+from slowwave.records.append import append_record, append_records
+from slowwave.stores.forking import write_fork
+from slowwave.stores.ids import base_path
+from slowwave.stores.last import LastRecord, leaf_record
+from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
+from slowwave.stores.writing.cersei import said
+from slowwave.stores.writing.claimed import refuse_claimed
+from slowwave.stores.writing.extract import claude_path
+from slowwave.stores.writing.lookup import record_with, unknown
+
+
+class ClaudeWriter(Writer):
+    """Records as client 2.1 writes them; what it goes on from is looked up under the lock.
+
+    It knows no tombstones, no labels and no branch summaries. A message under an older one is a rewind.
+    """
+
+    dialect: ClassVar[str] = "claude"
+
+    def path(self, folder: Path, session_id: str) -> Path:
+        """Return ``ID.jsonl``."""
+        return base_path(folder, session_id)
+
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Look whether the client notes the session as open; it locks nothing (clients.md 4.1)."""
+        refuse_claimed(self.dialect, target, self.means.home)
+        if target.side:
+            raise UsageError(f"{target.id}: a sub-agent's session belongs to the session it works for; write there")
+        yield
+
+    def message(self, target: Target, draft: Draft) -> str:
+        """Append a record under the last one, or under an older one; then the client is told where it goes on.
+
+        Client 2.1 goes on below the record that its last ``last-prompt`` names, so a new branch needs a new note.
+        """
+        made = self.means.ids()
+
+        def lines() -> list[bytes]:
+            last = self._leaf(target)
+            parent = last.uuid if draft.parent is None else self._uuid(target, draft.parent)
+            found = [self._line(target, draft, made, parent, last)]
+            if parent != last.uuid:
+                prompt = draft.content if isinstance(draft.content, str) and draft.role == "user" else ""
+                found.append(encode.prompt_line(prompt, leaf=made, session=target.id))
+            return found
+
+        self._append(target, lines)
+        return made
+
+    def compaction(self, target: Target, compaction: Compaction) -> str:
+        """Append a boundary and a summary in one write; what stays is named by its records.
+
+        Raises:
+            NotFoundError: the client would not send the message that is to stay first.
+        """
+        boundary, made = self.means.ids(), self.means.ids()
+
+        def lines() -> list[bytes]:
+            last = self._leaf(target)
+            if last.uuid is None:
+                raise UsageError(f"{target.id}: holds no message to summarise; nothing was written")
+            kept = () if compaction.keep_from is None else self._kept(target, compaction.keep_from)
+            return list(
+                encode.compaction_lines(
+                    compaction.summary,
+                    boundary=boundary,
+                    uuid=made,
+                    logical_parent=last.uuid,
+                    session=target.id,
+                    cwd=last.cwd or target.cwd,
+                    at=self.means.clock.now(),
+                    trigger=compaction.trigger,
+                    tokens=compaction.tokens_before,
+                    kept=kept,
+                    branch=last.branch,
+                    version=last.version or encode.VERSION,
+                )
+            )
+
+        self._append(target, lines)
+        return made
+
+    def name(self, target: Target, name: str) -> None:
+        """Append the title that a person gave; the last one counts.
+
+        Raises:
+            UsageError: the name is empty: the client takes no title away.
+        """
+        if not name.strip():
+            raise UsageError(f"{target.id}: claude keeps a title once it has one; give it another one")
+        line = encode.title_line(name.strip(), session=target.id)
+        append_record(target.path, line.rstrip(b"\n"), fsync=self.means.fsync)
+
+    def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
+        """Copy all message lines, as ``--fork-session`` does, or those on the way to one message; uuids stay."""
+        files = SessionFiles(target.id, target.files)
+        only = None if at is None else claude_path(files, at)
+        return write_fork(files, self.dialect, base_path(folder, new_id), new_id, self.means.part_bytes, only)
+
+    def _leaf(self, target: Target) -> LastRecord:
+        # also of a new session: another writer may have begun it meanwhile
+        return leaf_record(SessionFiles(target.id, target.files or (target.path,)))
+
+    def _line(self, target: Target, draft: Draft, made: str, parent: str | None, last: LastRecord) -> bytes:
+        at = self.means.clock.now()
+        cwd, version = last.cwd or target.cwd, last.version or encode.VERSION
+        if draft.role == "assistant":
+            return encode.assistant_line(
+                draft.content,
+                uuid=made,
+                parent=parent,
+                session=target.id,
+                cwd=cwd,
+                at=at,
+                message_id=f"msg_{made.replace('-', '')}",
+                branch=last.branch,
+                version=version,
+            )
+        return encode.user_line(
+            said(draft),
+            uuid=made,
+            parent=parent,
+            session=target.id,
+            cwd=cwd,
+            at=at,
+            branch=last.branch,
+            version=version,
+        )
+
+    def _uuid(self, target: Target, message_id: str) -> str:
+        """Return the uuid of a record, given by that or by the API's id of its message (then its last piece)."""
+        found = record_with(target.files or (target.path,), message_id, lambda record: _is(record, message_id))
+        if found is None:
+            raise unknown(message_id, target.id)
+        return str(found["uuid"])
+
+    def _kept(self, target: Target, message_id: str) -> Sequence[str]:
+        """Return the uuids of all live records from a message on, oldest first."""
+        nodes = resumed(CLAUDE.read(SessionFiles(target.id, target.files)).tree)
+        live = [(n.env.uuid or "", n.env.message.id if n.env.message else None) for n in nodes]
+        first = next((i for i, ids in enumerate(live) if message_id in ids), None)
+        if first is None:
+            raise unknown(message_id, target.id)
+        return [uuid for uuid, _ in live[first:]]
+
+    def _append(self, target: Target, lines: Callable[[], list[bytes]]) -> None:
+        target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        append_records(
+            target.path, lambda: [line.rstrip(b"\n") for line in lines()], create=True, fsync=self.means.fsync
+        )
+
+
+def _is(record: dict[str, Any], message_id: str) -> bool:
+    message = record.get("message")
+    own = cast("dict[str, Any]", message).get("id") if isinstance(message, dict) else None
+    return isinstance(record.get("uuid"), str) and message_id in (record["uuid"], own)
+
+
+WRITER = ClaudeWriter

@@ -1,0 +1,115 @@
+"""What a compaction of Codex leaves in the place of everything before it, and the number of the new window.
+
+The items are taken over as they stand in the rollout, with every field: a context that was rebuilt from what this
+version knows would lose the rest for good.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
+from slowwave.dialects.codex.history import is_boundary
+from slowwave.dialects.codex.messages import CodexMessage, texts_of
+from slowwave.dialects.codex.records import KNOWN_ITEMS, Line, item_of
+from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay
+from slowwave.dialects.codex.truncate import middle_cut, tokens_of
+from slowwave.dialects.model import SessionFiles
+from slowwave.stores.writing.base import Target
+from slowwave.stores.writing.lookup import unknown
+
+Item = Mapping[str, Any]
+
+
+def replacement(target: Target, summary: Item, keep_from: str | None) -> list[Item]:
+    """Return the replacement history: the user's messages, the summary, and what stays from ``keep_from`` on.
+
+    Raises:
+        NotFoundError: no item that would be sent has that id.
+    """
+    whole = CODEX.read(SessionFiles(target.id, target.files))
+    lines = [*whole.inherited, *whole.lines]
+    sent = replay(lines)
+    items = _raw_items(sent, lines)
+    start = len(sent)
+    if keep_from is not None:
+        found = next((i for i, m in enumerate(sent) if isinstance(m, CodexMessage) and m.item.id == keep_from), None)
+        if found is None:
+            raise unknown(keep_from, target.id)
+        start = found
+    asked = _asked(sent[:start], items[:start])
+    return [*asked, summary, *items[start:]]
+
+
+def _asked(sent: Sequence[Sent], items: Sequence[Item]) -> list[Item]:
+    """Return what the user said, newest first within the client's budget, in the order in which it was said."""
+    kept: list[Item] = []
+    room = USER_TOKENS
+    for message, item in zip(reversed(sent), reversed(items), strict=True):
+        if not is_boundary(message) or room <= 0:
+            continue
+        text = "".join(texts_of(message.item)) if isinstance(message, CodexMessage) else message.text
+        size = tokens_of(text)
+        kept.append(item if size <= room else {**item, "content": _text(middle_cut(text, room))})
+        room -= size
+    return kept[::-1]
+
+
+def _raw_items(sent: Sequence[Sent], lines: Sequence[Line]) -> list[Item]:
+    """Return the item of each message with all its fields; words that a line only summarises become plain items."""
+    by_place = {(line.span.part, line.span.offset): line for line in lines}
+    elements: dict[tuple[int, int], list[Item]] = {}
+    found: list[Item] = []
+    for message in sent:
+        if not isinstance(message, CodexMessage):
+            found.append({"type": "message", "role": message.role, "content": _text(message.text)})
+            continue
+        place = message.span.part, message.span.offset
+        if place not in elements:
+            elements[place] = _elements(by_place[place])
+        found.append(elements[place].pop(0))
+    return found
+
+
+def _elements(line: Line) -> list[Item]:
+    """Return the items that a line holds, those of a replacement history in order, as the replay takes them."""
+    fields = line.fields()
+    if line.kind == "response_item":
+        return [fields]
+    history = cast("list[object]", fields.get("replacement_history") or [])
+    items = [cast("Item", e) for e in history if isinstance(e, dict)]
+    return [e for e in items if item_of(msgspec.json.encode(e)).kind in KNOWN_ITEMS]
+
+
+def _text(text: str) -> list[dict[str, str]]:
+    return [{"type": "input_text", "text": text}]
+
+
+def window_after(target: Target, window_id: str) -> dict[str, object]:
+    """Return the fields that number the context window after a compaction, where the rollout numbers them."""
+    whole = CODEX.read(SessionFiles(target.id, target.files))
+    before = _window(whole)
+    if before is None:
+        return {}
+    number, first, current = before
+    return {
+        "window_number": number + 1,
+        "first_window_id": first,
+        "previous_window_id": current,
+        "window_id": window_id,
+    }
+
+
+def _window(whole: CodexTranscript) -> tuple[int, str, str] | None:
+    """Return number, first id and current id of the window that the rollout is in."""
+    for line in reversed(whole.lines):
+        if line.kind == "compacted":
+            fields = line.fields()
+            number, current = fields.get("window_number"), fields.get("window_id")
+            if isinstance(number, int) and isinstance(current, str):
+                return number, str(fields.get("first_window_id") or current), current
+    header = next((line.fields() for line in whole.lines if line.kind == "session_meta"), None)
+    context = header.get("context_window") if header is not None else None
+    first = cast("dict[str, object]", context).get("window_id") if isinstance(context, dict) else None
+    return (0, first, first) if isinstance(first, str) else None

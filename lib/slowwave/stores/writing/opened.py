@@ -1,0 +1,85 @@
+"""Opening sessions for writing: which writer a session needs, what it writes to, and that nobody else has it open."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from slowwave.stores.head import DIALECTS, read_head
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.walk import FoundSession
+from slowwave.stores.writing.base import Means, Target, Writer
+from slowwave.stores.writing.registry import writer_for
+
+# What a client has put aside it does not read again, whatever is appended to it.
+_PUT_ASIDE = ("reset", "deleted", "backup")
+
+
+class Opened(NamedTuple):
+    """A session and the writer for it."""
+
+    writer: Writer
+    target: Target
+
+
+class Writers:
+    """The writers of one task; those that hold back what their client would not have written yet keep it here."""
+
+    def __init__(self, means: Means) -> None:
+        """Take what new records are made with."""
+        self.means = means
+        self._writers: dict[str, Writer] = {}
+
+    def of(self, dialect: str) -> Writer:
+        """Return the writer of a dialect.
+
+        Raises:
+            UsageError: its sessions are only read; the message says why.
+        """
+        if dialect not in self._writers:
+            self._writers[dialect] = writer_for(dialect, self.means)
+        return self._writers[dialect]
+
+    def known(self, found: FoundSession) -> Opened:
+        """Return a session that exists, and its writer.
+
+        Raises:
+            UnreadableError: it cannot be read.
+            UnknownDialectError: its content is of no known dialect.
+            UsageError: sessions of its dialect are only read, its client has put it aside, or its file is a link that
+                leads out of its folder.
+        """
+        head = read_head(found)
+        if isinstance(head, StoreProblem):
+            kind = UnreadableError if head.kind == "unreadable" else UnknownDialectError
+            raise kind(head.path, head.detail, f"expected a session of a known dialect: {DIALECTS}")
+        writer = self.of(head.dialect)
+        if found.source in _PUT_ASIDE:
+            raise UsageError(
+                f"{found.path}: its client has put this session aside ({found.source}); nothing was written"
+            )
+        files = tuple(Path(found.folder, file.name) for file in found.files)
+        if files[0].resolve().parent != files[0].parent.resolve():
+            raise UsageError(f"{files[0]}: is a link that leads out of its folder; name the real file")
+        return Opened(writer, Target(found.id, files[0], files, head.cwd, found.side or head.side))
+
+    def new(self, dialect: str, folder: Path, session_id: str, cwd: str) -> Opened:
+        """Return a session that is to be begun, and its writer.
+
+        Raises:
+            UsageError: sessions of this dialect are only read, only its client begins one, or the id cannot be a name.
+        """
+        writer = self.of(dialect)
+        return Opened(writer, Target(session_id, writer.path(folder, session_id), (), cwd))
+
+
+@contextmanager
+def held(opened: Opened) -> Generator[Opened]:
+    """Yield a session as long as nobody else may write to it.
+
+    Raises:
+        RefusedError: a running client has it open.
+    """
+    with opened.writer.alone(opened.target):
+        yield opened
