@@ -69,7 +69,7 @@ def _codex() -> Fold:
             summary.is_sub_agent = is_of_sub_agent(meta)
             summary.is_fork = bool(meta.get("forked_from_id") or meta.get("history_base"))
         elif line.kind == "event_msg":
-            if b"thread_name_updated" in line.body and (name := line.fields()).get("type") == "thread_name_updated":
+            if line.mentions(b"thread_name_updated") and (name := line.fields()).get("type") == "thread_name_updated":
                 summary.titles["custom-title"] = str(name.get("thread_name") or "")
         elif (message := message_of(line, Place(summary.cwd))) is not None:
             add_message(summary, message)

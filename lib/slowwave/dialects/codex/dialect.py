@@ -173,7 +173,7 @@ def _compaction(line: Line, place: Place) -> Message:
 def _title(files: SessionFiles, meta: dict[str, Any], lines: Sequence[Line]) -> str:
     """Return the name of the thread: the newest in the rollout, or else the index's."""
     for line in reversed(lines):
-        if line.kind == "event_msg" and b"thread_name_updated" in line.body:
+        if line.kind == "event_msg" and line.mentions(b"thread_name_updated"):
             fields = line.fields()
             if fields.get("type") == "thread_name_updated":
                 return _string(fields.get("thread_name"))

@@ -76,28 +76,31 @@ class Line(msgspec.Struct, gc=False):
 
     Attributes:
         kind: the line's type; items of bare rollouts are ``response_item``, their header is ``session_meta``.
-        body: the bytes of the payload, or of the whole line in a bare rollout.
+        body: the payload, or the whole line in a bare rollout; where it can be, a view of bytes that are held anyway.
     """
 
     kind: str
-    body: bytes
+    body: msgspec.Raw
     span: Span
     timestamp: str | None
     ordinal: int | None
 
     def fields(self) -> dict[str, Any]:
         """Return the payload as a dictionary, empty when it is none."""
-        return whole(self.body)
+        return whole(bytes(self.body))
+
+    def mentions(self, word: bytes) -> bool:
+        """Say whether a word stands anywhere in the line: a cheap look before its fields are decoded."""
+        return word in self.span.raw
 
 
 def line_of(span: Span, env: Envelope) -> Line:
     """Return the line that an envelope stands for."""
     stamp = env.timestamp if isinstance(env.timestamp, str) else None
     ordinal = env.ordinal if isinstance(env.ordinal, int) else None
-    body = bytes(env.payload)
-    if body:
-        return Line(env.type if isinstance(env.type, str) else "", body, span, stamp, ordinal)
-    return Line(_bare_kind(env), clean(span.raw), span, stamp, ordinal)
+    if len(env.payload):
+        return Line(env.type if isinstance(env.type, str) else "", env.payload, span, stamp, ordinal)
+    return Line(_bare_kind(env), msgspec.Raw(clean(span.raw)), span, stamp, ordinal)
 
 
 def _bare_kind(env: Envelope) -> str:

@@ -75,7 +75,7 @@ def repaired(history: Iterable[Sent]) -> list[Message]:
 
 def rolled_back(line: Line) -> int:
     """Return how many turns a line takes back; 0 for lines that are no rollback."""
-    if line.kind != "event_msg" or b"thread_rolled_back" not in line.body:
+    if line.kind != "event_msg" or not line.mentions(b"thread_rolled_back"):
         return 0
     fields = line.fields()
     turns = fields.get("num_turns")
@@ -92,7 +92,7 @@ def base_of(lines: Sequence[Line]) -> tuple[int, set[int]]:
     started = any(starts_turn(line) for line in lines)
     for index in range(len(lines) - 1, -1, -1):
         line = lines[index]
-        if line.kind == "compacted" and b'"replacement_history"' in line.body:
+        if line.kind == "compacted" and line.mentions(b'"replacement_history"'):
             segment.append(index)
         elif turns := rolled_back(line):
             pending += turns
@@ -113,7 +113,7 @@ def base_of(lines: Sequence[Line]) -> tuple[int, set[int]]:
 
 def starts_turn(line: Line) -> bool:
     """Say whether a turn begins with this line."""
-    if line.kind != "event_msg" or not (b"task_started" in line.body or b"turn_started" in line.body):
+    if line.kind != "event_msg" or not (line.mentions(b"task_started") or line.mentions(b"turn_started")):
         return False
     return line.fields().get("type") in ("task_started", "turn_started")
 
