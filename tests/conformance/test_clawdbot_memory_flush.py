@@ -17,8 +17,8 @@ WINDOW = 200_000
 BOUNDARY = 176_000
 
 
-def runs(entry: dict[str, Any] | None, window: int = WINDOW, **settings: int) -> bool:
-    return not flush_refusal(entry, window, FlushSettings(**settings))
+def runs(entry: dict[str, Any] | None, window: int = WINDOW, *, soft: int = 4_000, floor: int = 20_000) -> bool:
+    return not flush_refusal(entry, window, FlushSettings(soft, floor))
 
 
 def test_returns_defaults_when_not_configured() -> None:
@@ -63,12 +63,12 @@ def test_skips_when_the_entry_is_missing() -> None:
 
 
 def test_skips_when_under_the_threshold() -> None:
-    assert not runs({"totalTokens": 10_000}, 100_000, reserve_floor=20_000, soft_threshold_tokens=10_000)
+    assert not runs({"totalTokens": 10_000}, 100_000, floor=20_000, soft=10_000)
 
 
 def test_triggers_at_the_threshold_boundary() -> None:
-    assert runs({"totalTokens": 85}, 100, reserve_floor=10, soft_threshold_tokens=5)
-    assert not runs({"totalTokens": 84}, 100, reserve_floor=10, soft_threshold_tokens=5)
+    assert runs({"totalTokens": 85}, 100, floor=10, soft=5)
+    assert not runs({"totalTokens": 84}, 100, floor=10, soft=5)
     assert [runs({"totalTokens": n}) for n in (BOUNDARY - 1, BOUNDARY)] == [False, True]
 
 
