@@ -237,3 +237,22 @@ def test_rolled_back_turns_are_not_active(tmp_path: Path) -> None:
         "four": True,
         "4": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nno", True),
+        ("Exit code: 0\nOutput:\nExit code: 1", False),
+        ("Chunk ID: cb24ad\nWall time: 0.7 seconds\nProcess exited with code 2\nOutput:\n", True),
+        ("Chunk ID: cb24ad\nWall time: 0.7 seconds\nProcess exited with code 0\nOutput:\n", False),
+        ("Wall time: 1 seconds\nOutput:\na\nb\nProcess exited with code 2", False),
+        ('{"output":"no\\n","metadata":{"exit_code":1,"duration_seconds":0.1}}', True),
+        ('{"output":"\\"exit_code\\": 1","metadata":{"exit_code":0,"duration_seconds":0.1}}', False),
+        ("failed in sandbox LinuxSeccomp with execution error", True),
+        ("all fine", False),
+    ],
+)
+def test_a_command_failed_when_its_output_says_so(tmp_path: Path, text: str, failed: bool) -> None:
+    (result,) = read(rollout(tmp_path, meta(), call(), output(text=text))).messages[-1].results
+    assert (result.text, result.is_error) == (text, failed)

@@ -222,3 +222,10 @@ def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_database_without_sessions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="without a session"):
         OPENCODE.read(SessionFiles("x", (database(tmp_path),)))
+
+
+@pytest.mark.parametrize(("code", "failed"), [(0, False), (3, True), (None, False)])
+def test_a_command_that_ended_with_an_exit_code_failed(tmp_path: Path, code: int | None, failed: bool) -> None:
+    session = Session()
+    session.answer(done("no", metadata={"exit": code}))
+    assert read(session.export(tmp_path)).messages[-1].results == (ToolResult("c1", "no", is_error=failed),)

@@ -10,6 +10,7 @@ from typing import cast
 import msgspec
 
 from slowwave.dialects.codex.injected import is_summary, split_typed
+from slowwave.dialects.codex.outcome import is_failure
 from slowwave.dialects.codex.records import CALLS, OUTPUTS, Item, value_in, value_of
 from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Other, Role, Text, Thinking, ToolCall
 from slowwave.dialects.normal import Verbatim
@@ -181,4 +182,4 @@ def _result(item: Item) -> Verbatim:
         text = "\n".join(f"[{_type(p)}]" if (t := _text(p)) is None else t for p in parts)
     else:
         text = output if isinstance(output, str) else ""
-    return Verbatim(item.call_id or "", text, failed)
+    return Verbatim(item.call_id or "", text, failed or is_failure(text))

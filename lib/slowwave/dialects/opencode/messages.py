@@ -137,7 +137,9 @@ def _result(part: Record, *, pruned: bool) -> ToolResult:
     match state.get("status"):
         case "completed":
             cleared = pruned and object_in(state, "time").get("compacted")
-            return ToolResult(call, PRUNED if cleared else text_in(state, "output"))
+            # The client calls a command completed that ran to its end with whatever exit code.
+            failed = object_in(state, "metadata").get("exit") not in (None, 0)
+            return ToolResult(call, PRUNED if cleared else text_in(state, "output"), is_error=failed)
         case "error":
             metadata = object_in(state, "metadata")
             if metadata.get("interrupted") is True and isinstance(metadata.get("output"), str):
