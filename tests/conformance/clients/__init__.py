@@ -1,0 +1,1 @@
+"""What the real clients make of sessions that slowwave has written to; ``make conformance`` runs it."""
