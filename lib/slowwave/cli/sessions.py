@@ -9,7 +9,8 @@ from slowwave.cli.options import add_json_option, add_project_option, add_settin
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
 _MODULES = {
-    **dict.fromkeys(("list", "show"), "sessions_read"),
+    "list": "sessions_read",
+    "show": "sessions_show",
     "context": "sessions_context",
     "search": "sessions_search",
     **dict.fromkeys(("append", "tombstone", "fork"), "sessions_write"),
@@ -57,6 +58,7 @@ def _reading(command: _Command) -> None:
     show = command("show", "the messages of one session; without ID of the most recent one")
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     show.add_argument("--all", action="store_true", help="also abandoned branches and sub-agents inside the file")
+    show.add_argument("--tree", action="store_true", help="draw branches, forks, sub-agents, compactions and labels")
     show.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
     context = command(
         "context",
