@@ -8,13 +8,16 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.dialects.model import SessionFiles
-from slowwave.errors import MovedError, RefusedError
+from slowwave.errors import MovedError, RefusedError, UsageError
 from slowwave.records.lock import locked_file
 from slowwave.stores.head import read_head
 from slowwave.stores.live import claimed_by
 from slowwave.stores.model import StoredSession, StoreProblem
 from slowwave.stores.trash import TrashItem, throw_away
 from slowwave.stores.walk import SIDE_FOLDER, FoundSession
+
+# Clients whose sessions are rows, or files that refer to each other by name.
+_NOT_OURS = ("opencode",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +35,22 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str]) -> Removal:
     The side folder (sub-agents, tool results) goes first and the base file last: a removal that was killed leaves a
     session that can be found and removed again.
 
+    A session that has a folder of its own (the ULID specification) goes with all of it.
+
     Raises:
         RefusedError: a running client has it open.
+        UsageError: it is no file of its own: its client's database, or files that name each other, would break.
     """
     head = read_head(session)
     dialect = "unknown" if isinstance(head, StoreProblem) else head.dialect
+    if session.in_database or dialect in _NOT_OURS:
+        raise UsageError(f"{session.id}: {session.path} belongs to {dialect} alone; remove the session in its client")
     paths = [Path(session.folder, file.name) for file in session.files]
     reason = claimed_by(stored_session(session, dialect), Path(environ.get("HOME") or "~").expanduser())
     if reason:
         raise RefusedError(f"session {session.id} is {reason}; close it there first")
+    if dialect == "ulid" and os.path.basename(session.folder) == session.id:  # noqa: PTH119 - a name of any bytes
+        return Removal(session, dialect, (Path(session.folder),))
     side = Path(session.folder, session.id)
     sides = [side] if side.is_dir() and not side.is_symlink() else []
     return Removal(session, dialect, (*sides, *reversed(paths)))
@@ -55,7 +65,7 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
     """
     now = clock.now()
     item_id = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
-    with locked_file(plan.paths[-1]):
+    with locked_file(Path(plan.session.folder, plan.session.files[0].name)):
         for file in plan.session.files:
             path = Path(plan.session.folder, file.name)
             at = path.stat()

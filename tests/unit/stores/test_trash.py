@@ -12,10 +12,11 @@ import pytest
 
 from slowwave import files
 from slowwave.clock import FixedClock
-from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError
+from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UsageError
 from slowwave.stores.ids import found_sessions, meant_session
 from slowwave.stores.removal import plan_removal, remove
 from slowwave.stores.trash import TrashItem, matching_items, restore, throw_away, trash_folder, trash_items
+from slowwave.stores.walk import FoundFile, FoundSession
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, write
 
 CLOCK = FixedClock(datetime(2026, 11, 21, 9, tzinfo=UTC))
@@ -263,3 +264,23 @@ def test_a_killed_restore_goes_on_when_it_is_called_again(tmp_path: Path, monkey
             break
         after += step
     assert after > 10
+
+
+def test_a_session_with_a_folder_of_its_own_goes_and_comes_back_as_a_whole(tmp_path: Path):
+    name = "01J9ZQ4T5V6W7X8Y9Z0A1B2C3D"
+    record = {"recordType": "message", "schemaVersion": 1, "seq": 0, "role": "user", "content": []}
+    log = write(tmp_path / ".agent" / "sessions" / name / "session.jsonl", record)
+    beside = log.with_name("metadata.json")
+    beside.write_text("{}")
+    found = meant_session(name, found_sessions(settings_for(tmp_path / ".agent"), {}, []))
+    item = remove(plan_removal(found, {"HOME": str(tmp_path)}), tmp_path / "trash", CLOCK)
+    assert not log.parent.exists()
+    restore(item, tmp_path / "trash")
+    assert (beside.read_text(), log.exists()) == ("{}", True)
+
+
+def test_a_session_in_a_database_is_not_removed(tmp_path: Path):
+    file = FoundFile("opencode.db", 10, 1, 1, 1)
+    found = FoundSession(str(tmp_path), "ses_1", [file], side=False, dialect="opencode", in_database=True)
+    with pytest.raises(UsageError, match="remove the session in its client"):
+        plan_removal(found, {"HOME": str(tmp_path)})
