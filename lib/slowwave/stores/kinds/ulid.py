@@ -4,8 +4,11 @@ import os
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
+import msgspec
+
 from slowwave.dialects.ulid.ids import is_ulid
 from slowwave.places import home_folder
+from slowwave.records.model import REFUSALS
 from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, K, Walk
@@ -13,6 +16,7 @@ from slowwave.stores.walk import FoundSession, K, Walk
 HOME = ".agent"
 SESSIONS = "sessions"
 LOG = "session.jsonl"
+METADATA = "metadata.json"
 
 
 class Ulid(Kind):
@@ -46,6 +50,34 @@ class Ulid(Kind):
                     yield FoundSession(folder, name, [file], side=False, dialect=self.name)
             elif name[0] != "." and os.path.lexists(f"{folder}/{LOG}"):
                 walk.problems.append(StoreProblem("ignored", folder, "holds a log, but its name is no ULID"))
+
+    def titles(self, place: Place) -> Mapping[str, str]:
+        """Return the names of sessions that have one; damaged metadata are reported when the session is read."""
+        names = ((name, _name(f"{place.path}/{name}/{METADATA}")) for name in _listed(place.path) if is_ulid(name))
+        return {session: name for session, name in names if name}
+
+
+class _Named(msgspec.Struct, gc=False):
+    name: object = None
+
+
+_decoder = msgspec.json.Decoder(_Named)
+
+
+def _name(path: str) -> str:
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - once a session
+            name = _decoder.decode(file.read()).name
+    except (OSError, *REFUSALS):
+        return ""
+    return name if isinstance(name, str) else ""
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - names only
+    except OSError:
+        return []  # the walk says so
 
 
 def _holds_sessions(folder: Path) -> bool:
