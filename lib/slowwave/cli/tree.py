@@ -11,6 +11,8 @@ WIDTH = 100
 _MOST_DEPTH = 16
 _GLYPHS: dict[State, str] = {"active": "●", "abandoned": "○", "sub-agent": "◇"}
 _COMPACTION = "◆"
+# what is drawn with takes one column a character, as ASCII does
+_NARROW = dict.fromkeys(map(ord, "●○◇◆⑂│├─"), "x")
 _RESULT_CHARS = 200
 # enough to tell messages apart; --json has whole ids
 _ID_CHARS = 16
@@ -87,8 +89,8 @@ def _told(message: Message) -> str:
 def _cut(line: str) -> str:
     """Return a line that takes 100 columns at most and holds nothing that a terminal would obey."""
     clean = line if line.isprintable() else "".join(c if c.isprintable() else " " for c in line)
-    if clean.isascii() and len(clean) <= WIDTH:
-        return clean.rstrip()
+    if clean.translate(_NARROW).isascii():
+        return clean.rstrip() if len(clean) <= WIDTH else clean[: WIDTH - 3] + "..."
     columns = 0
     for at, char in enumerate(clean):
         columns += _columns(char)
