@@ -84,18 +84,18 @@ def _days(thread: str) -> list[str]:
 
 def thread_name(home: Path, thread: str) -> str:
     """Return the name that a person gave to a thread, or ""; the last line of an id counts (client)."""
-    return _names(home).get(thread, "")
+    return thread_names(home).get(thread, "")
 
 
 def rollout_named(home: Path, name: str) -> Path | None:
     """Return the rollout of the thread that was given a name last; threads without a rollout do not count (client)."""
-    for thread, given in _names(home).items():
+    for thread, given in thread_names(home).items():
         if given == name and (path := find_rollout(home / SESSIONS / INDEX, thread)) is not None:
             return path
     return None
 
 
-def _names(home: Path) -> dict[str, str]:
+def thread_names(home: Path) -> dict[str, str]:
     """Return the names of all threads by their ids, newest first."""
     path = home / INDEX
     try:

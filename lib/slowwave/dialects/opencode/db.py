@@ -12,6 +12,8 @@ from slowwave.errors import UnreadableError
 from slowwave.records.database import opened_read_only, tables_of
 from slowwave.records.model import Problem, RowSpan
 
+# Every session's id begins so.
+_PREFIX = "ses_"
 _ROOT = "SELECT * FROM session WHERE parent_id IS NULL ORDER BY time_created, id LIMIT 1"
 _NAMED = "SELECT * FROM session WHERE id = ?"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
@@ -70,12 +72,15 @@ def is_opencode_database(path: Path) -> bool:
 
 
 def _session(rows: sqlite3.Connection, name: str) -> Session | None:
+    """Return the session that is meant; a name that no session can have, as that of the file, means the oldest root."""
     for query, values in ((_NAMED, (name,)), (_ROOT, ())):
         cursor = rows.execute(query, values)
         row = cursor.fetchone()
         if row is not None:
             columns = [column[0] for column in cursor.description]
             return session_of({c: _text(v) if isinstance(v, bytes) else v for c, v in zip(columns, row, strict=True)})
+        if name.startswith(_PREFIX):
+            return None
     return None
 
 

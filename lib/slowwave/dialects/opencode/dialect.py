@@ -1,8 +1,8 @@
 """The dialect of opencode: exports, both JSON storage trees, and the database ``opencode.db`` (read-only).
 
 The files of a transcript are those that its spans count as parts: of a tree also the files of messages and parts. In a
-database ``SessionFiles.id`` names the session; any other id means its oldest root session. Nothing of opencode is ever
-written.
+database ``SessionFiles.id`` names the session; what is no session's id means its oldest root session. Nothing of
+opencode is ever written.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ class Opencode:
         result.records = 1 + sum(1 + len(stored.parts) for stored in result.stored)
         result.unknown_types = _unknown(result.stored)
         result.title = result.session.title
-        result.kind = "subagent" if result.session.parent else "main"
+        result.kind = "subagent" if result.session.parent else "fork" if result.session.is_fork else "main"
         return result
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
@@ -71,7 +71,7 @@ def _load(files: SessionFiles, result: OpencodeTranscript) -> None:
     if is_database:
         rows = Database(path, files.id, result.problems)
         if not rows.session.id:
-            raise UnreadableError(path, "an opencode database without a session")
+            raise UnreadableError(path, f"an opencode database without a session {files.id}")
         result.session, result.stored = rows.session, rows.stored
         result.files = SessionFiles(rows.session.id, files.paths, files.problems)
         return

@@ -64,7 +64,11 @@ class Export:
         if start >= self._counted:
             self._line += self._data.count(b"\n", self._counted, start)
             self._counted = start
-        return record_of(Span(self.part, self._line, start, self._data[start:end]))
+        record = record_of(Span(self.part, self._line, start, self._data[start:end]))
+        if not record.fields and end - start > len("{}"):
+            detail = "no object that can be read (nested too deeply?)"
+            self._problems.append(Problem("garbage", self.path, self._line, start, end - start, detail))
+        return record
 
 
 def file_bytes(path: Path) -> bytes:

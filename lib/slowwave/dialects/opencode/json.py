@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from slowwave.records.syntax import scan_value
+
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -76,5 +78,8 @@ def elements(text: str, at: int) -> Iterator[tuple[int, int]]:
 def _end(text: str, at: int) -> int | None:
     try:
         return _DECODER.raw_decode(text, at)[1]
-    except (ValueError, RecursionError):
+    except json.JSONDecodeError:
         return None
+    except (ValueError, RecursionError):  # a number with too many digits, or nested too deeply, for Python
+        scan = scan_value(text[at:].encode("latin-1"))
+        return at + scan.at if scan.status == "whole" else None

@@ -3,6 +3,7 @@
 Messages and parts have the same fields in exports, in both storage trees and in the database (formats.md §9.3).
 """
 
+import re
 from typing import Any, cast
 
 import msgspec
@@ -16,6 +17,9 @@ KNOWN_PARTS = frozenset(
         *("compaction", "subtask"),
     }
 )
+
+
+_FORKED = re.compile(r".*\(fork #[0-9]+\)\s*\Z", re.DOTALL)
 
 
 class Record(msgspec.Struct, gc=False):
@@ -63,6 +67,11 @@ class Session(msgspec.Struct):
     directory: str = ""
     parent: str = ""
     revert: dict[str, Any] = {}
+
+    @property
+    def is_fork(self) -> bool:
+        """Say whether its title says that it is a copy of another session; nothing else does."""
+        return _FORKED.match(self.title) is not None
 
 
 def record_of(span: Span, beside: dict[str, Any] | None = None) -> Record:

@@ -1,0 +1,85 @@
+"""Codex: ``~/.codex/sessions/YYYY/MM/DD/rollout-<local time>-<id>.jsonl`` and, flat, ``archived_sessions/``.
+
+All days are one place: a home has thousands of their folders, and a page of the catalogue for each would cost more than
+their listing. A rollout's header tells its working folder and whether it is a sub-agent's.
+"""
+
+import os
+import re
+from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
+
+from slowwave.dialects.codex.home import ARCHIVED, INDEX, SESSIONS, thread_names
+from slowwave.places import home_folder
+from slowwave.stores.kinds.base import Kind, Place
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.walk import SUFFIXES, FoundSession, K, Walk
+
+# Years, months and days.
+_LEVELS = (re.compile(r"[0-9]{4}"), re.compile(r"[0-9]{2}"), re.compile(r"[0-9]{2}"))
+
+
+class CodexHome(Kind):
+    """Codex's home, or one of the two folders of rollouts in it."""
+
+    name = "codex"
+
+    def usual(self, environ: Mapping[str, str]) -> list[Path]:
+        """Return the home: ``$CODEX_HOME``, else ``~/.codex``."""
+        named = environ.get("CODEX_HOME")
+        return [Path(named).expanduser() if named else home_folder(environ) / ".codex"]
+
+    def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
+        """Return the tree of days and the archive."""
+        if root.name == ARCHIVED:
+            return [self._place(root)]
+        if root.name == SESSIONS and _has_years(root):
+            return [self._place(root)]
+        found = [root / SESSIONS] if SESSIONS in names and _has_years(root / SESSIONS) else []
+        found += [root / ARCHIVED] if ARCHIVED in names and (root / ARCHIVED).is_dir() else []
+        if found:
+            return [self._place(folder) for folder in found]
+        # A home in which nobody has talked yet, or of which everything was removed.
+        return [] if INDEX in names or root.name == ".codex" else None
+
+    def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
+        """Yield the rollouts of all days, or those of the archive."""
+        if os.path.basename(place.path) == ARCHIVED:  # noqa: PTH119 - a name as it is on disk, any bytes
+            for found in walk.sessions(place.path):
+                found.source = "archived"
+                yield found
+            return
+        for day in _below(place.path, 0, walk.problems):
+            yield from walk.sessions(day)
+
+    def titles(self, place: Place) -> Mapping[str, str]:
+        """Return the names of threads that the index of the home keeps."""
+        return thread_names(Path(place.path).parent)
+
+    def _place(self, folder: Path) -> Place:
+        return Place(self.name, os.fspath(folder))
+
+
+def _has_years(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    with os.scandir(folder) as entries:
+        return any(_LEVELS[0].fullmatch(entry.name) and entry.is_dir() for entry in entries)
+
+
+def _below(folder: str, level: int, problems: list[StoreProblem]) -> Iterator[str]:
+    """Yield the folders of all days in order; what lies beside them is reported."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - names only
+    except OSError as error:
+        problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
+        return
+    for name in names:
+        path = f"{folder}/{name}"
+        if name.endswith(SUFFIXES):
+            problems.append(StoreProblem("ignored", path, "lies beside the folders of the days, not in one"))
+        elif _LEVELS[level].fullmatch(name) and os.path.isdir(path):  # noqa: PTH112 - no pathlib in the walk
+            if level + 1 < len(_LEVELS):
+                yield from _below(path, level + 1, problems)
+            else:
+                yield path

@@ -1,0 +1,201 @@
+"""opencode: ``~/.local/share/opencode/opencode.db``, and the JSON storage trees of earlier versions beside it.
+
+The client copied its trees into the database when it got one and left them where they were; a session that is in both
+counts once, as the database has it.
+"""
+
+import os
+import re
+from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slowwave.errors import UnreadableError
+from slowwave.places import home_folder
+from slowwave.stores.kinds.base import Kind, Place
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.walk import FoundFile, FoundSession, K, Walk, key_in_database
+
+if TYPE_CHECKING:
+    from slowwave.dialects.opencode.overview import Overview
+
+FOLDER = "opencode"
+# Other channels of the client than the released one have databases of their own.
+_DATABASE = re.compile(r"opencode(?:-[\w.-]+)?\.db")
+_STORAGE, _PROJECTS, _SESSION, _INFO = "storage", "project", "session", "info"
+_MESSAGE = "message"
+_NS = 1_000_000
+
+
+class Opencode(Kind):
+    """opencode's data folder; each database and each storage tree in it is a place."""
+
+    name = "opencode"
+
+    def usual(self, environ: Mapping[str, str]) -> list[Path]:
+        """Return the data folder: ``$XDG_DATA_HOME/opencode``, else ``~/.local/share/opencode``."""
+        base = environ.get("XDG_DATA_HOME") or home_folder(environ) / ".local" / "share"
+        return [Path(base).expanduser() / FOLDER]
+
+    def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
+        """Return its databases, its storage tree, and those of the projects of its first versions."""
+        trees = [root, root / _STORAGE, *sorted((root / _PROJECTS).glob(f"*/{_STORAGE}"))]
+        found = sorted(entry for entry in os.listdir(root) if _DATABASE.fullmatch(entry))  # noqa: PTH208 - names only
+        places = [Place(self.name, f"{root}/{name}") for name in found]
+        places += [Place(self.name, os.fspath(tree)) for tree in trees if _is_tree(tree)]
+        # A data folder in which nobody has talked yet.
+        return places or ([] if root.name == FOLDER and _STORAGE in names else None)
+
+    def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
+        """Yield the sessions of a database or a tree, except those that are known and have not changed."""
+        if _DATABASE.fullmatch(os.path.basename(place.path)):  # noqa: PTH119 - a name as it is on disk
+            yield from _of_database(place.path, walk)
+        else:
+            yield from _of_tree(place.path, walk)
+
+
+def _is_tree(folder: Path) -> bool:
+    """Say whether messages lie beside the sessions, or in the first versions infos among them."""
+    sessions = folder / _SESSION
+    return sessions.is_dir() and ((folder / _MESSAGE).is_dir() or (sessions / _INFO).is_dir())
+
+
+def _of_database(path: str, walk: Walk[K]) -> list[FoundSession]:
+    """Return what is new in a database: all is looked at in one transaction, so that it is of one moment."""
+    from slowwave.dialects.opencode.overview import opened_rows  # noqa: PLC0415 - few stores are opencode's
+
+    folder, _, name = path.rpartition("/")
+    try:
+        at = os.stat(path)  # noqa: PTH116 - once a place
+        with opened_rows(Path(path)) as rows:
+            found: list[FoundSession] = []
+            for seen in rows.sessions():
+                # A message that came or went without a new time shows below the millisecond.
+                changed = seen.updated * _NS + seen.rows % _NS
+                old = walk.known.get(key_in_database(path, seen.id))
+                if old is not None and (old.mtime_ns, old.dev, old.ino) == (changed, at.st_dev, at.st_ino):
+                    walk.kept.append(old)
+                    continue
+                file = FoundFile(name, rows.size(seen.id), changed, at.st_dev, at.st_ino)
+                found.append(_session(folder, seen.id, file, seen, in_database=True))
+            return found
+    except UnreadableError as error:
+        walk.problems.append(StoreProblem("unreadable", path, error.reason))
+    except OSError as error:
+        walk.problems.append(StoreProblem("unreadable", path, error.strerror or "no stat"))
+    return []
+
+
+def _of_tree(storage: str, walk: Walk[K]) -> Iterator[FoundSession]:
+    twice = 0
+    moved = _ids_in_databases(storage, walk.problems)
+    for folder in _folders_of_sessions(storage, walk.problems):
+        for name in _names(folder, walk.problems):
+            if not name.endswith(".json") or name[0] == ".":
+                continue
+            if name[: -len(".json")] in moved:
+                twice += 1
+            elif (found := _in_tree(storage, folder, name, walk)) is not None:
+                yield found
+    if twice:
+        detail = f"{twice} sessions are in the database beside it, too, and are read from there"
+        walk.problems.append(StoreProblem("duplicate", storage, detail))
+
+
+def _ids_in_databases(storage: str, problems: list[StoreProblem]) -> set[str]:
+    """Return the ids of the sessions in the databases of the data folder that a tree belongs to."""
+    from slowwave.dialects.opencode.overview import opened_rows  # noqa: PLC0415 - few stores are opencode's
+
+    root = Path(storage).parent
+    if root.parent.name == _PROJECTS:
+        root = root.parents[1]
+    found: set[str] = set()
+    for name in _names(os.fspath(root), problems):
+        if _DATABASE.fullmatch(name):
+            try:
+                with opened_rows(root / name) as rows:
+                    found |= rows.ids()
+            except UnreadableError as error:
+                detail = f"{error.reason}; sessions that it has a copy of may be counted twice"
+                problems.append(StoreProblem("unreadable", f"{root}/{name}", detail))
+    return found
+
+
+def _folders_of_sessions(storage: str, problems: list[StoreProblem]) -> list[str]:
+    """Return ``session/info`` of the first versions, or the folder of each project of the later ones."""
+    base = f"{storage}/{_SESSION}"
+    names = _names(base, problems)
+    folders = [f"{base}/{_INFO}"] if _INFO in names else [f"{base}/{name}" for name in names]
+    return [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112 - no pathlib in the walk
+
+
+def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSession | None:
+    """Return a session of a tree, or None when it is known and has no new message."""
+    from slowwave.dialects.opencode.overview import overview_in_file  # noqa: PLC0415 - few stores are opencode's
+
+    path = f"{folder}/{name}"
+    identity = name[: -len(".json")]
+    messages = f"{storage}/{_SESSION}/message/{identity}" if folder.endswith(_INFO) else f"{storage}/message/{identity}"
+    try:
+        at = os.stat(path)  # noqa: PTH116 - no pathlib in the walk
+        # A new message changes its folder, also with versions that do not note it in the session's own file.
+        changed = max(at.st_mtime_ns, _mtime(messages))
+        old = walk.known.get(path)
+        if old is not None and (old.mtime_ns, old.dev, old.ino) == (changed, at.st_dev, at.st_ino):
+            walk.kept.append(old)
+            return None
+        seen = overview_in_file(Path(path))
+    except OSError as error:
+        walk.problems.append(StoreProblem("unreadable", path, error.strerror or "no stat"))
+        return None
+    except UnreadableError as error:
+        walk.problems.append(StoreProblem("unreadable", path, error.reason))
+        return None
+    size = at.st_size + _bytes_below(storage, folder, messages)
+    return _session(folder, identity, FoundFile(name, size, changed, at.st_dev, at.st_ino), seen)
+
+
+def _bytes_below(storage: str, folder: str, messages: str) -> int:
+    """Return the size of all files of a session's messages and parts."""
+    parts = f"{storage}/{_SESSION}/part/{os.path.basename(messages)}" if folder.endswith(_INFO) else f"{storage}/part"  # noqa: PTH119
+    size = 0
+    for name, at in _files(messages):
+        size += at + sum(part for _, part in _files(f"{parts}/{name.removesuffix('.json')}"))
+    return size
+
+
+def _files(folder: str) -> list[tuple[str, int]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [(entry.name, entry.stat().st_size) for entry in entries if entry.name.endswith(".json")]
+    except OSError:
+        return []  # a session without messages, a message without parts; the reader reports what it cannot read
+
+
+def _mtime(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - no pathlib in the walk
+    except OSError:
+        return 0
+
+
+def _names(folder: str, problems: list[StoreProblem]) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names only
+    except OSError as error:
+        problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
+        return []
+
+
+def _session(folder: str, name: str, file: FoundFile, seen: "Overview", *, in_database: bool = False) -> FoundSession:
+    return FoundSession(
+        folder,
+        name,
+        [file],
+        side=seen.is_child,
+        dialect="opencode",
+        cwd=seen.directory,
+        kind="subagent" if seen.is_child else "fork" if seen.is_fork else "main",
+        source="archived" if seen.is_archived else "",
+        in_database=in_database,
+    )
