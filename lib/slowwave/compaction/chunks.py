@@ -98,12 +98,10 @@ def prune_to_share(
         if len(pieces) <= 1:
             break
         chunks += 1
-        dropped += pieces[0]
-        kept = [message for piece in pieces[1:] for message in piece]
-    if chunks:
-        orphans = repaired(kept).dropped
-        dropped += orphans
-        kept = [message for message in kept if not any(message is orphan for orphan in orphans)]
+        rest = [message for piece in pieces[1:] for message in piece]
+        orphans = repaired(rest).dropped
+        dropped += pieces[0] + orphans
+        kept = [message for message in rest if not any(message is orphan for orphan in orphans)]
     return Pruned(kept, dropped, chunks, rule.of_messages(dropped), rule.of_messages(kept), budget)
 
 
