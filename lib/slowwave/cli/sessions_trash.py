@@ -17,7 +17,7 @@ def rm(args: argparse.Namespace) -> int:
     """Move sessions into the trash; all of them are looked up before the first one moves."""
     settings_of(args)
     found = {session.path: session for session in (chosen_session(args, name) for name in args.ids)}
-    plans = [plan_removal(session, os.environ) for session in found.values()]
+    plans = [plan_removal(session, os.environ, SystemClock()) for session in found.values()]
     forms: list[dict[str, object]] = []
     for plan in plans:
         trash_id = None if args.dry_run else remove(plan, trash_folder(os.environ), SystemClock()).id

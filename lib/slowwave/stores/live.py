@@ -14,6 +14,8 @@ from slowwave.dialects.times import parse_time
 from slowwave.processes import created_at, is_running, start_ticks
 from slowwave.records.tail import lines_backward
 from slowwave.stores.model import StoredSession
+from slowwave.stores.writing.codex_lock import is_held
+from slowwave.stores.writing.pi_lock import holder
 
 # Start times are rounded differently by clients and systems.
 _START_TOLERANCE_S = 2.0
@@ -39,13 +41,15 @@ def live_reason(session: StoredSession, now: datetime, idle: timedelta, home: Pa
         idle: how long every file of it must have rested.
         home: the user's home folder; Claude Code notes its running sessions under ``.claude/sessions``.
     """
-    newest = max((_mtime(path) for path in session.files.paths), default=0.0)
+    # the time of a database is that of the newest of all its sessions
+    shared = session.in_database
+    newest = session.mtime_ns / 1e9 if shared else max((_mtime(path) for path in session.files.paths), default=0.0)
     age = now.timestamp() - newest
     if age < 0:
         return f"its file is dated {timedelta(seconds=round(-age))} in the future; check the clock of this machine"
     if age < idle.total_seconds():
         return f"changed {timedelta(seconds=int(age))} ago, and must rest for {idle}"
-    return claimed_by(session, home)
+    return claimed_by(session, home, now)
 
 
 def active_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
@@ -56,7 +60,7 @@ def active_reason(session: StoredSession, now: datetime, idle: timedelta, home: 
     client that resumes an old session writes lines without a time first.
     """
     reason = live_reason(session, now, idle, home)
-    if reason is None or claimed_by(session, home):
+    if reason is None or session.in_database or claimed_by(session, home, now):
         return reason
     written = _last_written(session)
     return None if written is not None and now - written >= idle else reason
@@ -76,14 +80,19 @@ def _last_written(session: StoredSession) -> datetime | None:
     return max(times, default=None)
 
 
-def claimed_by(session: StoredSession, home: Path) -> str | None:
+def claimed_by(session: StoredSession, home: Path, now: datetime) -> str | None:
     """Return which running client says that it has this session open, or None.
 
     Claude Code writes ``sessions/<pid>.json`` into its home and leaves it behind after a kill -9, so the process must
-    be alive and, where the file tells its start time, be the same process.
+    be alive and, where the file tells its start time, be the same process. Codex holds a lock on a file in its home,
+    Clawdbot and OpenClaw make one beside the transcript.
     """
-    ids = {session.id}
     first = session.files.paths[0]
+    if session.dialect == "codex":
+        return "open in a running Codex" if is_held(first) else None
+    if session.dialect in ("pi", "openclaw"):
+        return None if session.in_database else holder(first, now)
+    ids = {session.id}
     if session.kind == "subagent":
         # a sub-agent is live as long as the session is that it works for
         ids |= {folder.name for folder in first.parents if session.folder in folder.parents}

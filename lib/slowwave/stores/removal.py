@@ -9,6 +9,7 @@ from pathlib import Path
 from slowwave.clock import Clock
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import MovedError, RefusedError, UsageError
+from slowwave.places import home_folder
 from slowwave.records.lock import locked_file
 from slowwave.stores.head import read_head
 from slowwave.stores.live import claimed_by
@@ -29,7 +30,7 @@ class Removal:
     paths: tuple[Path, ...]
 
 
-def plan_removal(session: FoundSession, environ: Mapping[str, str]) -> Removal:
+def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock) -> Removal:
     """Return what the removal of a session would move.
 
     The side folder (sub-agents, tool results) goes first and the base file last: a removal that was killed leaves a
@@ -46,7 +47,7 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str]) -> Removal:
     if session.in_database or dialect in _NOT_OURS:
         raise UsageError(f"{session.id}: {session.path} belongs to {dialect} alone; remove the session in its client")
     paths = [Path(session.folder, file.name) for file in session.files]
-    reason = claimed_by(stored_session(session, dialect), Path(environ.get("HOME") or "~").expanduser())
+    reason = claimed_by(stored_session(session, dialect), home_folder(environ), clock.now())
     if reason:
         raise RefusedError(f"session {session.id} is {reason}; close it there first")
     if dialect == "ulid" and os.path.basename(session.folder) == session.id:  # noqa: PTH119 - a name of any bytes

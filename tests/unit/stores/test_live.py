@@ -1,9 +1,11 @@
 """Which sessions count as live: written to a short while ago, or open in a client that really runs."""
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -147,3 +149,36 @@ def test_an_old_session_that_a_client_has_open_is_not_read(tmp_path: Path):
     session = session_written(tmp_path / "s.jsonl", touched=48 * HOUR, written=48 * HOUR)
     claim(tmp_path, os.getpid(), "s")
     assert active_reason(session, NOW, HOUR, tmp_path)
+
+
+def test_a_rollout_that_a_codex_holds_the_lock_of_is_live(tmp_path: Path):
+    thread = "01a1ffe2-7c82-7661-a5bb-89867f4fded4"
+    rollout = tmp_path / ".codex" / "sessions" / "2026" / "11" / "20" / f"rollout-2026-11-20T10-00-00-{thread}.jsonl"
+    session = replace(session_at(rollout, 2 * HOUR), dialect="codex")
+    lock = tmp_path / ".codex" / "thread-writer-locks" / f"{thread}.lock"
+    lock.parent.mkdir()
+    with lock.open("w") as file:
+        assert live_reason(session, NOW, HOUR, tmp_path) is None
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert live_reason(session, NOW, HOUR, tmp_path) == "open in a running Codex"
+    assert live_reason(session, NOW, HOUR, tmp_path) is None
+
+
+def test_a_transcript_with_the_lock_of_a_running_clawdbot_is_live(tmp_path: Path, dead_pid: int):
+    session = replace(session_at(tmp_path / "s.jsonl", 2 * HOUR), dialect="openclaw")
+    lock = tmp_path / "s.jsonl.lock"
+    made = NOW.isoformat()
+    lock.write_text(json.dumps({"pid": os.getpid(), "createdAt": made}))
+    assert "process" in (live_reason(session, NOW, HOUR, tmp_path) or "")
+    lock.write_text(json.dumps({"pid": dead_pid, "createdAt": made}))
+    assert live_reason(session, NOW, HOUR, tmp_path) is None
+
+
+def test_a_session_in_a_database_rests_when_its_own_rows_do(tmp_path: Path):
+    database = write(tmp_path / "opencode.db", b"written a moment ago by another session")
+    files = SessionFiles("ses_1", (database,))
+    for age, is_live in ((HOUR, False), (HOUR / 2, True)):
+        at = int((NOW - age).timestamp() * 1e9)
+        session = StoredSession("opencode", files, "main", database, 10, at, in_database=True)
+        assert (live_reason(session, NOW, HOUR, tmp_path) is not None) is is_live
+        assert active_reason(session, NOW, HOUR, tmp_path) == live_reason(session, NOW, HOUR, tmp_path)

@@ -53,7 +53,7 @@ def store_with_a_session(store: Path) -> Path:
 
 def remove_session(store: Path, trash: Path) -> TrashItem:
     found = meant_session("s", found_sessions(settings_for(store), {}, []))
-    return remove(plan_removal(found, {"HOME": str(trash.parent)}), trash, CLOCK)
+    return remove(plan_removal(found, {"HOME": str(trash.parent)}, CLOCK), trash, CLOCK)
 
 
 def test_a_removed_session_leaves_nothing_behind_and_comes_back_as_it_was(tmp_path: Path):
@@ -81,7 +81,7 @@ def test_the_manifest_tells_what_why_and_when(tmp_path: Path):
 def test_the_base_file_goes_last_and_the_side_folder_first(tmp_path: Path):
     store = store_with_a_session(tmp_path / "store")
     found = meant_session("s", found_sessions(settings_for(store), {}, []))
-    plan = plan_removal(found, {"HOME": str(tmp_path)})
+    plan = plan_removal(found, {"HOME": str(tmp_path)}, CLOCK)
     assert [p.name for p in plan.paths] == ["s", "s_part3.jsonl", "s_part2.jsonl", "s.jsonl"]
 
 
@@ -98,7 +98,7 @@ def test_a_restore_never_replaces_anything(tmp_path: Path):
 def test_a_session_that_changed_since_the_plan_is_not_removed(tmp_path: Path):
     store, trash = store_with_a_session(tmp_path / "store"), tmp_path / "trash"
     found = meant_session("s", found_sessions(settings_for(store), {}, []))
-    plan = plan_removal(found, {"HOME": str(tmp_path)})
+    plan = plan_removal(found, {"HOME": str(tmp_path)}, CLOCK)
     add(store / "s_part3.jsonl", cersei("user", "late", 7))
     before = snapshot(store)
     with pytest.raises(MovedError):
@@ -114,7 +114,7 @@ def test_a_session_that_a_client_has_open_is_not_removed(tmp_path: Path):
     (claims / f"{os.getpid()}.json").write_text('{"sessionId": "s"}')
     found = meant_session("s", found_sessions(settings_for(store), {}, []))
     with pytest.raises(RefusedError, match="running client"):
-        plan_removal(found, {"HOME": str(tmp_path)})
+        plan_removal(found, {"HOME": str(tmp_path)}, CLOCK)
 
 
 def test_bytes_that_were_appended_after_the_removal_come_back_too(tmp_path: Path):
@@ -268,12 +268,12 @@ def test_a_killed_restore_goes_on_when_it_is_called_again(tmp_path: Path, monkey
 
 def test_a_session_with_a_folder_of_its_own_goes_and_comes_back_as_a_whole(tmp_path: Path):
     name = "01J9ZQ4T5V6W7X8Y9Z0A1B2C3D"
-    record = {"recordType": "message", "schemaVersion": 1, "seq": 0, "role": "user", "content": []}
+    record: dict[str, object] = {"recordType": "message", "schemaVersion": 1, "seq": 0, "role": "user", "content": []}
     log = write(tmp_path / ".agent" / "sessions" / name / "session.jsonl", record)
     beside = log.with_name("metadata.json")
     beside.write_text("{}")
     found = meant_session(name, found_sessions(settings_for(tmp_path / ".agent"), {}, []))
-    item = remove(plan_removal(found, {"HOME": str(tmp_path)}), tmp_path / "trash", CLOCK)
+    item = remove(plan_removal(found, {"HOME": str(tmp_path)}, CLOCK), tmp_path / "trash", CLOCK)
     assert not log.parent.exists()
     restore(item, tmp_path / "trash")
     assert (beside.read_text(), log.exists()) == ("{}", True)
@@ -283,4 +283,4 @@ def test_a_session_in_a_database_is_not_removed(tmp_path: Path):
     file = FoundFile("opencode.db", 10, 1, 1, 1)
     found = FoundSession(str(tmp_path), "ses_1", [file], side=False, dialect="opencode", in_database=True)
     with pytest.raises(UsageError, match="remove the session in its client"):
-        plan_removal(found, {"HOME": str(tmp_path)})
+        plan_removal(found, {"HOME": str(tmp_path)}, CLOCK)

@@ -28,7 +28,7 @@ class BareWriter(Writer):
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
         """Look whether a running client has the session open; Cersei itself locks nothing."""
-        refuse_claimed(self.dialect, target, self.means.home)
+        refuse_claimed(self.dialect, target, self.means)
         yield
 
     def message(self, target: Target, draft: Draft) -> str:

@@ -1,16 +1,14 @@
 """Refusing a session that a running Claude Code has open; its folders are Cersei's, too."""
 
-from pathlib import Path
-
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import RefusedError
 from slowwave.stores.live import claimed_by
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import SIDE_FOLDER
-from slowwave.stores.writing.base import Target
+from slowwave.stores.writing.base import Means, Target
 
 
-def refuse_claimed(dialect: str, target: Target, home: Path) -> None:
+def refuse_claimed(dialect: str, target: Target, means: Means) -> None:
     """Refuse a session that a running client says to have open.
 
     Raises:
@@ -22,6 +20,6 @@ def refuse_claimed(dialect: str, target: Target, home: Path) -> None:
         folder = inside.parent.parent  # PROJECT/SESSION/subagents
     kind = "subagent" if target.side else "main"
     files = SessionFiles(target.id, target.files or (target.path,))
-    reason = claimed_by(StoredSession(dialect, files, kind, folder, 0, 0), home)
+    reason = claimed_by(StoredSession(dialect, files, kind, folder, 0, 0), means.home, means.clock.now())
     if reason:
         raise RefusedError(f"session {target.id} is {reason}; close it there first")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -36,7 +37,7 @@ class ClaudeWriter(Writer):
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
         """Look whether the client notes the session as open; it locks nothing (clients.md 4.1)."""
-        refuse_claimed(self.dialect, target, self.means.home)
+        refuse_claimed(self.dialect, target, self.means)
         if target.side:
             raise UsageError(f"{target.id}: a sub-agent's session belongs to the session it works for; write there")
         yield
@@ -81,7 +82,7 @@ class ClaudeWriter(Writer):
                     logical_parent=last.uuid,
                     session=target.id,
                     cwd=last.cwd or target.cwd,
-                    at=self.means.clock.now(),
+                    at=self._at(last),
                     trigger=compaction.trigger,
                     tokens=compaction.tokens_before,
                     kept=kept,
@@ -115,7 +116,7 @@ class ClaudeWriter(Writer):
         return leaf_record(SessionFiles(target.id, target.files or (target.path,)))
 
     def _line(self, target: Target, draft: Draft, made: str, parent: str | None, last: LastRecord) -> bytes:
-        at = self.means.clock.now()
+        at = self._at(last)
         cwd, version = last.cwd or target.cwd, last.version or encode.VERSION
         if draft.role == "assistant":
             return encode.assistant_line(
@@ -139,6 +140,11 @@ class ClaudeWriter(Writer):
             branch=last.branch,
             version=version,
         )
+
+    def _at(self, last: LastRecord) -> datetime:
+        """Return the time of the next record: clients before 2.1 go on from the newest one, of two the first."""
+        now = self.means.clock.now()
+        return now if last.newest is None else max(now, last.newest + encode.TICK)
 
     def _uuid(self, target: Target, message_id: str) -> str:
         """Return the uuid of a record, given by that or by the API's id of its message (then its last piece)."""
