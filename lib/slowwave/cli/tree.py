@@ -1,5 +1,6 @@
 """Sessions drawn as trees of plain text: the conversation runs straight down, what branches off stands indented."""
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,7 +13,7 @@ _MOST_DEPTH = 16
 _GLYPHS: dict[State, str] = {"active": "●", "abandoned": "○", "sub-agent": "◇"}
 _COMPACTION = "◆"
 # what is drawn with takes one column a character, as ASCII does
-_NARROW = dict.fromkeys(map(ord, "●○◇◆⑂│├─"), "x")
+_NARROW = re.compile("[ -~●○◇◆⑂│├─]*")
 _RESULT_CHARS = 200
 # enough to tell messages apart; --json has whole ids
 _ID_CHARS = 16
@@ -89,7 +90,7 @@ def _told(message: Message) -> str:
 def _cut(line: str) -> str:
     """Return a line that takes 100 columns at most and holds nothing that a terminal would obey."""
     clean = line if line.isprintable() else "".join(c if c.isprintable() else " " for c in line)
-    if clean.translate(_NARROW).isascii():
+    if _NARROW.fullmatch(clean, 0, WIDTH + 1):
         return clean.rstrip() if len(clean) <= WIDTH else clean[: WIDTH - 3] + "..."
     columns = 0
     for at, char in enumerate(clean):
