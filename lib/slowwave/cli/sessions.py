@@ -13,7 +13,7 @@ _MODULES = {
     "show": "sessions_show",
     "context": "sessions_context",
     "search": "sessions_search",
-    **dict.fromkeys(("append", "tombstone", "fork"), "sessions_write"),
+    **dict.fromkeys(("append", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
@@ -83,25 +83,54 @@ def _filters(parser: argparse.ArgumentParser) -> None:
 
 
 def _writing(command: _Command) -> None:
-    append = command("append", "add a message; prints its id")
-    append.add_argument("id", metavar="ID", help=f"{_ID}; a new id begins a new session")
-    append.add_argument("--role", choices=("user", "assistant"), required=True, help="who says it")
-    append.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
-    append.add_argument(
-        "--parent", default=None, metavar="UUID", help="the message that it answers; the last by default"
+    append = command(
+        "append",
+        "add a message at the end, in the form of the session's own client; prints its id. A session that a running"
+        " client has open, or that is rows of a database, is refused",
     )
+    append.add_argument("id", metavar="ID", help=f"{_ID}; a new id begins a new session")
+    append.add_argument("--role", choices=("user", "assistant", "tool"), required=True, help="who says it")
+    append.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
+    append.add_argument("--answer", metavar="TEXT", help="what the assistant says to it, added behind it")
+    append.add_argument(
+        "--parent", metavar="MESSAGE", help="go on from this older message; the last by default (claude, cersei, pi)"
+    )
+    append.add_argument("--call", metavar="CALL", help="the tool call that a result answers")
+    append.add_argument("--tool", default="", metavar="NAME", help="the tool that answers")
     append.add_argument(
         "--dialect",
-        choices=("claude", "cersei"),
+        choices=("claude", "cersei", "pi", "crabtalk", "ulid"),
         default="cersei",
-        help="of a new session (cersei); an old one keeps its own",
+        help="of a new session (cersei); an old one keeps its own. pi needs --answer: it keeps no session without one",
     )
     append.add_argument("--cwd", type=Path, default=None, metavar="DIR", help="working folder of a new session")
     tombstone = command("tombstone", "hide one message of a Cersei session; its bytes stay in the file")
     tombstone.add_argument("id", metavar="ID", help=_ID)
-    tombstone.add_argument("uuid", metavar="UUID", help="the message to hide")
-    fork = command("fork", "copy a session under a new id, which is printed")
+    tombstone.add_argument("uuid", metavar="MESSAGE", help="the message to hide")
+    compact = command(
+        "compact",
+        "add a compaction with a summary of your own: the client sends it in the place of what came before; nothing"
+        " is rewritten",
+    )
+    compact.add_argument("id", metavar="ID", help=_ID)
+    compact.add_argument("--summary", required=True, metavar="TEXT", help="the summary; - reads it from standard input")
+    compact.add_argument(
+        "--keep-from", metavar="MESSAGE", help="the first message that stays as it is; without it none does"
+    )
+    branch = command("branch", "go on from an older message, and keep what came after it as a branch (pi)")
+    branch.add_argument("id", metavar="ID", help=_ID)
+    branch.add_argument("--from", required=True, dest="from_message", metavar="MESSAGE", help="the older message")
+    branch.add_argument("--summary", metavar="TEXT", help="what is left behind; - reads it from standard input")
+    label = command("label", "give a message a label, or take it away with an empty one (pi)")
+    label.add_argument("id", metavar="ID", help=_ID)
+    label.add_argument("message", metavar="MESSAGE", help="the message")
+    label.add_argument("label", metavar="LABEL", help="the label")
+    name = command("name", "give a session the name that its client shows (claude, codex, crabtalk, pi, ulid)")
+    name.add_argument("id", metavar="ID", help=_ID)
+    name.add_argument("name", metavar="NAME", help="the name")
+    fork = command("fork", "copy a session under a new id, which is printed (not codex: its forks are references)")
     fork.add_argument("id", metavar="ID", help=_ID)
+    fork.add_argument("--at", metavar="MESSAGE", help="copy only the path to this message (claude, cersei, pi)")
 
 
 def _removing(command: _Command) -> None:

@@ -1,51 +1,57 @@
-"""``slowwave sessions append``, ``tombstone`` and ``fork``."""
+"""``slowwave sessions append``, ``tombstone``, ``compact``, ``branch``, ``label``, ``name`` and ``fork``."""
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import say, say_json
-from slowwave.cli.sessions_target import chosen_session
+from slowwave.cli.sessions_target import chosen_session, opened
+from slowwave.clock import SystemClock
 from slowwave.errors import DONE, NotFoundError, UsageError
 from slowwave.places import home_folder
-from slowwave.stores.ids import checked_id, found_sessions
-from slowwave.stores.places import new_session_folder
-from slowwave.stores.sessions import Sessions
+from slowwave.stores.ids import found_sessions
 from slowwave.stores.walk import SUFFIX, FoundSession
+from slowwave.stores.writing.base import Compaction, Draft, Means, checked
+from slowwave.stores.writing.begin import folder_for
+from slowwave.stores.writing.lookup import unknown
+from slowwave.stores.writing.opened import Opened, Writers, held
+
+_BYTES_PER_TOKEN = 4
 
 
 def append(args: argparse.Namespace) -> int:
     """Add one message to a session, or begin a new one with it."""
-    text = sys.stdin.read() if args.text == "-" else args.text
-    if not text.strip():
-        raise UsageError("the message is empty: write its text, or - to read it from standard input")
-    session_id, sessions = _target(args)
-    if args.role == "user":
-        made = sessions.write_user_message(session_id, text, parent=args.parent)
-    else:
-        made = sessions.write_assistant_message(session_id, text, args.parent)
-    path = sessions.find(session_id, exactly=True).path
-    if args.json:
-        say_json([{"session": session_id, "uuid": made, "path": path}])
-    else:
-        say(made)
-    return DONE
+    drafts = [Draft(args.role, _text(args.text, "message"), args.parent, args.call or "", args.tool)]
+    if args.role == "tool" and not args.call:
+        raise UsageError("a tool's result answers a call: name it with --call ID")
+    if args.answer is not None:
+        drafts.append(Draft("assistant", _text(args.answer, "answer")))
+    checked(drafts)
+    target = _target(args)
+    with held(target) as (writer, session):
+        made = [writer.message(session, draft) for draft in drafts]
+    if not session.files and not session.path.exists():
+        raise UsageError(
+            f"{session.id}: {writer.dialect} keeps no session without an answer; nothing was written, give --answer too"
+        )
+    return _say(args, {"session": session.id, "uuid": made[-1], "path": os.fspath(session.path)}, "\n".join(made))
 
 
-def _target(args: argparse.Namespace) -> tuple[str, Sessions]:
+def _target(args: argparse.Namespace) -> Opened:
     """Return the session that is meant, which is a new one when no session has this id."""
     try:
         found = chosen_session(args, args.id) if os.sep in args.id or args.id.endswith(SUFFIX) else _known(args)
     except NotFoundError:
         found = None
-    if found is not None:
-        return found.id, _sessions(args, Path(found.folder), "")
+    writers = _writers(args)
+    if found is not None and found.size:
+        return writers.known(found)
     cwd = (args.cwd or Path.cwd()).expanduser().absolute()
-    folder = new_session_folder(settings_of(args), os.environ, cwd)
-    return checked_id(args.id), _sessions(args, folder, os.fspath(cwd))
+    folder = folder_for(args.dialect, settings_of(args), os.environ, cwd) if found is None else Path(found.folder)
+    return writers.new(args.dialect, folder, args.id if found is None else found.id, os.fspath(cwd))
 
 
 def _known(args: argparse.Namespace) -> FoundSession | None:
@@ -65,39 +71,101 @@ def _known(args: argparse.Namespace) -> FoundSession | None:
 def tombstone(args: argparse.Namespace) -> int:
     """Hide one message of a session."""
     found = chosen_session(args, args.id)
-    sessions = _sessions(args, Path(found.folder), "")
-    if not any(message.id == args.uuid for message in sessions.transcript(found.id).messages):
-        raise NotFoundError(f"session {found.id} shows no message {args.uuid!r}; `slowwave sessions show` names them")
-    sessions.tombstone(found.id, args.uuid)
-    if args.json:
-        say_json([{"session": found.id, "deleted_uuid": args.uuid}])
-    else:
-        say(f"hidden: {args.uuid}")
-    return DONE
+    dialect, files = opened(found)
+    if all(message.id != args.uuid for message in dialect.read(files).messages):
+        raise unknown(args.uuid, found.id)
+    with held(_writers(args).known(found)) as (writer, session):
+        writer.tombstone(session, args.uuid)
+    return _say(args, {"session": found.id, "deleted_uuid": args.uuid}, f"hidden: {args.uuid}")
+
+
+def compact(args: argparse.Namespace) -> int:
+    """Append a compaction with a summary that somebody wrote."""
+    summary = _text(args.summary, "summary")
+    found = chosen_session(args, args.id)
+    with held(_writers(args).known(found)) as (writer, session):
+        compaction = Compaction(summary, args.keep_from, _tokens(found))
+        checked(compaction)
+        made = writer.compaction(session, compaction)
+    return _say(args, {"session": found.id, "uuid": made, "path": found.path}, made or f"compacted: {found.id}")
+
+
+def _tokens(found: FoundSession) -> int:
+    """Return about how many tokens the context has before the compaction."""
+    dialect, files = opened(found)
+    said = (text for m in dialect.context(dialect.read(files)) for text in (m.text, *(r.text for r in m.results)))
+    return -(-sum(len(text.encode("utf-8", "replace")) for text in said) // _BYTES_PER_TOKEN)
+
+
+def branch(args: argparse.Namespace) -> int:
+    """Go on from an older message."""
+    summary = None if args.summary is None else _text(args.summary, "summary")
+    checked(summary)
+    found = chosen_session(args, args.id)
+    with held(_writers(args).known(found)) as (writer, session):
+        made = writer.branch(session, args.from_message, summary)
+    return _say(args, {"session": found.id, "uuid": made, "from": args.from_message}, made)
+
+
+def label(args: argparse.Namespace) -> int:
+    """Give a message a label, or take it away."""
+    checked(args.label)
+    found = chosen_session(args, args.id)
+    with held(_writers(args).known(found)) as (writer, session):
+        made = writer.label(session, args.message, args.label or None)
+    shown = {"session": found.id, "uuid": made, "message": args.message, "label": args.label}
+    return _say(args, shown, f"{'labelled' if args.label else 'label removed'}: {args.message}")
+
+
+def name(args: argparse.Namespace) -> int:
+    """Give a session the name that its client shows."""
+    checked(args.name)
+    found = chosen_session(args, args.id)
+    with held(_writers(args).known(found)) as (writer, session):
+        writer.name(session, args.name)
+    return _say(args, {"session": found.id, "name": args.name}, f"named: {args.name}")
 
 
 def fork(args: argparse.Namespace) -> int:
-    """Copy a session under a new id."""
+    """Copy a session, or the path to one of its messages, under a new id."""
     found = chosen_session(args, args.id)
-    sessions = _sessions(args, Path(found.folder), "")
-    made = sessions.fork(found.id)
+    writer, session = _writers(args).known(found)
+    # a session that is a folder of its own lies in the folder of all of them
+    folder = session.path.parent.parent if writer.dialect == "ulid" else session.path.parent
+    made = writer.new_id(folder, session)
+    first, *_ = writer.fork(session, folder, made, args.at)
+    return _say(args, {"session": made, "from": found.id, "path": os.fspath(first)}, made)
+
+
+def _text(given: str, what: str) -> str:
+    text = sys.stdin.read() if given == "-" else given
+    if not text.strip():
+        raise UsageError(f"the {what} is empty: write its text, or - to read it from standard input")
+    return text
+
+
+def _say(args: argparse.Namespace, fields: Mapping[str, object], text: str) -> int:
     if args.json:
-        say_json([{"session": made, "from": found.id, "path": sessions.find(made, exactly=True).path}])
+        say_json([dict(fields)])
     else:
-        say(made)
+        say(text)
     return DONE
 
 
-def _sessions(args: argparse.Namespace, folder: Path, cwd: str) -> Sessions:
+def _writers(args: argparse.Namespace) -> Writers:
     settings = settings_of(args)
-    return Sessions(
-        folder,
-        getattr(args, "dialect", "cersei"),
-        part_bytes=settings.store.part_bytes,
-        cwd=cwd,
-        home=home_folder(os.environ),
-        fsync=settings.store.fsync,
+    means = Means(
+        SystemClock(), home_folder(os.environ), part_bytes=settings.store.part_bytes, fsync=settings.store.fsync
     )
+    return Writers(means)
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"append": append, "tombstone": tombstone, "fork": fork}
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "append": append,
+    "tombstone": tombstone,
+    "compact": compact,
+    "branch": branch,
+    "label": label,
+    "name": name,
+    "fork": fork,
+}

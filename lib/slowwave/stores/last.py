@@ -1,22 +1,28 @@
 """The last record of a session, read from its end: what a new record is chained to."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.times import parse_time
 from slowwave.records.model import REFUSALS
 from slowwave.records.tail import lines_backward
 
 
 class LastRecord(NamedTuple):
-    """Id of the record that the conversation goes on from, its working folder, git branch and client, where known."""
+    """Id of the record that the conversation goes on from, its working folder, git branch and client, where known.
+
+    ``newest`` is the time of the last record of the file, which may be another one.
+    """
 
     uuid: str | None
     cwd: str
     branch: str
     version: str = ""
+    newest: datetime | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -27,6 +33,7 @@ class _Line(msgspec.Struct, gc=False):
     gitBranch: object = None  # noqa: N815 - the client's spelling
     version: object = None
     subtype: object = None
+    timestamp: object = None
     leafUuid: object = None  # noqa: N815
     explicit: object = None
     isSidechain: object = None  # noqa: N815
@@ -45,7 +52,7 @@ def last_record(files: SessionFiles) -> LastRecord:
 
     The file order is the append order: after a rewind the newest line is on the branch that goes on.
     """
-    return next((_record(line) for line, _ in _backward(files) if _is_main(line)), _NOTHING)
+    return next((_record(line, line) for line, _ in _backward(files) if _is_main(line)), _NOTHING)
 
 
 def leaf_record(files: SessionFiles) -> LastRecord:
@@ -68,12 +75,12 @@ def leaf_record(files: SessionFiles) -> LastRecord:
         if newest is None:
             newest, above = line, line.uuid
         if line.uuid == named:
-            return _record(newest if line.uuid == above and not exact else line)
+            return _record(newest if line.uuid == above and not exact else line, newest)
         if line.uuid == above:
             above = line.parent
         if line.subtype == "compact_boundary" or (named is None and read > _LAST_TURN_BYTES):
             break
-    return _NOTHING if newest is None else _record(newest)
+    return _NOTHING if newest is None else _record(newest, newest)
 
 
 def _backward(files: SessionFiles) -> Iterator[tuple[_Line, int]]:
@@ -91,8 +98,9 @@ def _is_main(line: _Line) -> bool:
     return line.type in _CHAINED and isinstance(line.uuid, str) and not is_side
 
 
-def _record(line: _Line) -> LastRecord:
-    return LastRecord(str(line.uuid), _text(line.cwd), _text(line.gitBranch), _text(line.version))
+def _record(line: _Line, newest: _Line) -> LastRecord:
+    at = parse_time(_text(newest.timestamp))
+    return LastRecord(str(line.uuid), _text(line.cwd), _text(line.gitBranch), _text(line.version), at)
 
 
 def _text(value: object) -> str:

@@ -1,43 +1,29 @@
 """The sessions of one project folder: write, load, list, resume, hide, fork (the API of Cersei's ``MemoryManager``).
 
-Every record is one ``write`` under the session's lock, in part files where the dialect has them. A session that a
+A session that exists is written in its own dialect, by the writer of :mod:`slowwave.stores.writing` for it; one that a
 running client has open is not written to.
 """
 
 import os
-import uuid as uuids
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.clock import Clock, SystemClock
 from slowwave.dialects import by_name
 from slowwave.dialects.base import Dialect
-from slowwave.dialects.cersei import encode as cersei_encode
 from slowwave.dialects.cersei.dialect import Cersei, Mode
-from slowwave.dialects.claude import encode as claude_encode
 from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError, UsageError
-from slowwave.records.append import PART_BYTES, append_forking, append_record
-from slowwave.stores.forking import write_fork
+from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
+from slowwave.records.append import PART_BYTES
 from slowwave.stores.head import DIALECTS, read_head
-from slowwave.stores.ids import base_path, meant_session, newest_session
-from slowwave.stores.last import LastRecord, last_record
-from slowwave.stores.live import claimed_by
+from slowwave.stores.ids import meant_session, newest_session
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.removal import stored_session
 from slowwave.stores.rows import SessionRow, StoredRow, resolve, stored_row
 from slowwave.stores.scan import scan
 from slowwave.stores.walk import FoundSession, Known, Walk
-
-# a line of another client's form would be lost to it, or break its session
-WRITABLE = ("cersei", "claude", "cersei-bare")
-
-Content = str | Sequence[dict[str, object]]
-
-
-def new_uuid() -> str:
-    """Return a random id in the form that both clients use."""
-    return str(uuids.uuid4())
+from slowwave.stores.writing.base import Compaction, Content, Draft, Means, checked, new_uuid
+from slowwave.stores.writing.opened import Opened, Writers, held
 
 
 class Sessions:
@@ -45,7 +31,7 @@ class Sessions:
 
     Args:
         folder: the project folder; it is made when the first session is written.
-        dialect: of new sessions, ``cersei`` or ``claude``; one that exists is written in its own.
+        dialect: of new sessions; one that exists is written in its own.
         clock: gives the time of new records.
         ids: gives the ids of new records and forks.
         part_bytes: Cersei: no part file grows past this.
@@ -53,6 +39,9 @@ class Sessions:
         mode: Cersei: how summaries are read, ``seed`` or ``code``.
         home: the user's home, where running clients note their sessions.
         fsync: make every record durable before it counts as written.
+
+    Everything that writes raises UsageError when the id could not be a name, the content is no valid text, or the
+    dialect has no such record, and RefusedError when a running client has the session open.
     """
 
     def __init__(
@@ -71,64 +60,107 @@ class Sessions:
         self.folder = folder
         self.dialect = by_name(dialect).name
         self.clock: Clock = clock or SystemClock()
-        self.ids = ids
-        self.part_bytes = part_bytes
         self.cwd = cwd
         self.mode: Mode = mode
-        self.home = home or Path.home()
-        self.fsync = fsync
         self.problems: list[StoreProblem] = []
+        self.writers = Writers(Means(self.clock, home or Path.home(), ids, part_bytes, fsync))
+        self._opened: dict[str, Opened] = {}
 
     def write_user_message(self, session_id: str, content: Content, *, parent: str | None = None) -> str:
-        """Append what a user says and return its id; an unknown session is begun.
-
-        Raises:
-            UsageError: the id could not be a file name, or the content is not valid text.
-            RefusedError: a running client has the session open.
-        """
-        return self._write("user", session_id, content, parent)
+        """Append what a user says and return its id; an unknown session is begun."""
+        return self.write(session_id, Draft("user", content, parent))
 
     def write_assistant_message(self, session_id: str, content: Content, parent: str | None = None) -> str:
-        """Append what the assistant says, linked to ``parent``, and return its id.
+        """Append what the assistant says and return its id.
 
-        Claude Code chains every record to the one before it, so there ``parent`` defaults to the last one.
-
-        Raises:
-            UsageError: the id could not be a file name, or the content is not valid text.
-            RefusedError: a running client has the session open.
+        Clients that chain records put it under the last one, or under ``parent``.
         """
-        return self._write("assistant", session_id, content, parent)
+        return self.write(session_id, Draft("assistant", content, parent))
+
+    def write_tool_result(
+        self, session_id: str, call_id: str, content: Content, *, tool: str = "", is_error: bool = False
+    ) -> str:
+        """Append what a tool answered to a call and return its id."""
+        return self.write(session_id, Draft("tool", content, None, call_id, tool, is_error))
+
+    def write(self, session_id: str, draft: Draft) -> str:
+        """Append a message and return its id; an unknown session is begun, on disk when its client would."""
+        checked(draft)
+        opened = self._opened.get(session_id)
+        if opened is None or not opened.target.files or not opened.target.path.exists():
+            opened = self._open(session_id, begin=True)
+        with held(opened) as (writer, target):
+            return writer.message(target, draft)
 
     def write_summary(self, session_id: str, text: str, messages_compacted: int) -> str:
-        """Append a summary of the messages before it and return its id (Cersei only).
+        """Append a summary of so many messages right before it and return its id (Cersei)."""
+        return self.compact(session_id, Compaction(text, messages=messages_compacted))
+
+    def compact(self, session_id: str, compaction: Compaction) -> str:
+        """Append a compaction in the form of the session's client and return the id of its summary.
 
         Raises:
-            UsageError: the session is of a dialect without such summaries.
+            NotFoundError: there is no such session, or the message that is to stay first is not there.
         """
-        base, dialect, _ = self._writable(session_id)
-        if dialect != "cersei":
-            raise UsageError(f"{session_id}: only a session of Cersei takes summary entries; this is {dialect}")
-        made = self.ids()
-        now = self.clock.now()
-        line = cersei_encode.summary_line(text, uuid=made, session=session_id, compacted=messages_compacted, at=now)
-        self._append(base, dialect, line)
-        return made
+        checked(compaction)
+        with self._held(session_id) as (writer, target):
+            return writer.compaction(target, compaction)
 
     def tombstone(self, session_id: str, uuid: str) -> None:
         """Hide one message from every later load; its bytes stay in the file.
 
         Raises:
             NotFoundError: there is no such session.
-            UsageError: the session's client knows no tombstones and would still show the message.
-            RefusedError: a running client has the session open.
         """
-        self.find(session_id, exactly=True)
-        base, dialect, _ = self._writable(session_id)
-        if dialect != "cersei":
-            raise UsageError(
-                f"{session_id}: {dialect} knows no tombstones and would still send the message; use rm or fork"
-            )
-        self._append(base, dialect, cersei_encode.tombstone_line(uuid, at=self.clock.now()))
+        checked(uuid)
+        with self._held(session_id) as (writer, target):
+            writer.tombstone(target, uuid)
+
+    def label(self, session_id: str, message_id: str, label: str | None) -> str:
+        """Give a message a label, or take it away (None), and return the id of the record.
+
+        Raises:
+            NotFoundError: there is no such session or message.
+        """
+        checked((message_id, label))
+        with self._held(session_id) as (writer, target):
+            return writer.label(target, message_id, label)
+
+    def name(self, session_id: str, name: str) -> None:
+        """Give a session the name that its client shows.
+
+        Raises:
+            NotFoundError: there is no such session.
+        """
+        checked(name)
+        with self._held(session_id) as (writer, target):
+            writer.name(target, name)
+
+    def branch(self, session_id: str, message_id: str | None, summary: str | None = None) -> str:
+        """Go on from an older message (None: from before the first), and return the id of the record that says so.
+
+        Raises:
+            NotFoundError: there is no such session or message.
+        """
+        checked((message_id, summary))
+        with self._held(session_id) as (writer, target):
+            return writer.branch(target, message_id, summary)
+
+    def fork(self, session_id: str, *, at: str | None = None) -> str:
+        """Copy a session under a new id, which is returned; the original is not touched.
+
+        Args:
+            session_id: the session.
+            at: copy only the path from the first message to this one.
+
+        Raises:
+            NotFoundError: there is no such session or message.
+            UnknownDialectError: its content is of no known dialect.
+        """
+        writer, target = self.writers.known(self.find(session_id))
+        new_id = writer.new_id(self.folder, target)
+        writer.fork(target, self.folder, new_id, at)
+        return new_id
 
     def load(self, session_id: str) -> list[Message]:
         """Return the messages of a session as a resumed run would start with: tombstones applied, summaries by mode.
@@ -137,7 +169,7 @@ class Sessions:
             NotFoundError: there is no such session.
             UnknownDialectError: its content is of no known dialect.
         """
-        dialect, files = self._opened(self.find(session_id))
+        dialect, files = self._readable(self.find(session_id))
         return list(dialect.context(dialect.read(files)))
 
     def transcript(self, session_id: str) -> Transcript:
@@ -147,7 +179,7 @@ class Sessions:
             NotFoundError: there is no such session.
             UnknownDialectError: its content is of no known dialect.
         """
-        dialect, files = self._opened(self.find(session_id))
+        dialect, files = self._readable(self.find(session_id))
         return dialect.read(files)
 
     def last_session_id(self) -> str | None:
@@ -166,26 +198,12 @@ class Sessions:
         known = self._found()
         return meant_session(session_id, [s for s in known if s.id == session_id] if exactly else known)
 
-    def fork(self, session_id: str) -> str:
-        """Copy a session under a new id, which is returned; the original is not touched.
-
-        Raises:
-            NotFoundError: there is no such session.
-            UnknownDialectError: its content is of no known dialect.
-            UsageError: sessions of its dialect are read only.
-        """
-        dialect, files = self._opened(self.find(session_id))
-        _check_writable(session_id, dialect.name)
-        new_id = self.ids()
-        write_fork(files, dialect.name, base_path(Path(self.folder), new_id), new_id, self.part_bytes)
-        return new_id
-
     def _found(self) -> list[FoundSession]:
         if not self.folder.is_dir():
             return []
         return list(Walk[Known](self.problems).sessions(os.fspath(self.folder)))
 
-    def _opened(self, found: FoundSession) -> tuple[Dialect, SessionFiles]:
+    def _readable(self, found: FoundSession) -> tuple[Dialect, SessionFiles]:
         head = read_head(found)
         if isinstance(head, StoreProblem):
             kind = UnreadableError if head.kind == "unreadable" else UnknownDialectError
@@ -193,82 +211,24 @@ class Sessions:
         dialect = Cersei(self.mode) if head.dialect == "cersei" else by_name(head.dialect)
         return dialect, SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
 
-    def _writable(self, session_id: str) -> tuple[Path, str, LastRecord]:
-        """Return the base file, the dialect and the last record of a session that may be written to."""
-        base = base_path(self.folder, session_id)
-        known = [s for s in self._found() if s.id == session_id]
-        if not known or not known[0].size:
-            _check_writable(session_id, self.dialect)
-            return base, self.dialect, LastRecord(None, "", "")
-        dialect, files = self._opened(known[0])
-        _check_writable(session_id, dialect.name)
-        reason = claimed_by(stored_session(known[0], dialect.name), self.home)
-        if reason:
-            raise RefusedError(f"session {session_id} is {reason}; close it there first")
-        return base, dialect.name, last_record(files)
+    @contextmanager
+    def _held(self, session_id: str) -> Generator[Opened]:
+        with held(self._open(session_id, begin=False)) as opened:
+            yield opened
 
-    def _write(self, role: str, session_id: str, content: Content, parent: str | None) -> str:
-        base, dialect, last = self._writable(session_id)
-        made = self.ids()
-        cwd = last.cwd or self.cwd
-        try:
-            line = self._line(role, dialect, content, made, session_id, cwd, parent, last)
-        except (TypeError, UnicodeEncodeError) as error:
-            raise UsageError(f"the message is not valid text or JSON: {error}") from error
-        if dialect != "claude" or parent:
-            self._append(base, dialect, line)
-            return made
-
-        def chained() -> bytes:
-            # another writer may have come in between: with one parent for both, a resumed run would lose one of them
-            newest = last_record(SessionFiles(session_id, (base,)))
-            if newest.uuid == last.uuid:
-                return line.rstrip(b"\n")
-            return self._line(role, dialect, content, made, session_id, cwd, None, newest).rstrip(b"\n")
-
-        self._append(base, dialect, chained)
-        return made
-
-    def _line(
-        self,
-        role: str,
-        dialect: str,
-        content: Content,
-        made: str,
-        session: str,
-        cwd: str,
-        parent: str | None,
-        last: LastRecord,
-    ) -> bytes:
-        now = self.clock.now()
-        if dialect == "cersei-bare":
-            return cersei_encode.bare_line(role, content)
-        if dialect == "cersei":
-            if role == "user":
-                return cersei_encode.user_line(content, uuid=made, session=session, cwd=cwd, at=now)
-            return cersei_encode.assistant_line(content, uuid=made, parent=parent, session=session, cwd=cwd, at=now)
-        parent = parent or last.uuid
-        if role == "user":
-            return claude_encode.user_line(
-                content, uuid=made, parent=parent, session=session, cwd=cwd, at=now, branch=last.branch
-            )
-        return claude_encode.assistant_line(
-            content,
-            uuid=made,
-            parent=parent,
-            session=session,
-            cwd=cwd,
-            at=now,
-            message_id=f"msg_{made.replace('-', '')}",
-            branch=last.branch,
-        )
-
-    def _append(self, base: Path, dialect: str, line: bytes | Callable[[], bytes]) -> None:
-        base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if dialect == "cersei" and isinstance(line, bytes):
-            append_forking(base, line.rstrip(b"\n"), self.part_bytes, fsync=self.fsync)
+    def _open(self, session_id: str, *, begin: bool) -> Opened:
+        """Return a session as it is now: parts may have been added to it since it was opened last."""
+        found = next((s for s in self._found() if s.id == session_id and s.size), None)
+        if found is not None:
+            opened = self.writers.known(found)
+        elif session_id in self._opened:
+            return self._opened[session_id]  # it waits for what its client would wait for
+        elif not begin:
+            raise NotFoundError(f"no session {session_id!r} in {self.folder}; `slowwave sessions list` shows them all")
         else:
-            append_record(base, line.rstrip(b"\n") if isinstance(line, bytes) else line, fsync=self.fsync)
+            opened = self.writers.new(self.dialect, self.folder, session_id, self.cwd)
+        self._opened[session_id] = opened
+        return opened
 
     def list(self) -> list[SessionRow]:
         """Return a row for each session, newest activity first; parts count as one session."""
@@ -283,8 +243,3 @@ class Sessions:
         for stored in found:
             stored.row.project = self.folder.name
         return sorted((stored.row for stored in found), key=lambda row: row.last_activity, reverse=True)
-
-
-def _check_writable(session_id: str, dialect: str) -> None:
-    if dialect not in WRITABLE:
-        raise UsageError(f"{session_id}: a session of {dialect} is read only; nothing was written to it")

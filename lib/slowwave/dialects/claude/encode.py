@@ -17,7 +17,7 @@ without what only the client itself can know.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import orjson
 
@@ -27,6 +27,8 @@ from slowwave.dialects.times import millisecond_time
 VERSION = "2.1.330"
 # The client's own name for messages that no model made.
 MODEL = "<synthetic>"
+# Times are written in milliseconds: records that are to be told apart are at least so far from each other.
+TICK = timedelta(milliseconds=1)
 _CONTINUED = (
     "This session is being continued from a previous conversation that ran out of context."
     " The summary below covers the earlier portion of the conversation.\n\nSummary:\n"
@@ -170,7 +172,7 @@ def compaction_lines(
         "isVisibleInTranscriptOnly": True,
         "isCompactSummary": True,
         "uuid": uuid,
-        "timestamp": millisecond_time(at),
+        "timestamp": millisecond_time(at + TICK),
     }
     return _line(first), _line(second)
 

@@ -19,6 +19,7 @@ from slowwave.errors import UsageError
 from slowwave.records.append import append_records
 from slowwave.stores.forking import write_session
 from slowwave.stores.ids import base_path, checked_id
+from slowwave.stores.walk import SUFFIX
 from slowwave.stores.walk import session_id as id_in_name
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target, Writer
 from slowwave.stores.writing.lookup import unknown
@@ -116,8 +117,7 @@ class PiWriter(Writer):
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy all entries (``forkFrom``), or the path to one (``createBranchedSession``), under a new header.
 
-        Entries of older versions are migrated first. A copy of one of Clawdbot's transcripts stands in no
-        ``sessions.json``: Clawdbot finds it by its id only.
+        Entries of older versions are migrated first.
         """
         files = SessionFiles(target.id, target.files)
         header = encode.header_line(
@@ -127,9 +127,12 @@ class PiWriter(Writer):
             parent_session=str(target.path.absolute()),
         )
         entries = copied(files) if at is None else extracted(files, at, self._fresh)
-        timed = id_in_name(target.path.name) != target.path.name.removesuffix(".jsonl")
-        path = self.path(folder, new_id) if timed else base_path(folder, new_id)
-        return write_session(iter([header.rstrip(b"\n"), *entries]), path, None)
+        return write_session(iter([header.rstrip(b"\n"), *entries]), self._copy_path(target, folder, new_id), None)
+
+    def _copy_path(self, target: Target, folder: Path, new_id: str) -> Path:
+        """Return the file of a copy, named in the way of the original."""
+        timed = id_in_name(target.path.name) != target.path.name.removesuffix(SUFFIX)
+        return self.path(folder, new_id) if timed else base_path(folder, new_id)
 
     def _append(
         self,

@@ -13,12 +13,12 @@ _MODULES = {
     "cersei-bare": "bare",
     "claude": "claude",
     "pi": "pi",
+    "openclaw": "openclaw",
     "codex": "codex",
     "crabtalk": "crabtalk",
     "ulid": "ulid",
 }
-_DATABASES = "its sessions are rows of a database that only its client writes"
-READ_ONLY = {"opencode": _DATABASES, "openclaw": _DATABASES}
+READ_ONLY = {"opencode": "its sessions are rows of a database that only its client writes"}
 WRITABLE = tuple(_MODULES)
 
 
