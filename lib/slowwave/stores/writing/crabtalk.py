@@ -15,21 +15,21 @@ from slowwave.dialects.crabtalk import encode
 from slowwave.dialects.crabtalk.meta import changed_line, session_meta
 from slowwave.dialects.crabtalk.names import checked_agent, place_of, sender_slug, session_id, titled_name
 from slowwave.dialects.model import Text, Thinking, ToolCall
-from slowwave.errors import NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.records.append import append_records
 from slowwave.records.lines import open_regular
 from slowwave.records.lock import locked_file
 from slowwave.records.rewrite import file_state, rewrite_without
 from slowwave.stores.moving import move_file
 from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer
-from slowwave.stores.writing.crabtalk_files import create, file_of, next_number
+from slowwave.stores.writing.crabtalk_files import create, file_of, finish_rename, next_number
 
 T = TypeVar("T")
 # A slug holds no underscore, an agent's name may.
 _ID = re.compile(r"(?P<agent>.+)_(?P<sender>[^_]*)_(?P<number>[1-9][0-9]{0,8})\Z", re.DOTALL)
 _BLOCK = 1 << 20
-# A title can rename a session while it is written to, but not again and again.
-_MOST_RENAMES = 5
+# A title can rename a session while it is looked for, but not again and again.
+_MOST_ATTEMPTS = 5
 
 
 class _Identity(NamedTuple):
@@ -103,7 +103,9 @@ class CrabtalkWriter(Writer):
         """
         self._refuse_running(target)
 
-        def titled(path: Path) -> None:
+        def titled(found_at: Path) -> None:
+            with locked_file(found_at):
+                path = finish_rename(found_at)
             state = file_state(path)
             found = session_meta(path)
             line = _valid(lambda: changed_line(found.span, {"title": name}))
@@ -178,15 +180,16 @@ def _now_at(target: Target) -> Path:
 
 
 def _with_file(target: Target, act: Callable[[Path], T]) -> T:
-    """Do something with the session's file, also when it is renamed meanwhile."""
-    for _ in range(_MOST_RENAMES):
-        path = _now_at(target)
+    """Do something with the session's file, also when it is renamed meanwhile or a message comes in between."""
+    for attempt in range(1, _MOST_ATTEMPTS + 1):
         try:
+            path = _now_at(target)
             return act(path)
-        except UnreadableError:
-            if path.exists():
+        except (NotFoundError, UnreadableError, MovedError) as error:
+            is_there = isinstance(error, UnreadableError) and error.path.exists()
+            if is_there or attempt == _MOST_ATTEMPTS:
                 raise
-    raise NotFoundError(f"session {target.id}: is renamed again and again; try again later")
+    raise AssertionError
 
 
 def _rename(path: Path, agent: str, title: str) -> None:

@@ -24,11 +24,27 @@ def file_of(folder: Path, session: str) -> Path:
         NotFoundError: there is none, or several have the id.
     """
     names = (n for n in _names(folder) if n == session + SUFFIX or n.startswith(f"{session}_"))
-    found = [name for name in names if id_of(name, _meta(folder / name)) == session]
+    paths = [folder / name for name in names if id_of(name, _meta(folder / name)) == session]
+    # while a file is renamed it has two names for a moment
+    found = {(at.st_dev, at.st_ino): path for path in paths if (at := _stat(path)) is not None}
     if len(found) != 1:
         several = f"{len(found)} files" if found else "no file"
         raise NotFoundError(f"{folder}: {several} of session {session!r}; `slowwave sessions list` shows them all")
-    return folder / found[0]
+    return next(iter(found.values()))
+
+
+def finish_rename(path: Path) -> Path:
+    """Return the one name of a file that a killed process left with two: the longer one, which it was to get."""
+    at = path.stat()
+    if at.st_nlink == 1:
+        return path
+    others = (path.with_name(name) for name in _names(path.parent) if name != path.name)
+    same = [other for other in others if (o := _stat(other)) is not None and os.path.samestat(o, at)]
+    *old, last = sorted((path, *same), key=lambda p: len(p.name))
+    for name in old:
+        at_fault_point("unlink", name)
+        name.unlink()
+    return last
 
 
 def latest_file(folder: Path, agent: str, sender: str) -> Path | None:
@@ -144,3 +160,10 @@ def _meta(path: Path) -> Meta | None:
     except UnreadableError:
         return None  # renamed since the folder was listed, or not ours to read: its name is left
     return None if line is None else line.meta
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
