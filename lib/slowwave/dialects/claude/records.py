@@ -62,8 +62,15 @@ def lenient(raw: bytes) -> object:
     """Decode JSON that a strict decoder refuses, or return None when nothing can be read."""
     import json  # noqa: PLC0415  # only damaged records need the slow decoder
 
+    from slowwave.records.values import clean  # noqa: PLC0415  # as above
+
+    cleaned = clean(raw)
     try:
-        return json.loads(raw.decode("utf-8", "replace"), strict=False)
+        return msgspec.json.decode(cleaned)
+    except REFUSALS:
+        pass  # what is still odd: control characters in strings
+    try:
+        return json.loads(cleaned, strict=False)
     except (ValueError, RecursionError):
         return None
 

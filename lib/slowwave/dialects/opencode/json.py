@@ -12,6 +12,7 @@ from typing import NamedTuple
 from slowwave.records.syntax import scan_value
 
 _DECODER = json.JSONDecoder(strict=False)
+_WINDOW = 1 << 16
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -81,5 +82,16 @@ def _end(text: str, at: int) -> int | None:
     except json.JSONDecodeError:
         return None
     except (ValueError, RecursionError):  # a number with too many digits, or nested too deeply, for Python
-        scan = scan_value(text[at:].encode("latin-1"))
-        return at + scan.at if scan.status == "whole" else None
+        return _scanned_end(text, at)
+
+
+def _scanned_end(text: str, at: int) -> int | None:
+    """Return the end of a value that no decoder takes, looking no further than twice its length."""
+    window = _WINDOW
+    while True:
+        scan = scan_value(text[at : at + window].encode("latin-1"))
+        if scan.status == "whole" and (scan.at < window or at + window >= len(text)):
+            return at + scan.at
+        if scan.status == "broken" or at + window >= len(text):
+            return None
+        window *= 2

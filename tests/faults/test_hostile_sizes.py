@@ -1,0 +1,131 @@
+"""One line of 100 MB, a million records, values nested without end: bounded memory, everything else still read."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from slowwave.dialects.registry import NAMES
+from tests.faults.hostile_sessions import Link, read, session, write
+from tests.faults.measured import MB, slowwave
+
+FULL = os.environ.get("DRILLS") == "full"
+LINE_BYTES = 100 * MB if FULL else 24 * MB
+RECORDS = 1_000_000 if FULL else 10_000
+DEPTH = 100_000 if FULL else 5_000
+DIGITS = 1_000_000 if FULL else 50_000
+SOME = tuple(NAMES) if FULL else ("claude", "pi", "codex")
+# what a scan may need beside its largest line, and how many times the line a command that prints it
+BESIDE = 40 * MB
+COPIES = 6
+# an export is no file of a store: its client keeps a database
+LISTED = tuple(name for name in NAMES if name != "opencode")
+pytestmark = [pytest.mark.timeout(1800 if FULL else 120)]
+
+
+def store(tmp_path: Path, dialect: str, data: bytes) -> Path:
+    folder = tmp_path / "store" / "-p"
+    folder.mkdir(parents=True)
+    return write(dialect, folder, data)
+
+
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("dialect", SOME)
+def test_a_line_of_many_megabytes_costs_its_own_size(dialect: str, tmp_path: Path) -> None:
+    links = [Link("1", None, "hello"), Link("2", "1", "x" * LINE_BYTES), Link("3", "2", "bye")]
+    path = store(tmp_path, dialect, session(dialect, links))
+    if dialect in LISTED:
+        listed = slowwave(home(tmp_path), "sessions", "list", "--store", path.parents[1], "--json", seconds=300)
+        row = json.loads(listed.out)
+        assert (listed.code, row["dialect"], row["messages"], row["bad_lines"]) == (0, dialect, 3, 0)
+        assert listed.peak < LINE_BYTES + BESIDE
+    sent = slowwave(home(tmp_path), "sessions", "context", path, "--json", seconds=300)
+    assert sent.code == 0, sent.err
+    assert sent.out.count(b"x") >= LINE_BYTES
+    assert b"bye" in sent.out
+    assert sent.peak < COPIES * LINE_BYTES + BESIDE
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("dialect", SOME)
+def test_many_records_are_listed_in_bounded_memory(dialect: str, tmp_path: Path) -> None:
+    links = (Link(f"{n}", f"{n - 1}" if n else None, f"text {n}") for n in range(RECORDS))
+    path = store(tmp_path, dialect, session(dialect, links))
+    if dialect in LISTED:
+        listed = slowwave(home(tmp_path), "sessions", "list", "--store", path.parents[1], "--json", seconds=600)
+        row = json.loads(listed.out)
+        assert (listed.code, row["messages"], row["bad_lines"]) == (0, RECORDS, 0)
+        assert listed.peak < BESIDE
+    sent = slowwave(home(tmp_path), "sessions", "context", path, "--json", seconds=600)
+    assert sent.code == 0, sent.err
+    assert f"text {RECORDS - 1}".encode() in sent.out
+    assert sent.peak < 3_000 * RECORDS + BESIDE
+
+
+def with_value(dialect: str, value: bytes, *, at_top: bool) -> bytes:
+    """Return a session of three records, of which the second has a hostile value in a field of its own."""
+    links = [Link("1", None, "first"), Link("2", "1", "second"), Link("3", "2", "third")]
+    data = session(dialect, links)
+    if at_top:
+        start = data.rfind(b'{"info"' if dialect == "opencode" else b"\n{", 0, data.index(b"second"))
+        start = data.index(b"{", start)
+        return data[: start + 1] + b'"odd":' + value + b"," + data[start + 1 :]
+    start = data.index(b'"second"')
+    return data[:start] + value + data[start + len(b'"second"') :]
+
+
+DEEP = {
+    "arrays": b"[" * DEPTH + b"]" * DEPTH,
+    "objects": b'{"a":' * DEPTH + b"1" + b"}" * DEPTH,
+    "open arrays": b"[" * DEPTH,
+    "a number": b"1" * DIGITS,
+    "a fraction": b"1." + b"1" * DIGITS,
+    "an exponent": b"1e" + b"9" * DIGITS,
+}
+
+
+@pytest.mark.parametrize("at_top", [True, False], ids=["in a field nobody knows", "as the text"])
+@pytest.mark.parametrize("value", DEEP)
+@pytest.mark.parametrize("dialect", NAMES)
+def test_a_value_without_end_costs_its_own_record_at_most(
+    dialect: str, value: str, at_top: bool, tmp_path: Path
+) -> None:
+    path = write(dialect, tmp_path, with_value(dialect, DEEP[value], at_top=at_top))
+    transcript, context = read(dialect, path)
+    found = [m.text for m in transcript.messages]
+    if dialect == "opencode" and value == "open arrays":
+        assert found[:1] == ["first"]
+    else:
+        assert {"first", "third"} <= set(found)
+        assert "third" in "\n".join(m.text for m in context)
+    if len(found) < 3:
+        assert transcript.problems
+        assert all(len(str(p)) < 1000 for p in transcript.problems)
+    elif at_top:
+        assert found == ["first", "second", "third"]
+
+
+def test_a_hundred_thousand_levels_are_reported_as_such(tmp_path: Path) -> None:
+    data = with_value("claude", b'{"a":[' * 50_000 + b"]}" * 50_000, at_top=True)
+    transcript, _ = read("claude", write("claude", tmp_path, data))
+    assert [m.text for m in transcript.messages] == ["first", "third"]
+    assert ["nested too deeply" in str(p) for p in transcript.problems] == [True]
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+def test_a_key_that_stands_twice_makes_one_message(dialect: str, tmp_path: Path) -> None:
+    data = session(dialect, [Link("1", None, "first"), Link("2", "1", "second")])
+    for key in (b'"role": "user"', b'"type": "user"', b'"id": "2"', b'"content": "second"', b'"text": "second"'):
+        data = data.replace(key, key + b", " + key)
+    assert data.count(b'"second"') + data.count(b'"role": "user", "role": "user"') > 1
+    transcript, context = read(dialect, write(dialect, tmp_path, data))
+    assert [m.text for m in transcript.messages] == ["first", "second"]
+    assert "second" in context[-1].text or "second" in "\n".join(m.text for m in context)
+    assert transcript.problems == []
