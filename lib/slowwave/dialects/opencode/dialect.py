@@ -22,6 +22,7 @@ from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.database import HEADER
 from slowwave.records.lines import open_regular
+from slowwave.records.model import Problem
 
 _ROLES = frozenset({"user", "assistant"})
 
@@ -75,8 +76,10 @@ def _load(files: SessionFiles, result: OpencodeTranscript) -> None:
         result.session, result.stored = rows.session, rows.stored
         result.files = SessionFiles(rows.session.id, files.paths, files.problems)
         return
-    export = Export(path, 0, result.problems)
+    damage: list[Problem] = []
+    export = Export(path, 0, damage)
     if export.is_export:
+        result.problems += damage
         result.session, result.stored = export.session, export.stored
         return
     tree = Tree(path, result.problems)
