@@ -46,6 +46,11 @@ def bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m" if sys.stdout and sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
 
 
+def harmless(text: str) -> str:
+    """Return foreign text without what a terminal would obey; line ends and tabs stay."""
+    return text if text.isprintable() else "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+
+
 def counted(number: int, thing: str) -> str:
     """Return a number with its noun, ``1 part`` or ``3 parts``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import bold, counted, say, say_json, warn
+from slowwave.cli.output import bold, counted, harmless, say, say_json, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
@@ -50,7 +50,7 @@ def _print_rows(rows: Sequence[SessionRow], older: int, hidden: int) -> None:
         size = f"{row.messages} messages, {_size(row.bytes)}{parts}{bad}"
         say(f"  {row.id}  {row.last_activity[:16].replace('T', ' ')}  {row.dialect}{kind}  {size}")
         if row.title or row.first_prompt:
-            say(f"      {(row.title or row.first_prompt)[:_WIDTH]}")
+            say(f"      {harmless(row.title or row.first_prompt)[:_WIDTH]}")
     more = f", and {older} older (--limit)" if older else ""
     more += f", and {hidden} of sub-agents (--all shows them)" if hidden else ""
     say(f"{counted(len(rows), 'session')}{more}")

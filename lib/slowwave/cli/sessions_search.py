@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.output import counted, harmless, say, say_json, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
@@ -71,16 +71,11 @@ def _print(hits: Sequence[Hit], among: int) -> None:
         row, said = hit.row, hit.said
         say(f"{hit.score:6.2f}  {row.id}  {row.last_activity[:16].replace('T', ' ')}  {row.dialect}  {row.project}")
         if row.title or row.first_prompt:
-            say(f"        {(row.title or row.first_prompt)[: _WIDTH - 8]}")
+            say(f"        {harmless(row.title or row.first_prompt)[: _WIDTH - 8]}")
         where = " ".join(filter(None, (said.role, said.at[:16].replace("T", " "), said.id))) if said else "title"
         say(f"        {where}:")
-        say(f"          {_harmless(hit.snippet)}")
+        say(f"          {harmless(hit.snippet)}")
     say(f"{counted(len(hits), 'session')} of {among}")
-
-
-def _harmless(text: str) -> str:
-    """Return a text without what a terminal would obey."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"search": find}

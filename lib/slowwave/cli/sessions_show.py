@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from slowwave.cli.output import bold, counted, say, say_json, tell_damage
+from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.cli.tree import tree_lines
 from slowwave.dialects.branching import state_of
@@ -94,11 +94,11 @@ def _print_message(message: Message, transcript: Transcript, *, told: bool) -> N
     say(bold(" ".join(part for part in parts if part)))
     for form in normal_form([message]):
         if "text" in form:
-            say(str(form["text"]))
+            say(harmless(str(form["text"])))
     for call in message.calls:
-        say(f"  -> {call.name} {str(call.args)[:_WIDTH]}")
+        say(f"  -> {call.name} {harmless(str(call.args)[:_WIDTH])}")
     for result in message.results:
-        say(f"  <- {'error: ' if result.is_error else ''}{' '.join(result.text.split())[:_WIDTH]}")
+        say(f"  <- {'error: ' if result.is_error else ''}{harmless(' '.join(result.text.split())[:_WIDTH])}")
 
 
 def _session_form(transcript: Transcript, messages: Sequence[Message]) -> dict[str, Any]:
