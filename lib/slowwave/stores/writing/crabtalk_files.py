@@ -38,7 +38,9 @@ def finish_rename(path: Path) -> Path:
     at = path.stat()
     if at.st_nlink == 1:
         return path
-    others = (path.with_name(name) for name in _names(path.parent) if name != path.name)
+    longer, shorter = path.stem + "_", {path.stem[:i] for i, letter in enumerate(path.stem) if letter == "_"}
+    names = (Path(name).stem for name in _names(path.parent))
+    others = (path.with_name(name + SUFFIX) for name in names if name.startswith(longer) or name in shorter)
     same = [other for other in others if (o := _stat(other)) is not None and os.path.samestat(o, at)]
     *old, last = sorted((path, *same), key=lambda p: len(p.name))
     for name in old:
