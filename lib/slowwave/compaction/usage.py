@@ -65,11 +65,15 @@ class ContextTokens(NamedTuple):
 
 
 def usage_of(answer: Mapping[str, object]) -> Usage | None:
-    """Return the counters of an assistant's message, or None when it has none or they are not valid."""
+    """Return the counters of an assistant's message, or None when it has none or they are not valid.
+
+    Counters of 0 are no count: they stand in answers that no provider gave.
+    """
     if answer.get("role", "assistant") != "assistant" or answer.get("stopReason") in _INVALID:
         return None
     found = answer.get("usage")
-    return read_usage(cast("Mapping[str, object]", found)) if isinstance(found, Mapping) else None
+    usage = read_usage(cast("Mapping[str, object]", found)) if isinstance(found, Mapping) else Usage()
+    return usage if usage.context_tokens else None
 
 
 def read_usage(counters: Mapping[str, object]) -> Usage:
