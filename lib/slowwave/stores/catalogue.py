@@ -111,7 +111,10 @@ class Catalogue:
     def _known(self, folder: str) -> dict[str, StoredRow]:
         page = self._fetch("SELECT page FROM pages WHERE folder = ?", (os.fsencode(folder),))
         try:
-            return {stored.key: stored for stored in _pages.decode(page)} if page else {}
+            rows = _pages.decode(page) if page else []
+            if rows and rows[0].in_database:
+                return {stored.key: stored for stored in rows}
+            return {stored.row.path: stored for stored in rows}
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             self.warnings.append(f"the catalogue's page of {folder} cannot be read ({error}): all of it is read again")
             return {}

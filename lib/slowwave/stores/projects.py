@@ -93,15 +93,21 @@ def bundled(place: Place, items: Iterable[T], facts: Callable[[T], tuple[str, in
         items: the things.
         facts: returns the working folder of a thing and when it changed.
     """
-    bundles: dict[str, Bundle[T]] = {}
-    is_one = place.kind == FOLDER_OF_PROJECT
+    if place.kind == FOLDER_OF_PROJECT:
+        return [_one(place, list(items), facts)]
+    of: dict[str, list[T]] = {}
+    for item in items:
+        of.setdefault(facts(item)[0], []).append(item)
+    return [_one(place, some, facts) for some in of.values()]
+
+
+def _one(place: Place, items: list[T], facts: Callable[[T], tuple[str, int]]) -> Bundle[T]:
+    newest, at = "", -1
     for item in items:
         cwd, mtime_ns = facts(item)
-        bundle = bundles.setdefault("" if is_one else cwd, Bundle(place, cwd, mtime_ns if cwd else -1, []))
-        bundle.items.append(item)
-        if cwd and mtime_ns > bundle.mtime_ns:
-            bundle.cwd, bundle.mtime_ns = cwd, mtime_ns
-    return list(bundles.values()) or ([Bundle(place, "", -1, [])] if is_one else [])
+        if mtime_ns > at and cwd:
+            newest, at = cwd, mtime_ns
+    return Bundle(place, newest, at, items)
 
 
 def spelling_of(place: Place) -> tuple[str, str]:
