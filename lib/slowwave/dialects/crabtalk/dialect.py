@@ -60,6 +60,18 @@ class Crabtalk:
         result.messages = list[Message](result.spoken)
         return result
 
+    def tail(self, files: SessionFiles) -> CrabtalkTranscript | None:
+        """Return the end of a compacted session, from its last marker on."""
+        from slowwave.dialects.crabtalk.tail import tail_of  # noqa: PLC0415  # only contexts need it
+
+        found = tail_of(files)
+        if found is None:
+            return None
+        meta, spoken = found
+        result = CrabtalkTranscript(self.name, files, problems=list(files.problems), is_tail=True)
+        result.meta, result.meta_line, result.spoken = meta, 1, spoken
+        return result
+
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the last summary and what came after it; everything where nothing was compacted.
 
