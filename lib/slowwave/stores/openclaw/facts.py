@@ -1,0 +1,86 @@
+"""What a store tells of the sessions beside it, in short: read again only when the file was replaced or changed."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from slowwave.errors import UnreadableError
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.openclaw.entries import SessionEntry
+from slowwave.stores.openclaw.keys import parse_key
+from slowwave.stores.openclaw.store import NAME, read_store
+from slowwave.stores.openclaw.transcripts import artifact_of, transcript_path
+
+_MOST_STORES = 64
+
+
+class Facts(NamedTuple):
+    """One entry of a store.
+
+    Attributes:
+        key: the session key.
+        title: the label that a person gave, else the client's name for it.
+        is_side: another session started it.
+    """
+
+    key: str
+    title: str
+    is_side: bool
+
+
+class StoreFacts(NamedTuple):
+    """All entries of a store by the stem of their transcript's name, and what was odd about them."""
+
+    by_stem: Mapping[str, Facts]
+    problems: tuple[StoreProblem, ...]
+
+
+_NOTHING = StoreFacts({}, ())
+_known: dict[str, tuple[tuple[int, int, int], StoreFacts]] = {}
+
+
+def facts_beside(folder: str) -> StoreFacts:
+    """Return what the store in a folder tells; a store that cannot be read is a problem, and tells nothing."""
+    path = Path(folder, NAME)
+    try:
+        at = path.stat()
+    except FileNotFoundError:
+        return _NOTHING
+    except OSError as error:
+        return StoreFacts({}, (StoreProblem("unreadable", os.fspath(path), error.strerror or "no stat"),))
+    seen = (at.st_ino, at.st_size, at.st_mtime_ns)
+    known = _known.get(folder)
+    if known is not None and known[0] == seen:
+        return known[1]
+    if len(_known) >= _MOST_STORES:
+        _known.clear()
+    facts = _read(path)
+    _known[folder] = (seen, facts)
+    return facts
+
+
+def _read(path: Path) -> StoreFacts:
+    try:
+        store = read_store(path)
+    except UnreadableError as error:
+        return StoreFacts({}, (StoreProblem("damaged", os.fspath(path), error.reason),))
+    problems: list[StoreProblem] = []
+    if store.odd:
+        problems.append(StoreProblem("damaged", os.fspath(path), f"{len(store.odd)} keys without an entry"))
+    facts: dict[str, Facts] = {}
+    for key, entry in store.items():
+        transcript = transcript_path(path.parent, entry, problems)
+        if transcript is not None:
+            facts[_stem(transcript)] = _facts(key, entry)
+    return StoreFacts(facts, tuple(problems))
+
+
+def _stem(transcript: Path) -> str:
+    found = artifact_of(transcript.name)
+    return f"{found.session}-topic-{found.topic}" if found.topic else found.session
+
+
+def _facts(key: str, entry: SessionEntry) -> Facts:
+    title = next((t for name in ("label", "displayName", "subject") if (t := entry.text(name))), "")
+    return Facts(key, title, bool(entry.text("spawnedBy")) or parse_key(key).kind in ("subagent", "acp"))
