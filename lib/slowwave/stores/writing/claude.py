@@ -51,7 +51,8 @@ class ClaudeWriter(Writer):
 
         def lines() -> list[bytes]:
             last = self._leaf(target)
-            parent = last.uuid if draft.parent is None else self._uuid(target, draft.parent)
+            known = draft.parent in (None, last.uuid)
+            parent = last.uuid if known else self._uuid(target, str(draft.parent))
             found = [self._line(target, draft, made, parent, last)]
             if parent != last.uuid:
                 prompt = draft.content if isinstance(draft.content, str) and draft.role == "user" else ""
@@ -147,11 +148,23 @@ class ClaudeWriter(Writer):
         return now if last.newest is None else max(now, last.newest + encode.TICK)
 
     def _uuid(self, target: Target, message_id: str) -> str:
-        """Return the uuid of a record, given by that or by the API's id of its message (then its last piece)."""
-        found = record_with(target.files or (target.path,), message_id, lambda record: _is(record, message_id))
+        """Return the uuid of a record, given by that or by the API's id of its message (then its last piece).
+
+        Raises:
+            NotFoundError: no record has this id.
+            UsageError: a compaction came after it: the client would go on from somewhere else.
+        """
+        files = target.files or (target.path,)
+        found = record_with(files, message_id, lambda record: _is(record, message_id))
         if found is None:
             raise unknown(message_id, target.id)
-        return str(found["uuid"])
+        boundary = record_with(files, "compact_boundary", lambda record: record.get("subtype") == "compact_boundary")
+        if boundary is not None and boundary.offset > found.offset:
+            raise UsageError(
+                f"{target.id}: {message_id} lies before the last compaction, and claude goes on behind that;"
+                " nothing was written, fork the session at it"
+            )
+        return str(found.record["uuid"])
 
     def _kept(self, target: Target, message_id: str) -> Sequence[str]:
         """Return the uuids of all live records from a message on, oldest first."""

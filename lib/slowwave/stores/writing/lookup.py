@@ -1,8 +1,9 @@
 """Finding what a new record refers to, from the end of a file: the last record, or the one with an id."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -12,20 +13,21 @@ from slowwave.records.model import REFUSALS
 from slowwave.records.tail import find_last, line_around, lines_backward
 
 _PADDING = b" \t\r\n\0"
+_FIRST_LINES = 20
 _BOM = b"\xef\xbb\xbf"
 
 
 def first_record(path: Path) -> dict[str, Any]:
-    """Return the first line that is not blank, empty when it is no object.
+    """Return the first object of a file, damaged lines before it passed over; empty when its first lines hold none.
 
     Raises:
         UnreadableError: the file cannot be opened.
     """
     with open_regular(path) as file:
-        for line in file:
-            raw = line.removeprefix(_BOM).strip(_PADDING)
-            if raw:
-                return _object(raw)
+        for line in islice(file, _FIRST_LINES):
+            found = _object(line.removeprefix(_BOM).strip(_PADDING))
+            if found:
+                return found
     return {}
 
 
@@ -41,7 +43,14 @@ def records_backward(path: Path) -> Iterator[dict[str, Any]]:
             yield found
 
 
-def record_with(paths: Sequence[Path], value: str, is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
+class Found(NamedTuple):
+    """A record and the offset at which its line begins."""
+
+    record: dict[str, Any]
+    offset: int
+
+
+def record_with(paths: Sequence[Path], value: str, is_it: Callable[[dict[str, Any]], bool]) -> Found | None:
     """Return the last record that holds the string ``value`` and that ``is_it``, or None.
 
     Bytes are searched from the end; only lines that hold the value are decoded.
@@ -56,7 +65,7 @@ def record_with(paths: Sequence[Path], value: str, is_it: Callable[[dict[str, An
             start, raw = line_around(path, at)
             found = _object(raw.strip(_PADDING))
             if found and is_it(found):
-                return found
+                return Found(found, start)
             end = start
     return None
 
