@@ -1,6 +1,5 @@
 """What the commands print: lines for people, JSON for programs, warnings on standard error."""
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,6 +22,8 @@ def say_json(values: Iterable[Any]) -> None:
         try:
             lines.append(msgspec.json.encode(value).decode())
         except (msgspec.MsgspecError, UnicodeEncodeError):
+            import json  # noqa: PLC0415  # such names are rare
+
             lines.append(json.dumps(msgspec.to_builtins(value)))
     if lines:
         print("\n".join(lines))  # noqa: T201 - the command's own output

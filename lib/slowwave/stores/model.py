@@ -1,8 +1,9 @@
 """What a store holds: sessions and the projects they worked in."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from slowwave.dialects.model import SessionFiles, SessionKind
 
@@ -20,8 +21,7 @@ StoreProblemKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class StoreProblem:
+class StoreProblem(msgspec.Struct, frozen=True):
     """Something in a store that is not a session; it is counted and shown and never stops a run."""
 
     kind: StoreProblemKind
@@ -34,8 +34,7 @@ class StoreProblem:
         return f"{shown}: {self.kind}: {self.detail}"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSession:
+class StoredSession(msgspec.Struct, frozen=True):
     """One session found on disk, before its content is read.
 
     Attributes:
@@ -64,8 +63,7 @@ class StoredSession:
         return self.files.id
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(msgspec.Struct, frozen=True):
     """A repository or folder that agents worked in, with all its sessions.
 
     Attributes:
@@ -83,8 +81,7 @@ class Project:
     sessions: tuple[StoredSession, ...]
 
 
-@dataclass(slots=True)
-class Discovery:
+class Discovery(msgspec.Struct):
     """Everything found under the roots.
 
     Attributes:
@@ -92,5 +89,5 @@ class Discovery:
         problems: everything that was left out, and why.
     """
 
-    projects: list[Project] = field(default_factory=list[Project])
-    problems: list[StoreProblem] = field(default_factory=list[StoreProblem])
+    projects: list[Project] = msgspec.field(default_factory=list[Project])
+    problems: list[StoreProblem] = msgspec.field(default_factory=list[StoreProblem])

@@ -10,7 +10,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
@@ -133,8 +132,7 @@ class Known(Protocol):
     parts: "list[Signature] | None"
 
 
-@dataclass
-class Walk(Generic[K]):
+class Walk(msgspec.Struct, Generic[K], eq=False):
     """One walk over some folders: what it met already, what was odd, and what a catalogue knew.
 
     Attributes:
@@ -144,10 +142,10 @@ class Walk(Generic[K]):
     """
 
     problems: list[StoreProblem]
-    known: dict[str, K] = field(default_factory=dict[str, K])
-    kept: list[K] = field(default_factory=list[K])
-    _files: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
-    _folders: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
+    known: dict[str, K] = msgspec.field(default_factory=dict[str, K])
+    kept: list[K] = msgspec.field(default_factory=list[K])
+    _files: dict[int, set[int]] = msgspec.field(default_factory=dict[int, set[int]])
+    _folders: set[tuple[int, int]] = msgspec.field(default_factory=set[tuple[int, int]])
 
     def sessions(self, folder: str, *, inside: str = "", depth: int = 0) -> Iterator[FoundSession]:
         """Yield the sessions that lie in ``folder`` and those of their sub-agents, except known and unchanged ones.

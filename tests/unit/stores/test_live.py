@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.stores.live import active_reason, is_same_process, live_reason

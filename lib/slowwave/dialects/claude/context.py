@@ -17,9 +17,15 @@ _CAVEAT = "<local-command-caveat>"
 _COMMAND_STARTS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>")
 
 
-def context_of(tree: Tree) -> Sequence[Message]:
-    """Return the messages that the client would send, without the next prompt."""
-    tree = window_of(tree) or tree
+def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
+    """Return the messages that the client would send, without the next prompt.
+
+    Args:
+        tree: the records of a session.
+        is_window: they are what :func:`window_of` would leave of it.
+    """
+    if not is_window:
+        tree = window_of(tree) or tree
     version = version_of(tree)
     modern = version >= (2, 1)
     # Version 1 looks at sub-agents' records, too, when it looks for the newest one.

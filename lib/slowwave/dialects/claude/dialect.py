@@ -60,12 +60,11 @@ class Claude:
         """Return the end of a compacted session, from its last boundary on."""
         from slowwave.dialects.claude.tail import tail_of  # noqa: PLC0415  # as below
 
-        nodes = tail_of(files)
-        if nodes is None:
+        found = tail_of(files)
+        if found is None:
             return None
-        return ClaudeTranscript(
-            self.name, files, problems=nodes.problems, is_tail=True, nodes=nodes.nodes, tree=Tree(nodes.nodes)
-        )
+        window, problems = found
+        return ClaudeTranscript(self.name, files, problems=problems, is_tail=True, nodes=window.nodes, tree=window)
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Claude Code would send if this session were resumed now."""
@@ -73,7 +72,7 @@ class Claude:
         from slowwave.dialects.claude.context import context_of  # noqa: PLC0415
 
         whole = transcript if isinstance(transcript, ClaudeTranscript) else self.read(transcript.files)
-        return context_of(whole.tree)
+        return context_of(whole.tree, is_window=whole.is_tail)
 
 
 def _load(files: SessionFiles, result: Transcript) -> tuple[list[Node], dict[str, int]]:

@@ -21,10 +21,10 @@ _MARK = b"compact_boundary"
 _MOST_HITS = 50
 
 
-class TailNodes(NamedTuple):
-    """The last records of a session, which hold its window."""
+class Tail(NamedTuple):
+    """The window of a session, and what was no clean record in the part that was read."""
 
-    nodes: list[Node]
+    window: Tree
     problems: list[Problem]
 
 
@@ -40,8 +40,8 @@ def window_of(tree: Tree) -> Tree | None:
     return window if is_closed else None
 
 
-def tail_of(files: SessionFiles) -> TailNodes | None:
-    """Return the last records of a session when they hold a window, else None.
+def tail_of(files: SessionFiles) -> Tail | None:
+    """Return the window of a session when its last records hold one, else None.
 
     Raises:
         UnreadableError: a file cannot be opened.
@@ -55,8 +55,8 @@ def tail_of(files: SessionFiles) -> TailNodes | None:
         if _kept_before(tree, boundary) is not None:
             # a sub-agent's file is one whose every message is a side chain's, which its end cannot tell
             is_main = any(n.env.type in SPOKEN and not n.env.sidechain for n in tree.nodes)
-            is_sure = is_main and window_of(tree) is not None and suffix.is_steady()
-            return TailNodes(tree.nodes, [*files.problems, *suffix.problems]) if is_sure else None
+            window = window_of(tree) if is_main and suffix.is_steady() else None
+            return None if window is None else Tail(window, [*files.problems, *suffix.problems])
         tree = _tree(suffix) if suffix.grow() else None
     return None
 

@@ -1,7 +1,8 @@
 """Records that are sent, as turns whose blocks may still be dropped, joined and added to."""
 
-from dataclasses import dataclass, field
 from typing import cast
+
+import msgspec
 
 from slowwave.dialects.blocks import blocks_of
 from slowwave.dialects.claude.messages import origin_of
@@ -12,8 +13,7 @@ from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(msgspec.Struct, eq=False):
     """A message in the making.
 
     Attributes:
@@ -28,7 +28,7 @@ class Turn:
     parts: list[tuple[Block, Span]]
     node: Node
     id: str | None = None
-    joined: list[Node] = field(default_factory=list[Node])
+    joined: list[Node] = msgspec.field(default_factory=list[Node])
 
     @property
     def calls(self) -> list[str]:

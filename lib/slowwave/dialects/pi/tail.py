@@ -36,9 +36,12 @@ def tail_of(files: SessionFiles) -> Tail | None:
     if header is None:
         return None
     suffix = Suffix(files.paths, DECODER)
+    behind: list[Entry] = []
     is_more = suffix.back_to(_MARK)
     while is_more and not suffix.is_whole and not suffix.problems:
-        entries = [header, *(entry_of(env, span) for span, env in suffix.records)]
+        more = suffix.records[: len(suffix.records) - len(behind)]
+        behind = [*(entry_of(env, span) for span, env in more), *behind]
+        entries = [header, *behind]
         loaded = Loaded(entries, float(header.env.version))
         path = path_of(entries)
         if _is_enough(path) and (model := _model(path, entries)) is not None:
