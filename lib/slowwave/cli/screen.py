@@ -67,6 +67,8 @@ def _candidates(items: Iterable[dict[str, Any]]) -> Iterator[str]:
 _LEFT_OUT = {
     "skipped_by_gate": "sessions that a gate above stopped",
     "subagents": "sessions of sub-agents, where nobody typed",
+    "abandoned": "messages on branches that were left behind",
+    "sidechain": "messages of sub-agents inside main sessions",
     "without_evidence": "sessions that keep no lines for evidence to name",
     "redacted": "places where a secret stood, replaced by a fingerprint",
     "refused_hostile": "texts that give orders to the agent behind the user's back",

@@ -151,6 +151,8 @@ class Batch:
             ("too_weak", read.mined.weak),
             ("candidates", len(new)),
             ("subagents", int(read.is_subagent)),
+            ("abandoned", read.abandoned),
+            ("sidechain", read.sidechain),
         ):
             if number:
                 report.count(name, number)

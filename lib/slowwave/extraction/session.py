@@ -46,6 +46,8 @@ class Read:
         redacted: secrets that were taken out of what people said and commands.
         is_subagent: its content shows that it belongs to a sub-agent.
         progress: what the gates were told.
+        abandoned: new messages of branches that were left behind; nothing is taken from them.
+        sidechain: new messages of sub-agents inside the session's own files; nothing is taken from them.
     """
 
     states: Sequence[PartState]
@@ -56,6 +58,8 @@ class Read:
     redacted: int
     is_subagent: bool = False
     progress: Progress | None = None
+    abandoned: int = 0
+    sidechain: int = 0
 
 
 def states_of(session: StoredSession, ranges: Sequence[ExtractedRange]) -> list[PartState]:
@@ -113,7 +117,9 @@ def read_session(
     events = events_of(messages, counter)
     least = around.settings.extraction.min_confidence
     mined = mine(events, ref, transcript.files.paths, around.redact, is_new=is_new, min_confidence=least)
-    return Read(states, gates, mined, problems, size, counter.number)
+    sidechain = sum(m.sidechain for m in new)
+    abandoned = sum(not m.active and not m.sidechain for m in new)
+    return Read(states, gates, mined, problems, size, counter.number, abandoned=abandoned, sidechain=sidechain)
 
 
 def gates_for(session: StoredSession, progress: Progress, around: Around) -> list[Gate]:

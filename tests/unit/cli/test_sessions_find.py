@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def store_in(folder: Path) -> Path:
     """Make a store with a session on the 10th, one from the 18th to the 20th, and a sub-agent's."""
     store = folder / "projects"
-    early = {"timestamp": "2026-11-10T10:00:00.000Z", "uuid": "e0"}
+    early: dict[str, Any] = {"timestamp": "2026-11-10T10:00:00.000Z", "uuid": "e0"}
     lines = [claude("user", "tests are red", timestamp="2026-11-18T10:00:00.000Z"), claude("assistant", "outbox", 1)]
     title = {"type": "custom-title", "customTitle": "Überprüfung", "sessionId": "s"}
     write(store / "-home-ann-shop" / "late.jsonl", *lines, title)
