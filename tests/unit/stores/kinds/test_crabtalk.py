@@ -125,7 +125,7 @@ def test_an_unchanged_session_is_not_opened(tmp_path: Path, monkeypatch: pytest.
     with changed.open("ab") as log:
         log.write(b'{"role":"user","content":"more"}\n')
     opened: list[Path] = []
-    monkeypatch.setattr(kind, "meta_line_of", lambda path: opened.append(path))  # pyright: ignore[reportUnknownLambdaType,reportUnknownArgumentType]
+    monkeypatch.setattr(kind, "meta_line_of", opened.append)
     walk = Walk[Remembered]([], known=known)
     assert [one.path for one in Crabtalk().sessions(Place("crabtalk", str(tmp_path)), walk)] == [str(changed)]
     assert opened == [changed]
