@@ -7,6 +7,7 @@ from pathlib import Path
 
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.settings import Settings
+from slowwave.stores.head import read_head
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.roots import sessions_of, store_roots
 from slowwave.stores.walk import SUFFIX, FoundSession, Known, Walk
@@ -83,15 +84,18 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
 
 
 def newest_session(sessions: Iterable[FoundSession]) -> FoundSession:
-    """Return the main session that was written to last.
+    """Return the main session that was written to last; what is of no known dialect is passed over.
 
     Raises:
         NotFoundError: there is none.
     """
-    main = [s for s in sessions if not s.side and s.size]
-    if not main:
-        raise NotFoundError("no session yet; name a store with --store")
-    return max(main, key=lambda s: s.mtime_ns)
+    main = sorted((s for s in sessions if not s.side and s.size), key=lambda s: s.mtime_ns, reverse=True)
+    for session in main:
+        if not isinstance(read_head(session), StoreProblem):
+            return session
+    if main:
+        raise NotFoundError(f"no session of a known dialect yet ({len(main)} other files seen); name one by its path")
+    raise NotFoundError("no session yet; name a store with --store")
 
 
 def session_of_file(path: Path) -> FoundSession:
