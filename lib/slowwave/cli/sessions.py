@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
+from slowwave.cli.quick import import_msgspec
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
 _MODULES = {
@@ -39,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand and return its exit code."""
+    import_msgspec()
     # --help stays fast: only the module of the chosen action is imported
     module = importlib.import_module(f"slowwave.cli.{_MODULES[args.action]}")
     return int(module.ACTIONS[args.action](args))
