@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from slowwave.dialects import detect
 from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
@@ -13,7 +14,7 @@ from slowwave.dialects.codex.records import KNOWN_ITEMS
 from slowwave.dialects.model import Injected, SessionFiles, Text, ToolCall, ToolResult
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "codex"
-FILES = sorted(CORPUS.rglob("*.jsonl"))
+FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 # Types that no version of the client writes stand in fixtures that others made.
 MADE_UP = {"request_item", "response_item/tool_call", "response_item/tool_result"}
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call")
@@ -65,6 +66,46 @@ def test_texts_equal_an_independent_parse(path: Path) -> None:
     ]
     shown = [m for m in read(path).messages if m.origin != "summary"]
     assert [b.text for m in shown for b in m.blocks if isinstance(b, Text | Injected)] == said
+
+
+def outputs(item: dict[str, Any]) -> str:
+    """Return an output as an independent reader would: a text, a list of parts, or an object with one text."""
+    value: Any = item["output"]
+    if isinstance(value, dict):
+        value = item["output"].get("content", item["output"].get("text"))
+    if isinstance(value, str):
+        return value
+    parts: list[dict[str, Any]] = value
+    return "\n".join(part.get("text", f"[{part['type']}]") for part in parts)
+
+
+def test_calls_and_outputs_equal_an_independent_parse(path: Path) -> None:
+    known = [i for i in items(path) if i.get("type", "message") in KNOWN_ITEMS]
+    given = [i.get("arguments", i.get("input")) for i in known if i.get("type") == "function_call"]
+    said = [outputs(i) for i in known if i.get("type") in ("function_call_output", "custom_tool_call_output")]
+    transcript = read(path)
+    calls = [b for m in transcript.messages for b in m.blocks if isinstance(b, ToolCall)]
+    functions = {i["call_id"] for i in known if i.get("type") == "function_call"}
+    found = [b.args for b in calls if b.id in functions]
+    assert found == [value if isinstance(value := as_json(text), dict) else text for text in given]
+    searched = {i["call_id"] for i in known if i.get("type") == "tool_search_output"}
+    results = [b for m in transcript.messages for b in m.blocks if isinstance(b, ToolResult)]
+    assert [b.text for b in results if b.id not in searched] == said
+
+
+def as_json(text: Any) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError):
+        return text
+
+
+def test_a_packed_file_says_the_same(path: Path, tmp_path: Path) -> None:
+    packed = tmp_path / f"{path.name}.zst"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(path.read_bytes()))
+    plain, other = read(path), read(packed)
+    assert (other.records, other.problems, other.unknown_types) == (plain.records, [], plain.unknown_types)
+    assert other.messages == plain.messages
 
 
 def test_what_a_person_typed_is_what_the_client_calls_so(path: Path) -> None:
