@@ -10,6 +10,7 @@ import zstandard
 
 from slowwave.dialects import detect
 from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
+from slowwave.dialects.codex.messages import CodexMessage
 from slowwave.dialects.codex.records import KNOWN_ITEMS
 from slowwave.dialects.model import Injected, SessionFiles, Text, ToolCall, ToolResult
 
@@ -83,14 +84,11 @@ def test_calls_and_outputs_equal_an_independent_parse(path: Path) -> None:
     known = [i for i in items(path) if i.get("type", "message") in KNOWN_ITEMS]
     given = [i.get("arguments", i.get("input")) for i in known if i.get("type") == "function_call"]
     said = [outputs(i) for i in known if i.get("type") in ("function_call_output", "custom_tool_call_output")]
-    transcript = read(path)
-    calls = [b for m in transcript.messages for b in m.blocks if isinstance(b, ToolCall)]
-    functions = {i["call_id"] for i in known if i.get("type") == "function_call"}
-    found = [b.args for b in calls if b.id in functions]
+    shown = [m for m in read(path).messages if isinstance(m, CodexMessage)]
+    found = [c.args for m in shown if m.item.kind == "function_call" for c in m.calls]
     assert found == [value if isinstance(value := as_json(text), dict) else text for text in given]
-    searched = {i["call_id"] for i in known if i.get("type") == "tool_search_output"}
-    results = [b for m in transcript.messages for b in m.blocks if isinstance(b, ToolResult)]
-    assert [b.text for b in results if b.id not in searched] == said
+    results = [r.text for m in shown if m.item.kind != "tool_search_output" for r in m.results]
+    assert results == said
 
 
 def as_json(text: Any) -> object:
