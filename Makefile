@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench drills conformance lock serve clean
+.PHONY: help run test check bench drills fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -32,8 +32,16 @@ bench: $(READY) ## speed ratios of the design
 drills: $(READY) ## every fault drill in full length (minutes)
 	DRILLS=full $(BIN)/python -m pytest tests/faults --timeout 3600
 
-conformance: $(READY) ## against real transcripts and the clients' own tests
+# atheris comes without the lock: by name and version, from the index that pip asks, and only for this.
+SECONDS ?= 600
+fuzz: $(READY) ## records and every dialect under a coverage-guided fuzzer, SECONDS=600 in all (Linux, x86-64)
+	@test "$$(uname -sm)" = "Linux x86_64" || { echo "fuzzing needs atheris, made for Linux x86_64; this is $$(uname -sm)"; exit 1; }
+	@$(PIP) install atheris==3.0.0
+	$(BIN)/python -m tests.fuzz.run $(SECONDS)
+
+conformance: $(READY) ## against real transcripts, the clients' own tests and the clients themselves (RECORD=1 writes docs/conformance.md)
 	$(BIN)/python -m pytest tests/conformance
+	$(BIN)/python -m tests.conformance.clients.run $(if $(RECORD),--record)
 
 lock: $(READY) ## resolve requirements.lock anew (hashes, no host names)
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev \

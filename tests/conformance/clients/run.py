@@ -79,8 +79,9 @@ def tried(client: str, case: str, path: Path, operation: Operation) -> Row:
     """Apply one operation to a copy of a session, resume it in its client, and compare."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         os.environ |= {"HOME": folder, "XDG_STATE_HOME": f"{folder}/state", "XDG_DATA_HOME": f"{folder}/data"}
-        store = Path(folder, "store")
-        store.mkdir()
+        # Codex keeps the names of its sessions in its home, and days as folders
+        store = Path(folder, *path.parts[path.parts.index(".codex") : -1] if client == "codex" else ["store"])
+        store.mkdir(parents=True)
         copy = Path(shutil.copy(path, store))
         if path.with_suffix("").is_dir():
             shutil.copytree(path.with_suffix(""), copy.with_suffix(""))

@@ -1,0 +1,30 @@
+"""The verdicts on what real clients do can fail; the clients themselves run with ``make conformance``."""
+
+from typing import Any
+
+from tests.conformance.clients.operations import ALL, OPERATIONS
+from tests.conformance.clients.resume import Resumed, comparable
+from tests.conformance.clients.run import judged
+
+SAID: list[dict[str, Any]] = [{"role": "user", "text": "hi"}, {"role": "assistant", "text": "hello"}]
+
+
+def verdict(seen: Resumed, shows: str = "") -> str:
+    return judged(seen, comparable(SAID), shows)[0]
+
+
+def test_a_client_that_sends_what_is_expected_is_equal():
+    assert verdict(Resumed(0, SAID, only_appended=True, bad_lines=[], error=""), "hello") == "equal"
+
+
+def test_every_other_outcome_is_different():
+    good = Resumed(0, SAID, only_appended=True, bad_lines=[], error="")
+    assert verdict(good._replace(rc=1)) == "DIFFERENT"
+    assert verdict(good._replace(context=SAID[:1])) == "DIFFERENT"
+    assert verdict(good._replace(context=[SAID[0], {"role": "assistant", "text": "bye"}])) == "DIFFERENT"
+    assert verdict(good._replace(only_appended=False)) == "DIFFERENT"
+    assert verdict(good, "a summary that is not there") == "DIFFERENT"
+
+
+def test_every_client_has_operations_and_every_operation_a_client():
+    assert {client for operation in OPERATIONS for client in operation.clients} == set(ALL)
