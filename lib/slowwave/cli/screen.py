@@ -69,7 +69,6 @@ _LEFT_OUT = {
     "subagents": "sessions of sub-agents, where nobody typed",
     "abandoned": "messages on branches that were left behind",
     "sidechain": "messages of sub-agents inside main sessions",
-    "without_evidence": "sessions that keep no lines for evidence to name",
     "redacted": "places where a secret stood, replaced by a fingerprint",
     "refused_hostile": "texts that give orders to the agent behind the user's back",
     "too_weak": "candidates below extraction.min_confidence",
