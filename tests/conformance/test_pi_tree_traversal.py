@@ -6,6 +6,7 @@ the program; and where pi keeps an extracted path without an answer in memory un
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def entry(manager: Manager, kind: str) -> dict[str, object]:
     return found.fields()
 
 
-def after_client(folder: Path, kind: str, **fields: object) -> Manager:
+def after_client(folder: Path, kind: str, **fields: Any) -> Manager:
     """Return a session in which pi wrote a message, an answer and one more entry."""
     session = Session()
     session.user("hello")
