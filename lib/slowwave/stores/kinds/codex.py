@@ -70,16 +70,18 @@ def _has_years(folder: Path) -> bool:
 def _below(folder: str, level: int, problems: list[StoreProblem]) -> Iterator[str]:
     """Yield the folders of all days in order; what lies beside them is reported."""
     try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - names only
+        with os.scandir(folder) as entries:
+            # the kind of an entry comes with its name: no look at each of thousands of days
+            found = sorted((entry.name, entry.is_dir()) for entry in entries)
     except OSError as error:
         problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
         return
-    for name in names:
+    for name, is_folder in found:
         path = f"{folder}/{name}"
-        if name.endswith(SUFFIXES):
-            problems.append(StoreProblem("ignored", path, "lies beside the folders of the days, not in one"))
-        elif _LEVELS[level].fullmatch(name) and os.path.isdir(path):  # noqa: PTH112 - no pathlib in the walk
+        if is_folder and _LEVELS[level].fullmatch(name):
             if level + 1 < len(_LEVELS):
                 yield from _below(path, level + 1, problems)
             else:
                 yield path
+        elif name.endswith(SUFFIXES):
+            problems.append(StoreProblem("ignored", path, "lies beside the folders of the days, not in one"))
