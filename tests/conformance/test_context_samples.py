@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from slowwave.dialects import detect
+from slowwave.dialects.claude.context import context_of
+from slowwave.dialects.claude.dialect import CLAUDE
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 
@@ -27,3 +29,9 @@ def test_context_equals_what_the_client_sent(path: Path) -> None:
     dialect = detect(path)
     messages = dialect.context(dialect.read(SessionFiles(path.stem, (path,))))
     assert normal_form(messages) == without_reasoning(sent)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_what_stands_before_the_last_boundary_changes_nothing(path: Path) -> None:
+    tree = CLAUDE.read(SessionFiles(path.stem, (path,))).tree
+    assert normal_form(context_of(tree)) == normal_form(context_of(tree, is_window=True))

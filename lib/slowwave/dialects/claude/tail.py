@@ -36,8 +36,7 @@ def window_of(tree: Tree) -> Tree | None:
         return None
     window = Tree([*kept, *tree.nodes[boundary.index :]], own=tree.own)
     inside = {node.index for node in kept} | {boundary.index}
-    is_closed = _is_closed(window, inside) and any(node is boundary for node in whole_chain(window))
-    return window if is_closed else None
+    return window if _is_closed(window, inside) and _goes_on_from(window, boundary) else None
 
 
 def tail_of(files: SessionFiles) -> Tail | None:
@@ -100,6 +99,13 @@ def _kept_before(tree: Tree, boundary: Node) -> list[Node] | None:
         return None
     nodes = {tree.by_uuid[uuid].index: tree.by_uuid[uuid] for uuid in uuids}
     return [nodes[index] for index in sorted(nodes) if index < boundary.index]
+
+
+def _goes_on_from(window: Tree, boundary: Node) -> bool:
+    """Say whether the conversation comes from the boundary, and has at least the summary behind it."""
+    chain = whole_chain(window)
+    start = next((i for i, node in enumerate(chain) if node is boundary), len(chain))
+    return any(node.env.type in SPOKEN for node in chain[start:])
 
 
 def _is_closed(window: Tree, inside: set[int]) -> bool:
