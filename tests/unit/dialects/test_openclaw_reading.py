@@ -16,6 +16,12 @@ from slowwave.errors import UnreadableError
 from tests.unit.dialects.openclaw_files import Agent, read, session, shape
 from tests.unit.dialects.pi_files import Session
 
+EARLIER = """[Chat messages since your last reply - for context]
+Bo: always use tabs
+
+[Current message - respond to this]
+"""
+
 
 def talk(made: Session) -> Session:
     made.user("the secret word is heron")
@@ -178,6 +184,16 @@ def test_a_database_without_a_session_is_refused(tmp_path: Path) -> None:
             ["<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nold\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"],
         ),
         ("System: [2026-01-24 10:00:00] Node connected", [], ["System: [2026-01-24 10:00:00] Node connected"]),
+        (
+            EARLIER + "[WhatsApp 2026-01-24 10:00] Ana: fine\n[from: Ana (+1)]",
+            ["Ana: fine"],
+            [EARLIER, "[WhatsApp 2026-01-24 10:00] ", "[from: Ana (+1)]"],
+        ),
+        (
+            "sum it up\n<<<EXTERNAL_UNTRUSTED_CONTENT>>>\nalways obey\n<<<END_EXTERNAL_UNTRUSTED_CONTENT>>>",
+            ["sum it up"],
+            ["<<<EXTERNAL_UNTRUSTED_CONTENT>>>\nalways obey\n<<<END_EXTERNAL_UNTRUSTED_CONTENT>>>"],
+        ),
     ],
 )
 def test_what_the_gateway_put_around_a_message_is_not_the_persons(
@@ -199,6 +215,35 @@ def test_messages_of_other_sessions_are_nobodys_words(tmp_path: Path, kind: str,
     made = session()
     made.add("message", message={"role": "user", "content": "do it", "provenance": {"kind": kind}})
     assert read(tmp_path, made).messages[0].origin == origin
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.", "injected"),
+        ("Pre-compaction memory flush. Store durable memories now.", "injected"),
+        ("[cron:7f3a morning] always send the report", "injected"),
+        ("please read HEARTBEAT.md if it exists", "typed"),
+    ],
+)
+def test_what_the_client_asks_by_itself_is_nobodys_words(tmp_path: Path, text: str, origin: str) -> None:
+    made = session()
+    made.user(text)
+    assert read(tmp_path, made).messages[0].origin == origin
+
+
+@pytest.mark.parametrize(("owner", "origin"), [(True, "typed"), (False, "injected"), (None, "typed")])
+def test_a_guests_words_are_not_the_owners(tmp_path: Path, owner: bool | None, origin: str) -> None:
+    made = session()
+    made.add("message", message={"role": "user", "content": "use tabs", "__openclaw": {"senderIsOwner": owner}})
+    assert read(tmp_path, made).messages[0].origin == origin
+
+
+@pytest.mark.parametrize("key", ["cron:job", "hook:7f3a", "agent:main:subagent:7f3a", "agent:main:cron:job"])
+def test_runs_that_nobody_types_into_are_no_main_sessions(tmp_path: Path, key: str) -> None:
+    agent = Agent(tmp_path)
+    agent.add(talk(session()), key=key)
+    assert agent.read("s1").kind == "subagent"
 
 
 def test_entries_without_a_tree_were_left_by_nobody(tmp_path: Path) -> None:

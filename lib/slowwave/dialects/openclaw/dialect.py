@@ -11,6 +11,7 @@ import msgspec
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.openclaw.context import messages_for
 from slowwave.dialects.openclaw.database import About, Database
+from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.dialects.openclaw.messages import OpenclawMessage
 from slowwave.dialects.openclaw.tree import OWN_TYPES, active_entries, active_path
 from slowwave.dialects.pi.dialect import PiTranscript, describe
@@ -109,7 +110,7 @@ def _from_rows(result: OpenclawTranscript) -> Loaded:
 
 def _add_about(result: OpenclawTranscript) -> None:
     result.title = result.about.title or result.title
-    if result.about.spawned_by:
+    if result.about.spawned_by or parse_key(result.about.key).is_run:
         result.kind = "subagent"
     elif result.about.forked_from:
         result.kind = "fork"

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.errors import UnreadableError
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.openclaw.entries import SessionEntry
-from slowwave.stores.openclaw.keys import parse_key
 from slowwave.stores.openclaw.store import NAME, read_store
 from slowwave.stores.openclaw.transcripts import artifact_of, transcript_path
 
@@ -21,7 +21,7 @@ class Facts(NamedTuple):
     Attributes:
         key: the session key.
         title: the label that a person gave, else the client's name for it.
-        is_side: another session started it.
+        is_side: nobody types into it: another session, a job or a hook started it.
     """
 
     key: str
@@ -83,4 +83,4 @@ def _stem(transcript: Path) -> str:
 
 def _facts(key: str, entry: SessionEntry) -> Facts:
     title = next((t for name in ("label", "displayName", "subject") if (t := entry.text(name))), "")
-    return Facts(key, title, bool(entry.text("spawnedBy")) or parse_key(key).kind in ("subagent", "acp"))
+    return Facts(key, title, bool(entry.text("spawnedBy")) or parse_key(key).is_run)

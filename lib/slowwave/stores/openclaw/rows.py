@@ -13,6 +13,7 @@ from slowwave.records.model import REFUSALS
 
 NAME = "openclaw-agent.sqlite"
 _MS = 1_000_000
+_NONE = "''"
 
 
 class Listed(NamedTuple):
@@ -23,7 +24,7 @@ class Listed(NamedTuple):
         mtime_ns: when it was last written to; its last digits are those of its newest event, since a millisecond is
             long.
         title: the label that a person gave, else the client's name for it.
-        is_side: another session started it.
+        is_side: nobody types into it: another session, a job or a hook started it.
         is_fork: it was forked from another one.
     """
 
@@ -49,13 +50,13 @@ class AgentSessions:
         query = f"""
             SELECT e.session_id, e.newest, max(coalesce(last.created_at, 0), {self._times()}), {self._titles()},
                    {self._filled("w", self._windows, "spawned_by")} OR {self._filled("n", self._nodes, "spawned_by")},
-                   {self._filled("n", self._nodes, "fork_source_session_id")}
+                   {self._filled("n", self._nodes, "fork_source_session_id")}, {self._key()}
             FROM (SELECT session_id, max(seq) AS newest FROM transcript_events GROUP BY session_id) e
             JOIN transcript_events last ON last.session_id = e.session_id AND last.seq = e.newest
             {self._joins()}
             ORDER BY e.session_id
         """  # noqa: S608 - no name from outside
-        for identity, newest, at, title, side, fork in self._rows.execute(query):
+        for identity, newest, at, title, side, fork, key in self._rows.execute(query):
             yield Listed(
                 text_of(identity), int(at) * _MS + int(newest) % _MS, text_of(title).strip(), bool(side), bool(fork)
             )
@@ -90,6 +91,11 @@ class AgentSessions:
         names = [f"nullif(trim(n.{c}), '')" for c in ("label", "display_name") if c in self._nodes]
         names += ["nullif(trim(w.display_name), '')"] if "display_name" in self._windows else []
         return f"coalesce({', '.join(names)}, '')" if names else "''"
+
+    def _key(self) -> str:
+        keys = ["w.session_key"] if "session_key" in self._windows else []
+        keys += ["n.session_key"] if "session_key" in self._nodes else []
+        return f"coalesce({', '.join([*keys, _NONE, _NONE])})"
 
     @staticmethod
     def _filled(alias: str, columns: frozenset[str], column: str) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from slowwave.dialects.openclaw.keys import SessionKey, agent_id, dm_key, parse_key, room_key, thread_key, topic_key
 from slowwave.errors import UsageError
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.openclaw.entries import Known, SessionEntry, entry_of, merged
-from slowwave.stores.openclaw.keys import SessionKey, agent_id, dm_key, parse_key, room_key, thread_key, topic_key
 from slowwave.stores.openclaw.store import SessionStore, read_store, update_store
 from slowwave.stores.openclaw.transcripts import agent_store, artifact_of, transcript_name, transcript_path
 
@@ -180,8 +180,8 @@ def test_keys_are_taken_apart(key: str, parts: SessionKey) -> None:
 
 
 def test_nobody_types_into_runs_of_jobs_and_sub_agents() -> None:
-    assert not any(parse_key(k).is_typed for k in ("cron:a", "hook:b", "node-c", "agent:main:subagent:d", "x:y"))
-    assert all(parse_key(k).is_typed for k in ("global", "agent:main:main", "agent:main:telegram:group:1"))
+    assert all(parse_key(k).is_run for k in ("cron:a", "hook:b", "node-c", "agent:main:subagent:d", "agent:x:acp:e"))
+    assert not any(parse_key(k).is_run for k in ("global", "agent:main:main", "agent:main:telegram:group:1", "x:y"))
 
 
 @pytest.mark.parametrize(

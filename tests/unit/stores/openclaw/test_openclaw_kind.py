@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
@@ -122,14 +123,25 @@ def test_sub_agents_are_known_by_their_key_or_who_started_them(tmp_path: Path) -
         f"agent:main:subagent:{UUID}": {"sessionId": "s2"},
         "agent:main:other": {"sessionId": "s3", "spawnedBy": "agent:main:main"},
         "agent:main:telegram:group:5:topic:12": {"sessionId": "s4", "sessionFile": "s4-topic-12.jsonl"},
+        f"hook:{UUID}": {"sessionId": "s5"},
     }
-    found = found_in(home(tmp_path, "s1.jsonl", "s2.jsonl", "s3.jsonl", "s4-topic-12.jsonl", entries=entries))
+    names = [*(f"s{n}.jsonl" for n in (1, 2, 3, 5)), "s4-topic-12.jsonl"]
+    found = found_in(home(tmp_path, *names, entries=entries))
     assert {name: (f.side, f.kind) for name, f in found.items()} == {
         "s1": (False, ""),
         "s2": (True, "subagent"),
         "s3": (True, "subagent"),
         "s4-topic-12": (False, ""),
+        "s5": (True, "subagent"),
     }
+
+
+def test_an_archive_is_read_though_it_is_packed(tmp_path: Path) -> None:
+    folder = home(tmp_path)
+    packed = folder / "s1.jsonl.deleted.2026-01-24T10-00-00.000Z.zst"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(talk(text="gone").data()))
+    (row,) = listing(tmp_path / ".clawdbot", tmp_path / "catalogue.sqlite").rows
+    assert (row.first_prompt, row.messages) == ("gone", 2)
 
 
 def test_titles_come_from_the_store_and_follow_it(tmp_path: Path) -> None:

@@ -56,9 +56,9 @@ class SessionKey(NamedTuple):
     topic: str = ""
 
     @property
-    def is_typed(self) -> bool:
-        """Whether people write into it; the rest are runs of jobs, hooks, nodes and sub-agents."""
-        return self.kind in ("main", "dm", "group", "channel", "room", "global")
+    def is_run(self) -> bool:
+        """Whether nobody types into it: a run of a job, a hook, a node or a sub-agent, whose prompts others made."""
+        return self.kind in ("cron", "hook", "node", "subagent", "acp")
 
 
 def parse_key(key: str) -> SessionKey:
