@@ -8,8 +8,29 @@ from typing import Any, cast
 
 from tests.fuzz.layout import SEPARATOR
 
-ODD = (
-    *(None, True, False, 0, -1, 2**63, 2**64, 1e308, -0.0, "", "x", "\u2028", "\x00", [], {}, [[]], [{}], [None, 1]),
+_NO_LIST: list[object] = []
+_NO_OBJECT: dict[str, object] = {}
+ODD: tuple[object, ...] = (
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        2**63,
+        2**64,
+        1e308,
+        -0.0,
+        "",
+        "x",
+        "\u2028",
+        "\x00",
+        _NO_LIST,
+        _NO_OBJECT,
+        [_NO_LIST],
+        [_NO_OBJECT],
+        [None, 1],
+    ),
     *({"type": "text"}, {"type": None}, [{"type": "text", "text": 1}], "9" * 30, "2026-11-21T20:53:12.000Z", "user"),
     *("9999-12-31T23:59:59+99:99", "0001-01-01T00:00:00+14:00", 1e20, -1e20, "_part2", "../x", "é" * 9),
 )

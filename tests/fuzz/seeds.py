@@ -129,7 +129,7 @@ def _codex() -> list[bytes]:
     base = {"thread_id": "parent", "end_byte_offset": 300, "end_ordinal_exclusive": 3}
     fork = [files.meta("child", history_base=base), *files.turn("three", "3")]
     parent = [files.meta("parent"), *files.turn("zero", "0")]
-    bare = [
+    bare: list[dict[str, Any]] = [
         {"id": "x", "timestamp": files.STAMP, "instructions": None, "git": {}},
         {"record_type": "state"},
         files.message("user", "hello"),

@@ -50,10 +50,11 @@ def read_long_line(fd: int, begin: int) -> LongLine:
         at += len(body)
     start = max(first, begin)
     has_nul = has_nul or b"\0" in os.pread(fd, min(at - last, _BLOCK), last)
-    return LongLine(start, _read(fd, start, last), at + ended, ended, has_nul)
+    return LongLine(start, read_range(fd, start, last), at + ended, ended, has_nul)
 
 
-def _read(fd: int, start: int, stop: int) -> bytes:
+def read_range(fd: int, start: int, stop: int) -> bytes:
+    """Return the bytes of a file from ``start`` to ``stop``, fewer when it has become shorter."""
     raw = os.pread(fd, min(stop - start, _READ_MAX), start) if stop > start else b""
     while raw and start + len(raw) < stop:
         more = os.pread(fd, min(stop - start - len(raw), _READ_MAX), start + len(raw))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import open_regular
+from slowwave.records.longline import read_range
 
 BLOCK_BYTES = 256 << 10
 # the blocks double, so that a line of 100 MB is not copied once a block, but not for ever: short lines need no more
@@ -40,7 +41,10 @@ def lines_backward(path: Path, *, end: int | None = None) -> Iterator[tuple[int,
         while at > 0:
             count = min(block_bytes, at)
             at -= count
-            block = os.pread(fd, count, at) + rest
+            block = read_range(fd, at, at + count)
+            if len(block) < count:
+                raise UnreadableError(path, "became shorter while it was read", "read it again")
+            block += rest
             yield from _split_backward(block, at)
             rest = block[: block.find(b"\n") + 1] if b"\n" in block else block
             block_bytes = max(min(block_bytes * 2, _LARGEST_BLOCK_BYTES), len(rest))

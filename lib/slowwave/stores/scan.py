@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.records.lines import read_records
+from slowwave.errors import UnreadableError
+from slowwave.records.lines import open_regular, read_records
 from slowwave.records.model import Problem
 from slowwave.records.tail import find_last, line_around
 from slowwave.stores.folds import fold_of
@@ -156,12 +157,12 @@ def _continues(found: FoundSession, before: Mark) -> bool:
         return False
     try:
         return _check(Path(found.folder, found.files[len(old) - 1].name), before.cursor) == before.check
-    except OSError:
+    except (OSError, UnreadableError):
         return False
 
 
 def _check(path: Path, cursor: int) -> bytes:
-    with path.open("rb", buffering=0) as file:
+    with open_regular(path) as file:
         return _hash_before(file.fileno(), cursor)
 
 
@@ -172,7 +173,7 @@ def _hash_before(fd: int, cursor: int) -> bytes:
 
 def _checked_end(path: Path, size: int, start: int) -> tuple[int, bytes]:
     """Return the offset behind the last newline within ``size`` bytes, at least ``start``, and its hash."""
-    with path.open("rb", buffering=0) as file:
+    with open_regular(path) as file:
         fd = file.fileno()
         end = size
         while end > start:
