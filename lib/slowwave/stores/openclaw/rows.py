@@ -46,20 +46,20 @@ class AgentSessions:
         self._marks = columns_of(rows, "transcript_rewrite_watermarks")
 
     def listed(self) -> Iterator[Listed]:
-        """Yield every session that has a transcript, the first one first."""
+        """Yield every session that has a transcript, by its id."""
         query = f"""
-            SELECT e.session_id, e.newest, max(coalesce(last.created_at, 0), {self._times()}), {self._titles()},
+            SELECT e.session_id, e.newest, max(coalesce(last.created_at, 0), {self._times()}, 0), {self._titles()},
                    {self._filled("w", self._windows, "spawned_by")} OR {self._filled("n", self._nodes, "spawned_by")},
                    {self._filled("n", self._nodes, "fork_source_session_id")}, {self._key()}
             FROM (SELECT session_id, max(seq) AS newest FROM transcript_events GROUP BY session_id) e
             JOIN transcript_events last ON last.session_id = e.session_id AND last.seq = e.newest
             {self._joins()}
-            ORDER BY e.session_id
+            GROUP BY e.session_id ORDER BY e.session_id
         """  # noqa: S608 - no name from outside
         for identity, newest, at, title, side, fork, key in self._rows.execute(query):
-            yield Listed(
-                text_of(identity), int(at) * _MS + int(newest) % _MS, text_of(title).strip(), bool(side), bool(fork)
-            )
+            written = int(at) * _MS + int(newest) % _MS
+            is_side = bool(side) or parse_key(text_of(key)).is_run
+            yield Listed(text_of(identity), written, text_of(title).strip(), is_side, bool(fork))
 
     def size(self, session: str) -> int:
         """Return the bytes of a session's events, unpacked."""

@@ -176,11 +176,14 @@ def test_sessions_of_a_database_are_listed_each_for_itself(tmp_path: Path) -> No
     agent.node("s2", spawned_by="agent:main:main")
     agent.add(talk("s3", "third", cwd="/c"), key="agent:main:copy", at=START + 20)
     agent.node("s3", fork_source_session_id="s1", label="Copy")
+    agent.add(talk("s4", "fourth", cwd="/d"), key="agent:main:cron:job", at=START + 30)
+    agent.run("INSERT INTO session_nodes(session_key, current_session_id) VALUES ('agent:main:alias', 's1')")
     rows = {r.id: r for r in listing(tmp_path / ".openclaw", tmp_path / "catalogue.sqlite").rows}
     assert {i: (r.dialect, r.kind, r.first_prompt, r.messages, r.cwd, r.title) for i, r in rows.items()} == {
         "s1": ("openclaw", "main", "first", 2, "/a", ""),
         "s2": ("openclaw", "subagent", "second", 2, "/b", ""),
         "s3": ("openclaw", "fork", "third", 2, "/c", "Copy"),
+        "s4": ("openclaw", "subagent", "fourth", 2, "/d", ""),
     }
     assert rows["s1"].bytes == len(b"".join(talk("s1", "first", cwd="/a").data().splitlines()))
 
