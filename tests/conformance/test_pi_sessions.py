@@ -73,3 +73,21 @@ def test_a_label_is_no_activity(tmp_path: Path) -> None:
     manager.sessions.label("s1", str(manager.leaf), "x")
     (after,) = manager.sessions.list()
     assert after.last_activity == before.last_activity
+
+
+def test_splits_on_lf_only_and_preserves_u2028_in_what_it_writes(tmp_path: Path) -> None:
+    manager = Manager(tmp_path)
+    text = "a\u2028b\u2029c\u0085d\r\ne"
+    manager.model(text)
+    manager.user(text)
+    (path,) = tmp_path.iterdir()
+    assert path.read_bytes().count(b"\n") == 3
+    assert [m.text for m in manager.transcript.messages] == [text, text]
+
+
+def test_uses_last_entry_when_leaf_id_not_found_since_a_file_names_no_other_leaf(tmp_path: Path) -> None:
+    session = Session()
+    session.user("hello")
+    session.model("hi")
+    session.add("label", targetId="nonexistent", label="x")
+    assert Manager(tmp_path, session).context() == ["user: hello", "assistant: hi"]
