@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.dialects.openclaw.database import columns_of, unpacked
+from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.records.database import opened_read_only, text_of
 from slowwave.records.model import REFUSALS
 
