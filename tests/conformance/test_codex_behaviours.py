@@ -7,9 +7,22 @@ import json
 from pathlib import Path
 
 from slowwave.dialects.codex.dialect import CODEX
-from slowwave.dialects.codex.home import find_rollout, thread_name
+from slowwave.dialects.codex.home import find_rollout, rollout_named, thread_name
 from slowwave.dialects.codex.injected import SUMMARY_PREFIX
-from tests.unit.dialects.codex_files import THREAD, compacted, event, message, meta, read, rollout, said, spoken, turn
+from slowwave.stores.walk import session_id
+from tests.unit.dialects.codex_files import (
+    THREAD,
+    compacted,
+    compressed,
+    event,
+    message,
+    meta,
+    read,
+    rollout,
+    said,
+    spoken,
+    turn,
+)
 
 PARENT = "01a1ffe2-0000-7cb3-ab90-7e7c940d626d"
 
@@ -57,3 +70,41 @@ def test_a_plain_rollout_is_preferred_to_a_compressed_one(tmp_path: Path) -> Non
     assert find_rollout(beside, PARENT) == plain
     plain.unlink()
     assert find_rollout(beside, PARENT) == packed
+
+
+def test_ids_without_a_rollout_are_skipped_when_a_name_is_looked_up(tmp_path: Path) -> None:
+    path = rollout(tmp_path / "sessions" / "2026" / "11" / "21", meta())
+    rows = [{"id": THREAD, "thread_name": "fix"}, {"id": PARENT, "thread_name": "fix"}]
+    (tmp_path / "session_index.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert rollout_named(tmp_path, "fix") == path
+
+
+def test_a_fork_by_reference_has_its_parent_s_turns_wherever_that_went(tmp_path: Path) -> None:
+    parent = rollout(tmp_path / "archived_sessions", meta(PARENT), *turn("one", "1"), thread=PARENT)
+    end = parent.stat().st_size
+    base = {"thread_id": PARENT, "end_ordinal_exclusive": 4, "end_byte_offset": end}
+    fork = meta(forked_from_id=PARENT, history_base=base)
+    path = rollout(tmp_path / "sessions" / "2026" / "11" / "21", fork, said("user", "other"))
+    assert spoken(path) == ["u:one", "a:1", "u:other"]
+    compressed(parent)
+    parent.unlink()
+    assert (spoken(path), read(path).kind) == (["u:one", "a:1", "u:other"], "fork")
+
+
+def test_a_sub_agent_has_a_rollout_of_its_own_that_is_named_by_its_thread(tmp_path: Path) -> None:
+    own = meta(PARENT, session_id=THREAD, parent_thread_id=THREAD, thread_source="subagent", agent_nickname="Ada")
+    path = rollout(tmp_path, own, *turn("Search it", "Found"), thread=PARENT)
+    transcript = read(path)
+    assert (transcript.kind, [m.origin for m in transcript.messages]) == ("subagent", ["injected", "model"])
+    assert session_id(path.name) == PARENT
+
+
+def test_a_line_that_was_torn_and_written_again_costs_nothing_and_ordinals_count_on(tmp_path: Path) -> None:
+    """The client resumes after a torn line with the ordinal of that line, and writes some without any."""
+    rows = [{**row, "ordinal": n} for n, row in enumerate([meta(), *turn("one", "1")])]
+    again = {**said("user", "two"), "ordinal": 3}
+    path = rollout(tmp_path, *rows, json.dumps(again).encode()[:40], again, said("assistant", "2"))
+    transcript = read(path)
+    assert spoken(path) == ["u:one", "a:1", "u:two", "a:2"]
+    assert [line.ordinal for line in transcript.lines] == [0, 1, 2, 3, 4, 5]
+    assert [p.lines for p in transcript.problems] == [1]

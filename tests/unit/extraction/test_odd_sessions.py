@@ -1,7 +1,6 @@
 """Sessions out of the ordinary: names that are not UTF-8, copies and forks, and sessions that a gate keeps refusing."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from slowwave.memory.verify import totals, verify
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import StoredSession
-from tests.unit.dialects import opencode_files
 from tests.unit.extraction.talk import Talk, clock, open_gates, project, stored
 
 RULES = ("never edit generated files by hand", "always write commit messages in English")
@@ -159,17 +157,3 @@ def test_a_fork_that_goes_on_is_the_same_sighting_until_it_shows_something_of_it
     run(tmp_path, *sessions)
     consolidate_project(project(tmp_path / "store", *sessions), open_gates(), clock(), force=True, home=tmp_path)
     assert [m.confidence for m in read_book(memory(tmp_path)).active] == [0.85, 0.85]
-
-
-def test_a_session_without_lines_is_skipped_and_counted(tmp_path: Path):
-    session = opencode_files.Session()
-    for rule in RULES:
-        session.user(rule)
-        session.answer(opencode_files.words("Done."))
-    folder = tmp_path / "store"
-    folder.mkdir()
-    kept = stored(session.export(folder).rename(folder / "export.jsonl"))
-    report = run(tmp_path, replace(kept, dialect="opencode"))
-    assert report.counts == {"sessions": 1, "without_evidence": 1}
-    assert [(i.action, "opencode" in i.reason) for i in report.items] == [("skip", True)]
-    assert report.failures == []

@@ -30,13 +30,13 @@ def home(tmp_path: Path) -> Path:
 
 
 def found(root: Path) -> Discovery:
-    settings = Settings(store=StoreSettings(roots=[root]))
+    settings = Settings(store=StoreSettings(roots=(root,)))
     return find_projects(settings, {"HOME": os.fspath(root.parent / "nobody")})
 
 
 def listed(root: Path, catalogue: Path) -> tuple[Listing, int]:
     with Catalogue(catalogue) as known:
-        listing = list_sessions(Settings(store=StoreSettings(roots=[root])), {"HOME": "/nobody"}, known)
+        listing = list_sessions(Settings(store=StoreSettings(roots=(root,))), {"HOME": "/nobody"}, known)
         return listing, known.reads
 
 

@@ -55,12 +55,12 @@ FORMS = {"database": in_database, "tree": in_tree, "old tree": in_old_tree}
 
 
 def found(root: Path) -> Discovery:
-    return find_projects(Settings(store=StoreSettings(roots=[root])), {"HOME": os.fspath(root.parent / "nobody")})
+    return find_projects(Settings(store=StoreSettings(roots=(root,))), {"HOME": os.fspath(root.parent / "nobody")})
 
 
 def listed(root: Path, catalogue: Path) -> tuple[Listing, int]:
     with Catalogue(catalogue) as known:
-        listing = list_sessions(Settings(store=StoreSettings(roots=[root])), {"HOME": "/nobody"}, known)
+        listing = list_sessions(Settings(store=StoreSettings(roots=(root,))), {"HOME": "/nobody"}, known)
         return listing, known.reads
 
 

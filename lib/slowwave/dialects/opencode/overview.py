@@ -1,5 +1,6 @@
 """Which sessions an opencode database or storage tree holds, without reading what was said in them."""
 
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ from slowwave.records.database import opened_read_only, text_of
 if TYPE_CHECKING:
     import sqlite3
 
+_NUMBERS = tuple(f"SELECT session_id, count(*) FROM {table} GROUP BY session_id" for table in ("message", "part"))  # noqa: S608 - names of our own
+
 
 class Overview(msgspec.Struct, frozen=True):
     """What is known of a session beside its messages.
@@ -26,8 +29,6 @@ class Overview(msgspec.Struct, frozen=True):
         is_child: another session started it.
         is_fork: its title says that it is a copy (``... (fork #2)``); nothing else does.
         is_archived: a person put it away.
-        updated: when the client changed it last, in milliseconds; 0 when it does not say.
-        rows: how many messages and parts it has, in a database.
     """
 
     id: str
@@ -35,23 +36,18 @@ class Overview(msgspec.Struct, frozen=True):
     is_child: bool = False
     is_fork: bool = False
     is_archived: bool = False
-    updated: int = 0
-    rows: int = 0
 
 
-def overview_of(fields: dict[str, Any], rows: int = 0) -> Overview:
+def overview_of(fields: dict[str, Any]) -> Overview:
     """Return the overview of a session from its row (``time_updated``) or its JSON (``time``)."""
     session = session_of(fields)
     times = object_in(fields, "time")
-    updated = fields.get("time_updated") or times.get("updated") or fields.get("time_created") or times.get("created")
     return Overview(
         session.id,
         session.directory,
         bool(session.parent),
         session.is_fork,
         bool(fields.get("time_archived") or times.get("archived")),
-        updated if isinstance(updated, int) else 0,
-        rows,
     )
 
 
@@ -70,16 +66,25 @@ class Rows:
     def __init__(self, rows: "sqlite3.Connection") -> None:
         self._rows = rows
 
-    def sessions(self) -> list[Overview]:
-        """Return the overview of every session; only indexes of messages and parts are looked into."""
-        numbers: dict[str, int] = {}
-        for table in ("message", "part"):
-            for session, number in self._rows.execute(f"SELECT session_id, count(*) FROM {table} GROUP BY session_id"):  # noqa: S608 - two names of our own
-                numbers[text_of(session)] = numbers.get(text_of(session), 0) + number
-        cursor = self._rows.execute("SELECT * FROM session ORDER BY id")
+    def changes(self) -> list[tuple[str, int, int]]:
+        """Return of every session its id, when it was changed in milliseconds, and how many rows it has.
+
+        Only indexes of messages and parts are looked into.
+        """
+        numbers: Counter[bytes] = Counter()
+        for query in _NUMBERS:
+            numbers.update(dict(self._rows.execute(query)))
+        known = {text_of(name) for (name,) in self._rows.execute("SELECT name FROM pragma_table_info('session')")}
+        time = next((name for name in ("time_updated", "time_created") if name in known), "0")
+        found = self._rows.execute(f"SELECT id, {time} FROM session ORDER BY id")  # noqa: S608 - a name of our own
+        return [(text_of(i), at if isinstance(at, int) else 0, numbers[i]) for i, at in found]
+
+    def overview(self, session: str) -> Overview:
+        """Return what is known of a session; one without an id when there is no such session."""
+        cursor = self._rows.execute("SELECT * FROM session WHERE id = ?", (session,))
+        row = cursor.fetchone() or ()
         columns = [column[0] for column in cursor.description]
-        found = (dict(zip(columns, map(_value, row), strict=True)) for row in cursor)
-        return [overview_of(fields, numbers.get(str(fields.get("id")), 0)) for fields in found]
+        return overview_of({name: _value(value) for name, value in zip(columns, row, strict=False)})
 
     def ids(self) -> set[str]:
         """Return the ids of all sessions."""

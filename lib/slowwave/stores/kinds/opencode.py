@@ -69,15 +69,15 @@ def _of_database(path: str, walk: Walk[K]) -> list[FoundSession]:
         at = os.stat(path)  # noqa: PTH116 - once a place
         with opened_rows(Path(path)) as rows:
             found: list[FoundSession] = []
-            for seen in rows.sessions():
+            for session, updated, number in rows.changes():
                 # A message that came or went without a new time shows below the millisecond.
-                changed = seen.updated * _NS + seen.rows % _NS
-                old = walk.known.get(key_in_database(path, seen.id))
+                changed = updated * _NS + number % _NS
+                old = walk.known.get(key_in_database(path, session))
                 if old is not None and (old.mtime_ns, old.dev, old.ino) == (changed, at.st_dev, at.st_ino):
                     walk.kept.append(old)
                     continue
-                file = FoundFile(name, rows.size(seen.id), changed, at.st_dev, at.st_ino)
-                found.append(_session(folder, seen.id, file, seen, in_database=True))
+                file = FoundFile(name, rows.size(session), changed, at.st_dev, at.st_ino)
+                found.append(_session(folder, session, file, rows.overview(session), in_database=True))
             return found
     except UnreadableError as error:
         walk.problems.append(StoreProblem("unreadable", path, error.reason))
