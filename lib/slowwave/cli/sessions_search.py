@@ -38,7 +38,7 @@ def find(args: argparse.Namespace) -> int:
     asked = [row for row in asked if args.all or args.kind == "subagent" or row.kind != "subagent"]
     with SearchIndex(index_path(os.environ), warnings) as index:
         index.refresh(rows, _announce)
-        hits = search(index, terms, asked, limit=args.limit, everything=args.all) if terms else []
+        hits = search(index, terms, index.numbers(asked), limit=args.limit, everything=args.all) if terms else []
     for warning in dict.fromkeys(warnings):
         warn(warning)
     if args.json:

@@ -1,8 +1,7 @@
 """What every session says, kept so that a search reads no transcript; only what changed since the last one is read."""
 
-import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -109,6 +108,11 @@ class SearchIndex:
             remove_index(self._path)
             self.database = open_index(self._path, self.warnings)
             return self._refresh(rows, waiting)
+
+    def numbers(self, rows: Iterable[SessionRow]) -> dict[int, SessionRow]:
+        """Return sessions by the numbers that the index knows them by; those that it does not hold are left out."""
+        known: dict[bytes, int] = dict(self.database.execute("SELECT key, number FROM sessions"))
+        return {known[key]: row for row in rows if (key := key_of(row)) in known}
 
     def _refresh(self, rows: Sequence[SessionRow], waiting: Callable[[int], None] | None) -> Refreshed:
         done = Refreshed()
@@ -260,9 +264,3 @@ def _title(row: SessionRow) -> str:
     from slowwave.stores.search.fold import plain  # noqa: PLC0415
 
     return plain(row.title)
-
-
-def numbers_of(database: sqlite3.Connection, rows: Iterable[SessionRow]) -> Mapping[int, SessionRow]:
-    """Return the rows by the numbers that the index knows them by; those that it does not hold are left out."""
-    numbers: dict[bytes, int] = dict(database.execute("SELECT key, number FROM sessions"))
-    return {numbers[key]: row for row in rows if (key := os.fsencode(row.path)) in numbers}

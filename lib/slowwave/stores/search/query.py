@@ -40,6 +40,11 @@ class Term:
         end = "" if self.is_prefix else _edge(self.tokens[-1][-1], r"(?![^\W_])")
         return re.compile(_edge(self.tokens[0][0], r"(?<![^\W_])") + "".join(joined) + end)
 
+    def is_in(self, text: str) -> bool:
+        """Say whether it stands in a folded text."""
+        # most texts do not have it, and a plain search says so ten times faster
+        return self.tokens[0] in text and self.pattern.search(text) is not None
+
     def widened(self) -> "Term | None":
         """Return the same word as the beginning of others, None where that would mean half of the language."""
         if self.is_prefix or len(self.tokens) > 1 or len(self.tokens[0]) < _LEAST_BEGINNING:

@@ -6,14 +6,15 @@ it (k1 1.2 and b 0.75, as SQLite and RFC 0185 of crabtalk both have them; the we
 
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from heapq import nlargest
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import UnreadableError
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.search.fold import folded
-from slowwave.stores.search.index import SESSION_SHIFT, SIDE_BIT, SearchIndex, numbers_of
+from slowwave.stores.search.index import SESSION_SHIFT, SIDE_BIT, SearchIndex
 from slowwave.stores.search.query import Term
 from slowwave.stores.search.said import WEIGHTS, Said, unpacked
 from slowwave.stores.search.snippet import snippet_of
@@ -40,29 +41,15 @@ class Hit(NamedTuple):
     said: Said | None
 
 
-class _Found:
-    """How well one session fits so far."""
-
-    __slots__ = ("best", "segments")
-
-    def __init__(self) -> None:
-        self.best: dict[int, float] = {}
-        self.segments: dict[int, float] = {}
-
-    @property
-    def score(self) -> float:
-        return sum(self.best.values())
-
-
 def search(
-    index: SearchIndex, terms: list[Term], rows: Iterable[SessionRow], *, limit: int, everything: bool = False
+    index: SearchIndex, terms: list[Term], among: Mapping[int, SessionRow], *, limit: int, everything: bool = False
 ) -> list[Hit]:
-    """Return the sessions among ``rows`` that fit best.
+    """Return the sessions that fit best.
 
     Args:
         index: the index, up to date.
         terms: what is looked for.
-        rows: the sessions that may be found.
+        among: the sessions that may be found, by their numbers in the index.
         limit: at most so many.
         everything: also what sub-agents said inside of main sessions.
 
@@ -70,7 +57,7 @@ def search(
         UnreadableError: the index cannot be read.
     """
     try:
-        return _search(index.database, terms, numbers_of(index.database, rows), limit, everything=everything)
+        return _search(index.database, terms, among, limit, everything=everything)
     except sqlite3.Error as error:
         place = Path(index.database.execute("PRAGMA database_list").fetchone()[2])
         raise UnreadableError(
@@ -81,27 +68,46 @@ def search(
 def _search(
     database: sqlite3.Connection, terms: list[Term], rows: Mapping[int, SessionRow], limit: int, *, everything: bool
 ) -> list[Hit]:
-    found: dict[int, _Found] = {}
     total: int = database.execute("SELECT count(*) FROM segments").fetchone()[0]
-    used = list(terms)
-    rarity = [0.0] * len(terms)
-    for at, term in enumerate(terms):
-        scores = database.execute(_SCORES, (term.match,)).fetchall()
-        if not scores and (wider := term.widened()) is not None:
-            used[at] = wider
-            scores = database.execute(_SCORES, (wider.match,)).fetchall()
-        rarity[at], scale = _rarity(len(scores), total)
-        for segment, score in scores:
+    found = [_asked(database, term, total, everything=everything) for term in terms]
+    totals: dict[int, float] = {}
+    for one in found:
+        best: dict[int, float] = {}
+        for segment, score in one.scores.items():
             number = segment >> SESSION_SHIFT
-            if number not in rows or (segment & SIDE_BIT and not everything):
-                continue
-            one = found.setdefault(number, _Found())
-            value = -score * scale
-            one.segments[segment] = one.segments.get(segment, 0.0) + value
-            if value > one.best.get(at, 0.0):
-                one.best[at] = value
-    order = sorted(found, key=lambda number: (found[number].score, rows[number].last_activity), reverse=True)
-    return [_hit(database, rows[n], found[n], used, rarity) for n in order[:limit]]
+            # SQLite's scores are the better the smaller they are
+            if score < best.get(number, 0.0):
+                best[number] = score
+        for number, score in best.items():
+            totals[number] = totals.get(number, 0.0) - score * one.scale
+    fitting = ((score, rows[number].last_activity, number) for number, score in totals.items() if number in rows)
+    return [_hit(database, rows[number], number, score, found) for score, _, number in nlargest(limit, fitting)]
+
+
+class _Asked(NamedTuple):
+    """What the index has for one term.
+
+    Attributes:
+        term: the term, widened when it stands nowhere as it is.
+        scores: SQLite's score of each segment.
+        rarity: the weight of the term.
+        scale: what SQLite's scores are multiplied by to have that weight.
+    """
+
+    term: Term
+    scores: dict[int, float]
+    rarity: float
+    scale: float
+
+
+def _asked(database: sqlite3.Connection, term: Term, total: int, *, everything: bool) -> _Asked:
+    scores: dict[int, float] = dict(database.execute(_SCORES, (term.match,)))
+    if not scores and (wider := term.widened()) is not None:
+        term, scores = wider, dict(database.execute(_SCORES, (wider.match,)))
+    rarity, scale = _rarity(len(scores), total)
+    if not everything:
+        scores = {segment: score for segment, score in scores.items() if not segment & SIDE_BIT}
+    return _Asked(term, scores, rarity, scale)
 
 
 def _rarity(documents: int, total: int) -> tuple[float, float]:
@@ -116,21 +122,29 @@ def _rarity(documents: int, total: int) -> tuple[float, float]:
     return own, own / (theirs if theirs > 0 else _LEAST_IDF)
 
 
-def _hit(database: sqlite3.Connection, row: SessionRow, one: _Found, terms: list[Term], rarity: list[float]) -> Hit:
-    best = max(one.segments, key=lambda segment: (one.segments[segment], -segment))
+def _hit(database: sqlite3.Connection, row: SessionRow, number: int, score: float, found: Sequence[_Asked]) -> Hit:
+    """Return a hit with the message that has the most of the rarest terms, in the best segment of the session."""
+    # the scores are negative, so the best segment has the least sum; the first of equals
+    best = min(_segments_of(database, number), key=lambda s: sum(one.scores.get(s, 0.0) * one.scale for one in found))
     body = database.execute("SELECT body FROM segments WHERE number = ?", (best,)).fetchone()
     chosen: Said | None = None
     value = 0.0
     for said in unpacked(body[0]):
         text = folded(said.text)
-        worth = sum(rare for term, rare in zip(terms, rarity, strict=True) if term.pattern.search(text))
-        worth *= WEIGHTS[said.field]
-        if said.tools and not worth:
+        weight = WEIGHTS[said.field] * sum(one.rarity for one in found if one.term.is_in(text))
+        if said.tools and not weight:
             tools = folded(" \n ".join(said.tools))
-            worth = sum(rare for term, rare in zip(terms, rarity, strict=True) if term.pattern.search(tools))
-        if worth > value:
-            chosen, value = said, worth
-    return Hit(row, one.score, snippet_of(row.title if chosen is None else _shown(chosen), terms), chosen)
+            weight = sum(one.rarity for one in found if one.term.is_in(tools))
+        if weight > value:
+            chosen, value = said, weight
+    terms = [one.term for one in found]
+    return Hit(row, score, snippet_of(row.title if chosen is None else _shown(chosen), terms), chosen)
+
+
+def _segments_of(database: sqlite3.Connection, number: int) -> list[int]:
+    query = "SELECT number FROM segments WHERE number >= ? AND number < ? ORDER BY number"
+    span = (number << SESSION_SHIFT, (number + 1) << SESSION_SHIFT)
+    return [segment for (segment,) in database.execute(query, span)]
 
 
 def _shown(said: Said) -> str:

@@ -13,7 +13,7 @@ from slowwave.stores.rows import SessionRow
 
 def key_of(row: SessionRow) -> bytes:
     """Return what the index knows a session by; paths need not be UTF-8."""
-    return os.fsencode(row.path)
+    return row.path.encode("utf-8", "surrogateescape")
 
 
 def stamp_of(row: SessionRow) -> bytes:

@@ -44,7 +44,7 @@ class Store:
         with SearchIndex(index_path(self.environ), self.warnings) as index:
             self.done = index.refresh(rows)
             asked = [row for row in rows if kind in ("", row.kind)]
-            return search(index, terms, asked, limit=limit, everything=everything)
+            return search(index, terms, index.numbers(asked), limit=limit, everything=everything)
 
     def found(self, query: str, *, everything: bool = False) -> list[str]:
         return [hit.row.id for hit in self.search(query, everything=everything)]
