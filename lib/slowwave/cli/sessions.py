@@ -13,6 +13,7 @@ _MODULES = {
     "list": "sessions_read",
     "show": "sessions_show",
     "context": "sessions_context",
+    "text": "sessions_text",
     "search": "sessions_search",
     **dict.fromkeys(("append", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
@@ -72,6 +73,8 @@ def _reading(command: _Command) -> None:
         "--session", default="", metavar="ID", help="the session to take from a file that holds several"
     )
     context.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
+    text = command("text", "the words of every message of many sessions, without tools and thinking, for other tools")
+    text.add_argument("path", nargs="+", metavar="PATH", help="transcripts, or folders of them")
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:

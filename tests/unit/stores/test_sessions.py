@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from slowwave.clock import FixedClock
+from slowwave.dialects.model import ToolCall
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
 from slowwave.stores.sessions import Sessions
+from slowwave.stores.writing.base import Compaction
 from tests.unit.stores.store_builder import claude, tombstone, write
 
 
@@ -27,6 +29,10 @@ def sessions_in(folder: Path, dialect: str = "cersei", part_bytes: int = 50_000_
     return Sessions(
         folder, dialect, clock=clock, ids=lambda: next(ids), part_bytes=part_bytes, cwd="/home/ann/shop", home=folder
     )
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def texts(sessions: Sessions, session_id: str) -> list[str]:
@@ -131,6 +137,56 @@ def test_a_session_forks_into_parts_and_stays_one(tmp_path: Path):
     assert [t.split()[2] for t in texts(sessions, "abc")] == [str(n) for n in range(1, 12)]
     (row,) = sessions.list()
     assert (row.parts, row.messages, row.bytes) == (6, 11, sum(p.stat().st_size for p in tmp_path.iterdir()))
+
+
+def test_a_compaction_of_cersei_is_a_summary_of_all_messages_before_it(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=300)
+    for text in ("a", "b", "c"):
+        sessions.write_user_message("abc", text)
+    sessions.compact("abc", Compaction("they said a, b and c"))
+    sessions.write_user_message("abc", "d")
+    sessions.compact("abc", Compaction("they said d", messages=1))
+    (shown,) = texts(sessions, "abc")
+    assert "they said d" in shown
+    with pytest.raises(UsageError, match="right before it"):
+        sessions.compact("abc", Compaction("x", keep_from="u"))
+
+
+def test_results_of_tools_are_blocks_of_a_user_entry(tmp_path: Path):
+    sessions = sessions_in(tmp_path)
+    sessions.write_assistant_message("abc", [ToolCall("c1", "Read", {"file_path": "a.py"})])
+    sessions.write_tool_result("abc", "c1", "print()", is_error=True)
+    called, answered = sessions.load("abc")
+    assert called.calls == (ToolCall("c1", "Read", {"file_path": "a.py"}),)
+    assert (answered.results[0].text, answered.results[0].is_error) == ("print()", True)
+
+
+@pytest.mark.parametrize("operation", ["label", "branch", "name"])
+def test_what_cersei_has_no_record_for_is_refused(tmp_path: Path, operation: str):
+    sessions = sessions_in(tmp_path)
+    made = sessions.write_user_message("abc", "hi")
+    before = (tmp_path / "abc.jsonl").read_bytes()
+    attempts = {
+        "label": lambda: sessions.label("abc", made, "x"),
+        "branch": lambda: sessions.branch("abc", made, "x"),
+        "name": lambda: sessions.name("abc", "x"),
+    }
+    with pytest.raises(UsageError, match="cersei has no"):
+        attempts[operation]()
+    assert (tmp_path / "abc.jsonl").read_bytes() == before
+
+
+def test_a_branch_of_cersei_holds_everything_up_to_a_message_and_what_hides_it(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=600)
+    made = [sessions.write_user_message("orig", f"message {n}") for n in range(6)]
+    sessions.tombstone("orig", made[1])
+    sessions.tombstone("orig", made[5])
+    new = sessions.fork("orig", at=made[3])
+    assert texts(sessions, new) == [f"user: message {n}" for n in (0, 2, 3)]
+    hidden = [e["deleted_uuid"] for f in tmp_path.glob(f"{new}*") for e in lines(f) if e["type"] == "tombstone"]
+    assert hidden == [made[1]]
+    with pytest.raises(NotFoundError, match="shows no message"):
+        sessions.fork("orig", at=made[1])
 
 
 def test_summaries_are_read_by_mode(tmp_path: Path):
@@ -255,33 +311,10 @@ def test_a_session_that_a_client_has_open_is_not_written_to(tmp_path: Path):
     sessions.write_user_message("other", "fine")
 
 
-PI = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-21T09:00:00.000Z", "cwd": "/p"}
-CODEX = {"timestamp": "2026-11-21T09:00:00.000Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/p"}}
-
-
-@pytest.mark.parametrize(("dialect", "first"), [("pi", PI), ("codex", CODEX)])
-def test_a_session_that_can_only_be_read_is_not_written_to(tmp_path: Path, dialect: str, first: dict[str, object]):
-    write(tmp_path / "s.jsonl", first)
-    before = (tmp_path / "s.jsonl").read_bytes()
-    sessions = sessions_in(tmp_path)
-    writes: list[Callable[[], object]] = [
-        lambda: sessions.write_user_message("s", "hi"),
-        lambda: sessions.write_assistant_message("s", "hi"),
-        lambda: sessions.write_summary("s", "all", 1),
-        lambda: sessions.tombstone("s", "u"),
-        lambda: sessions.fork("s"),
-    ]
-    for attempt in writes:
-        with pytest.raises(UsageError, match=dialect) as caught:
-            attempt()
-        assert "\n" not in str(caught.value)
-    assert (tmp_path / "s.jsonl").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
-
-
-def test_no_session_is_begun_in_a_dialect_that_can_only_be_read(tmp_path: Path):
-    with pytest.raises(UsageError, match="pi"):
-        sessions_in(tmp_path, "pi").write_user_message("new", "hi")
+@pytest.mark.parametrize("dialect", ["codex", "opencode", "openclaw"])
+def test_no_session_is_begun_in_a_dialect_whose_client_alone_begins_one(tmp_path: Path, dialect: str):
+    with pytest.raises(UsageError, match=dialect):
+        sessions_in(tmp_path, dialect).write_user_message("new", "hi")
     assert list(tmp_path.iterdir()) == []
 
 

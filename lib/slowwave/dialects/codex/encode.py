@@ -3,6 +3,7 @@
 ::
 
     item_line(item, *, form, ordinal, at) -> bytes
+    turn_lines(turn, *, ordinals, at) -> tuple[bytes, bytes]
     compacted_line(summary, history, *, window, ordinal, at) -> bytes
     message_items(role, content, *, uuid) -> items; output_item(call_id, text, *, uuid) -> item
     name_line(thread, name, *, at) -> bytes
@@ -87,6 +88,13 @@ def compacted_line(
     """Return a compaction whose ``history`` replaces everything before it; ``window`` numbers the context windows."""
     payload = {"message": summary_text(summary), "replacement_history": list(history), **window}
     return _wrapped("compacted", payload, ordinal, at)
+
+
+def turn_lines(turn: str, *, ordinals: tuple[int | None, int | None], at: datetime) -> tuple[bytes, bytes]:
+    """Return the marks of where a turn starts and where it is complete; a rollback counts turns by them."""
+    start = {"type": "task_started", "turn_id": turn, "model_context_window": None}
+    end = {"type": "task_complete", "turn_id": turn, "last_agent_message": None}
+    return _wrapped("event_msg", start, ordinals[0], at), _wrapped("event_msg", end, ordinals[1], at)
 
 
 def name_line(thread: str, name: str, *, at: datetime) -> bytes:

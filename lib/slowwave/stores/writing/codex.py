@@ -16,7 +16,7 @@ from slowwave.dialects.codex.home import home_of, thread_in_name
 from slowwave.errors import UsageError
 from slowwave.records.append import append_record, append_records
 from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
-from slowwave.stores.writing.codex_history import replacement, window_after
+from slowwave.stores.writing.codex_history import is_rolled_back, replacement, window_after
 from slowwave.stores.writing.codex_lock import writer_lock
 from slowwave.stores.writing.lookup import first_record, records_backward
 
@@ -76,7 +76,14 @@ class CodexWriter(Writer):
             history = replacement(target, summary, compaction.keep_from)
             window = window_after(target, self.means.ids())
             at = self.means.clock.now()
-            return [encode.compacted_line(compaction.summary, history, window=window, ordinal=ordinal, at=at)]
+            in_turn = is_rolled_back(target)
+            numbers = [None if ordinal is None else ordinal + i for i in range(3)]
+            own = numbers[1] if in_turn else numbers[0]
+            line = encode.compacted_line(compaction.summary, history, window=window, ordinal=own, at=at)
+            if not in_turn:
+                return [line]
+            start, end = encode.turn_lines(uuid, ordinals=(numbers[0], numbers[2]), at=at)
+            return [start, line, end]
 
         self._append(target, lines)
         return f"msg_{uuid}"

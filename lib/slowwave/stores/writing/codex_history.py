@@ -13,7 +13,7 @@ from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
 from slowwave.dialects.codex.history import is_boundary
 from slowwave.dialects.codex.messages import CodexMessage, texts_of
 from slowwave.dialects.codex.records import KNOWN_ITEMS, Line, item_of
-from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay
+from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay, rolled_back, starts_turn
 from slowwave.dialects.codex.truncate import middle_cut, tokens_of
 from slowwave.dialects.model import SessionFiles
 from slowwave.stores.writing.base import Target
@@ -99,6 +99,16 @@ def window_after(target: Target, window_id: str) -> dict[str, object]:
         "previous_window_id": current,
         "window_id": window_id,
     }
+
+
+def is_rolled_back(target: Target) -> bool:
+    """Say whether the last turn was taken back: what follows without a turn of its own would count as part of it."""
+    for line in reversed(CODEX.read(SessionFiles(target.id, target.files)).lines):
+        if starts_turn(line):
+            return False
+        if rolled_back(line):
+            return True
+    return False
 
 
 def _window(whole: CodexTranscript) -> tuple[int, str, str] | None:
