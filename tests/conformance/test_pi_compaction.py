@@ -1,7 +1,7 @@
 """pi's own tests of ``compaction.test.ts``, by their names, against slowwave's usage rules, thresholds and cuts.
 
-Its fixtures are two sessions of its authors and are not here: the tests with a large session make one. What pi does
-not test and does wrong (``findCutPoint``, ``prepareCompaction``) is in ``tests/unit/compaction``.
+The tests with a large session make one; those of pi's authors are tried in ``test_pi_real_compactions.py``. What pi
+does not test and does wrong (``findCutPoint``, ``prepareCompaction``) is in ``tests/unit/compaction``.
 """
 
 from pathlib import Path
