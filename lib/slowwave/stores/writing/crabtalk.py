@@ -23,6 +23,7 @@ from slowwave.records.rewrite import file_state, rewrite_without
 from slowwave.stores.moving import move_file
 from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer
 from slowwave.stores.writing.crabtalk_files import create, file_of, finish_rename, next_number
+from slowwave.stores.writing.linear import check_speaker, valid
 
 T = TypeVar("T")
 # A slug holds no underscore, an agent's name may.
@@ -72,14 +73,14 @@ class CrabtalkWriter(Writer):
         Raises:
             UsageError: the agent's name cannot begin a file's name, or a name is no valid text.
         """
-        line = _valid(lambda: encode.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
+        line = valid(lambda: encode.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
         return create(folder, agent, sender, [line], fsync=self.means.fsync)
 
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message; a new session is begun with its metadata."""
         if draft.parent is not None:
             self._refuse(target.id, "tree in which a message follows another than the last")
-        line = _valid(lambda: _line(draft))
+        line = valid(lambda: _line(draft))
         if target.files or not self._began(target, line):
             self._append(target, line)
         return ""
@@ -92,7 +93,7 @@ class CrabtalkWriter(Writer):
         """
         if compaction.keep_from is not None:
             raise UsageError(f"{target.id}: crabtalk keeps no message before a compact marker; nothing was written")
-        self._append(target, _valid(lambda: encode.compact_line(compaction.summary)))
+        self._append(target, valid(lambda: encode.compact_line(compaction.summary)))
         return ""
 
     def name(self, target: Target, name: str) -> None:
@@ -108,7 +109,7 @@ class CrabtalkWriter(Writer):
                 path = finish_rename(found_at)
             state = file_state(path)
             found = session_meta(path)
-            line = _valid(lambda: changed_line(found.span, {"title": name}))
+            line = valid(lambda: changed_line(found.span, {"title": name}))
             rewrite_without(path, [(found.span.offset, len(found.span.raw))], [(0, line)], expect=state)
             # under the lock, so that of two titles at once one does not leave a second name of the file
             with locked_file(path):
@@ -211,19 +212,9 @@ def _line(draft: Draft) -> bytes:
     text = "\n".join(block.text for block in blocks if isinstance(block, Text))
     thought = "\n".join(block.text for block in blocks if isinstance(block, Thinking))
     calls = [block for block in blocks if isinstance(block, ToolCall)]
-    if draft.role != "assistant" and (thought or calls):
-        raise UsageError(f"only an assistant thinks and calls tools, not a {draft.role}; nothing was written")
-    if (draft.role == "tool") != bool(draft.call_id):
-        raise UsageError("a tool's message, and no other, names the call that it answers; nothing was written")
+    check_speaker(draft, acts=bool(thought or calls))
     # that a tool failed says its text alone: crabtalk has no field for it
     return encode.message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
-
-
-def _valid(make: Callable[[], bytes]) -> bytes:
-    try:
-        return make()
-    except (TypeError, UnicodeEncodeError) as error:
-        raise UsageError(f"not valid text or JSON: {error}; nothing was written") from error
 
 
 def _joined(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

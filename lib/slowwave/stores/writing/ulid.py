@@ -18,6 +18,7 @@ from slowwave.errors import UsageError
 from slowwave.records.append import append_records
 from slowwave.records.lock import locked_file
 from slowwave.stores.writing.base import Block, Compaction, Draft, Means, Target, Writer
+from slowwave.stores.writing.linear import check_speaker, valid
 from slowwave.stores.writing.ulid_history import copied, files_before, first_kept
 from slowwave.stores.writing.ulid_log import create, end_of, log_path, metadata_of, write_metadata
 
@@ -153,7 +154,7 @@ class UlidWriter(Writer):
         def lines() -> Sequence[bytes]:
             nonlocal seq, metadata
             seq, metadata = end_of(path).seq + 1, metadata_of(path)
-            return [_valid(lambda: line(seq)).removesuffix(b"\n")]
+            return [valid(lambda: line(seq)).removesuffix(b"\n")]
 
         def then() -> None:
             count = integer(metadata["messageCount"]) or 0
@@ -174,10 +175,7 @@ def _log(target: Target) -> Path:
 def _blocks(draft: Draft) -> list[Text | ToolCall]:
     blocks: tuple[Block, ...] = (Text(draft.content),) if isinstance(draft.content, str) else tuple(draft.content)
     taken = [_block(block) for block in blocks]
-    if draft.role != "assistant" and any(isinstance(block, ToolCall) for block in taken):
-        raise UsageError(f"only an assistant calls tools, not a {draft.role}; nothing was written")
-    if (draft.role == "tool") != bool(draft.call_id):
-        raise UsageError("a tool's message, and no other, names the call that it answers; nothing was written")
+    check_speaker(draft, acts=any(isinstance(block, ToolCall) for block in taken))
     return taken
 
 
@@ -194,13 +192,6 @@ def _block(block: Block) -> Text | ToolCall:
         case _:
             kind = repr(block.get("type"))
     raise UsageError(f"the specification has text and tool calls, and no block of {kind}; nothing was written")
-
-
-def _valid(make: Callable[[], bytes]) -> bytes:
-    try:
-        return make()
-    except (TypeError, UnicodeEncodeError) as error:
-        raise UsageError(f"not valid text or JSON: {error}; nothing was written") from error
 
 
 WRITER = UlidWriter

@@ -4,6 +4,7 @@ Whoever writes holds the lock of the log. The metadata are written after it, so 
 it; the next writer sees that by the time of the last message, and counts anew.
 """
 
+import errno
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -117,8 +118,13 @@ def create(
 def _take_name(temp: Path, folder: Path) -> None:
     # a rename would take the place of an empty folder, which a client may be about to fill
     if os.path.lexists(folder):
-        raise FileExistsError(f"{folder} exists already")
-    temp.rename(folder)
+        raise FileExistsError(errno.EEXIST, "exists already", os.fspath(folder))
+    try:
+        temp.rename(folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):  # another one was faster
+            raise FileExistsError(errno.EEXIST, "exists already", os.fspath(folder)) from error
+        raise
 
 
 def metadata_of(path: Path) -> dict[str, object]:

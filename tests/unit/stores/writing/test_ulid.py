@@ -16,7 +16,8 @@ from slowwave.dialects.model import SessionFiles, Text, Thinking, ToolCall
 from slowwave.dialects.ulid.dialect import ULID
 from slowwave.dialects.ulid.ids import ulid_time
 from slowwave.dialects.ulid.maker import UlidMaker
-from slowwave.errors import NotFoundError, UsageError
+from slowwave.errors import LockHeldError, NotFoundError, UsageError
+from slowwave.records.lock import locked_file
 from slowwave.stores.writing import ulid_log
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
 from slowwave.stores.writing.registry import writer_for
@@ -265,6 +266,44 @@ def test_processes_that_begin_and_write_at_once_lose_nothing(writer: UlidWriter,
     last = [r for line in path.read_bytes().splitlines() if (r := json.loads(line))["recordType"] == "compaction"][-1]
     assert len(last["readFiles"]) == compactions
     assert [p.name for p in path.parent.parent.iterdir()] == [ID]
+
+
+def test_two_that_begin_one_session_at_once_share_it(
+    writer: UlidWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = writer.path(tmp_path, ID)
+    other = UlidWriter(writer.means)
+
+    def another(event: str, where: str) -> None:
+        if event == "rename" and where == str(path.parent) and not path.exists():
+            monkeypatch.setattr(os.path, "lexists", lambda _: False)  # pyright: ignore[reportUnknownLambdaType,reportUnknownArgumentType]
+            monkeypatch.setattr(files, "fault_hook", lambda *_: None)  # pyright: ignore[reportUnknownLambdaType,reportUnknownArgumentType]
+            other.message(Target(ID, path), Draft("user", "first"))
+
+    monkeypatch.setattr(files, "fault_hook", another)
+    assert writer.message(Target(ID, path), Draft("user", "second")) == "2"
+    assert metadata(Target(ID, path))["messageCount"] == 2
+    assert [p.name for p in tmp_path.iterdir()] == [ID]
+
+
+def test_metadata_are_written_under_the_lock_of_the_log(
+    writer: UlidWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = begun(writer, tmp_path)
+    held: list[bool] = []
+
+    def look(event: str, path: str) -> None:
+        if event == "rename" and path.endswith("metadata.json"):
+            with pytest.raises(LockHeldError), locked_file(target.path, timeout_s=-1):
+                pass
+            held.append(True)
+
+    monkeypatch.setattr(files, "fault_hook", look)
+    writer.message(target, Draft("user", "one"))
+    writer.compaction(target, Compaction("so far"))
+    writer.name(target, "Pods")
+    writer.refresh(target)
+    assert held == [True] * 4
 
 
 def test_a_name_is_given_and_taken_away(writer: UlidWriter, tmp_path: Path) -> None:
