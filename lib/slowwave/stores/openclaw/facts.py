@@ -10,7 +10,7 @@ from slowwave.errors import UnreadableError
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.openclaw.entries import SessionEntry
 from slowwave.stores.openclaw.store import NAME, read_store
-from slowwave.stores.openclaw.transcripts import artifact_of, transcript_path
+from slowwave.stores.openclaw.transcripts import artifact_of, is_safe_id, transcript_path
 
 _MOST_STORES = 64
 
@@ -70,14 +70,23 @@ def _read(path: Path) -> StoreFacts:
         problems.append(StoreProblem("damaged", os.fspath(path), f"{len(store.odd)} keys without an entry"))
     facts: dict[str, Facts] = {}
     for key, entry in store.items():
-        transcript = transcript_path(path.parent, entry, problems)
-        if transcript is not None:
-            facts[_stem(transcript)] = _facts(key, entry)
+        stem = _stem(path.parent, entry, problems)
+        if stem:
+            facts[stem] = _facts(key, entry)
     return StoreFacts(facts, tuple(problems))
 
 
-def _stem(transcript: Path) -> str:
-    found = artifact_of(transcript.name)
+def _stem(folder: Path, entry: SessionEntry, problems: list[StoreProblem]) -> str:
+    """Return the name that the transcript of an entry has here, "" when it has none."""
+    named, own = entry.text("sessionFile"), entry.text("sessionId")
+    if not named and is_safe_id(own):
+        return own
+    # most stores name each file in full; looking up every link in it would be most of the work of a listing
+    beside, _, name = named.rpartition("/")
+    if not (name and beside in ("", os.fspath(folder))):
+        transcript = transcript_path(folder, entry, problems)
+        name = transcript.name if transcript is not None else ""
+    found = artifact_of(name)
     return f"{found.session}-topic-{found.topic}" if found.topic else found.session
 
 

@@ -68,6 +68,11 @@ def _named(stem: str, source: Source) -> Artifact:
     return Artifact("transcript", topic[1], topic[2], source) if topic else Artifact("transcript", stem, "", source)
 
 
+def is_safe_id(session_id: str) -> bool:
+    """Say whether an id can be the name of a file in its folder, and of nothing else."""
+    return bool(_SAFE_ID.fullmatch(session_id)) and not _CHECKPOINT.match(session_id)
+
+
 def transcript_name(session_id: str, topic: str | int | None = None) -> str:
     """Return the file name of a session's transcript, with the topic as the client writes it in an URL.
 
@@ -75,7 +80,7 @@ def transcript_name(session_id: str, topic: str | int | None = None) -> str:
         UsageError: the id could lead out of the folder or hide the file, or the name is longer than systems allow.
     """
     own = session_id.strip()
-    if not _SAFE_ID.fullmatch(own) or _CHECKPOINT.match(own):
+    if not is_safe_id(own):
         raise UsageError(f"session id {session_id!r}: use up to 128 letters, digits, '.', '_' and '-', a letter first")
     suffix = "" if topic is None else f"-topic-{quote(str(topic), safe=_UNESCAPED)}"
     name = f"{own}{suffix}{SUFFIX}"
