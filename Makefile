@@ -26,8 +26,8 @@ check: $(READY) ## lint, format and types
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 
-bench: $(READY) ## speed ratios of the design
-	$(BIN)/python tests/benchmarks/run.py
+bench: $(READY) ## speed ratios of the design; CHART=1 draws cost against size
+	$(BIN)/python tests/benchmarks/run.py $(if $(CHART),--chart)
 
 drills: $(READY) ## every fault drill in full length (minutes)
 	DRILLS=full $(BIN)/python -m pytest tests/faults --timeout 3600

@@ -48,6 +48,15 @@ def _unpack_crates(folder: Path) -> None:
 
 def pi_loader(build: Path) -> list[str] | None:
     """Return the command that opens a session with pi; None (and the reason printed) where pi cannot be had."""
+    return _pi(build, "pi_load.mjs")
+
+
+def pi_context(build: Path) -> list[str] | None:
+    """Return the command that builds a context with pi; None (and the reason printed) where pi cannot be had."""
+    return _pi(build, "pi_context.mjs")
+
+
+def _pi(build: Path, script: str) -> list[str] | None:
     folder = build / "pi"
     if not shutil.which("node") or not shutil.which("npm"):
         print("no node and npm here: pi is not measured")
@@ -57,8 +66,26 @@ def pi_loader(build: Path) -> list[str] | None:
             folder.mkdir(parents=True, exist_ok=True)
             command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", PI_PACKAGE]
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        shutil.copy(HERE / "pi_load.mjs", folder)
+        shutil.copy(HERE / script, folder)
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"pi cannot be installed ({error})")
         return None
-    return ["node", str(folder / "pi_load.mjs")]
+    return ["node", str(folder / script)]
+
+
+def ripgrep(build: Path) -> str | None:
+    """Return ripgrep's program, unpacked from Debian's package when it is not installed; None (and why, printed)."""
+    if found := shutil.which("rg"):
+        return found
+    folder = build / "ripgrep"
+    program = folder / "usr" / "bin" / "rg"
+    try:
+        if not program.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["apt-get", "download", "--quiet", "ripgrep"], cwd=folder, check=True, capture_output=True)
+            for package in folder.glob("*.deb"):
+                subprocess.run(["dpkg-deb", "--extract", package.name, "."], cwd=folder, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"ripgrep cannot be had ({error}): the words of 1 GB are not measured against it")
+        return None
+    return str(program)

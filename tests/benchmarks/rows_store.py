@@ -32,7 +32,7 @@ def _bare_walk(folder: Path) -> int:
     return total
 
 
-def _lister(root: Path, state: Path) -> Callable[[], int]:
+def lister(root: Path, state: Path) -> Callable[[], int]:
     """Return a function that lists all sessions by the catalogue, as ``sessions list`` does."""
     settings = load_settings({}, overrides=[f"store.roots={root}"], cwd=root)
 
@@ -47,7 +47,7 @@ def listing(build: Path, rounds: int, files: int = 10_000) -> list[Row]:
     """List 10,000 sessions: first scan, warm catalogue, and again after one in a hundred has grown."""
     folder = fleet(build / f"data-{VERSION}" / f"fleet{files}" / "projects", files, 67_000, projects=40)
     state = build / "catalogue" / "fleet.sqlite"
-    work = _lister(folder, state)
+    work = lister(folder, state)
     sessions = sorted(folder.glob("*/*.jsonl"))
     chance = random.Random(1)
     line = next(claude_lines(Maker(9), 1))

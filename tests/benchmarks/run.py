@@ -3,19 +3,30 @@
 Data and comparators are made once under ``build/bench`` (about 2 GB and a minute). Every figure is processor time,
 the median of interleaved rounds; a ratio is ours divided by the comparator's of the same run. A program is measured
 with its start and imports, its modules compiled before, as those of an installed package are. The exit code is 1 when
-a demand is missed; rows marked as later work are demands on code that does not exist yet.
+a demand is missed.
 """
 
 import argparse
 import sys
 from pathlib import Path
 
+from chart import draw
 from measure import cache_bytecode, print_rows
+from rows_context import context
 from rows_load import load, memory
 from rows_rewrite import rewrite
 from rows_store import changed, listing
+from rows_text import text
 
-ROWS = {"load": load, "list": listing, "changed": changed, "rewrite": rewrite, "memory": memory}
+ROWS = {
+    "load": load,
+    "context": context,
+    "list": listing,
+    "changed": changed,
+    "text": text,
+    "rewrite": rewrite,
+    "memory": memory,
+}
 ROOT = Path(__file__).parents[2]
 
 
@@ -25,12 +36,16 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(ROWS), help=f"comma-separated: {', '.join(ROWS)}")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="where data and comparators lie")
+    parser.add_argument("--chart", action="store_true", help="draw cost against size instead (about 2 GB more)")
     options = parser.parse_args()
     unknown = set(options.only.split(",")) - set(ROWS)
     if unknown:
         parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
     cache_bytecode(options.build.absolute() / "bytecode")
     print(f"compiled modules of the measured programs: {options.build / 'bytecode'}", flush=True)
+    if options.chart:
+        draw(options.build, options.rounds)
+        return 0
     rows = [row for name in options.only.split(",") for row in ROWS[name](options.build, options.rounds)]
     print_rows(rows)
     return int(any(row.verdict == "MISSED" for row in rows))
