@@ -83,6 +83,19 @@ def test_what_stands_before_the_damage_of_a_later_frame_is_read(tmp_path: Path) 
     assert "damaged" in transcript.problems[0].detail
 
 
+def test_of_a_block_that_is_damaged_late_the_beginning_is_read(tmp_path: Path) -> None:
+    path = rollout(tmp_path, meta(), *[said("user", "the same again") for _ in range(9_000)])
+    whole = bytearray(compressed(path).read_bytes())
+    assert len(whole) < sources.STEP_BYTES
+    whole[-3:] = b"\xff\xff\xff"
+    packed = compressed(path)
+    packed.write_bytes(whole)
+    with open_plain(packed) as file:
+        found = file.read()
+    assert 0 < len(found) < path.stat().st_size
+    assert path.read_bytes().startswith(found)
+
+
 def test_a_plain_file_with_the_name_of_a_compressed_one_is_read(tmp_path: Path) -> None:
     path = rollout(tmp_path, meta(), said("user", "hi"))
     assert spoken(path.rename(path.with_name(path.name + ".zst"))) == ["u:hi"]

@@ -1,8 +1,10 @@
 """What a session of opencode says to a reader, in whatever form it is kept."""
 
 import json
+import os
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -131,7 +133,7 @@ def test_every_prefix_of_an_export_is_read_without_an_exception(tmp_path: Path) 
     session = Session()
     session.user("naïve 🙂")
     session.answer(words("ok"), done("x"))
-    path = session.export(tmp_path)
+    path = session.export(tmp_path, indent=None)
     data = path.read_bytes()
     counts: list[int] = []
     for size in range(len(data)):
@@ -229,3 +231,48 @@ def test_a_command_that_ended_with_an_exit_code_failed(tmp_path: Path, code: int
     session = Session()
     session.answer(done("no", metadata={"exit": code}))
     assert read(session.export(tmp_path)).messages[-1].results == (ToolResult("c1", "no", is_error=failed),)
+
+
+def read_as_nobody(path: Path) -> int:
+    """Read a session in a process that may write nowhere near it, and return how many messages it found."""
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = 255
+        try:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            found = len(read(path).messages)
+        finally:
+            os.write(sender, bytes((found,)))
+            os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as answer:
+        found = answer.read()[0]
+    os.waitpid(child, 0)
+    return found
+
+
+@pytest.mark.parametrize("left", ["", "-wal", "-wal -shm"])
+def test_a_database_is_read_where_nothing_may_be_written(left: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, other = Path(folder, "opencode.db"), Path(folder, "copied")
+        other.mkdir()
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA wal_autocheckpoint=0")
+            tables(db)
+            worked().rows(db)
+            if not left:
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for suffix in ("", *left.split()):
+                shutil.copyfile(f"{path}{suffix}", f"{other / path.name}{suffix}")
+        before = {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in other.iterdir()}
+        for file in other.iterdir():
+            file.chmod(0o444)
+        Path(folder).chmod(0o755)
+        other.chmod(0o555)
+        assert read_as_nobody(other / path.name) == 5
+        assert {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in other.iterdir()} == before
+        other.chmod(0o755)

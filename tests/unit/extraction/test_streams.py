@@ -288,3 +288,11 @@ def test_a_rollout_that_was_packed_after_it_was_read_is_known(tmp_path: Path, mo
     assert run(tmp_path, stored_rollout(packed)).counts == {"sessions": 1, "unchanged": 1}
     monkeypatch.setattr("slowwave.extraction.job.states_of", None)
     assert run(tmp_path, stored_rollout(packed)).counts == {"sessions": 1, "unchanged": 1}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_gate_on_tool_calls_counts_those_since_the_last_time(tmp_path: Path, form: str) -> None:
+    settings = Settings(extraction=ExtractionSettings(min_messages=1, min_tool_calls=2))
+    run(tmp_path, FORMS[form](talk(RULES[0]), folder_of(tmp_path)), settings)
+    report = run(tmp_path, FORMS[form](talk(*RULES), folder_of(tmp_path)), settings)
+    assert [g.reason.partition(": ")[2] for g in report.gates] == ["1 tool calls since the last extraction, 2 needed"]

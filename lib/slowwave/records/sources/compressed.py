@@ -16,7 +16,7 @@ from slowwave.records.model import Problem
 SUFFIX = ".zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"
 # What one step may give: four bytes can stand for 128 KiB.
-_STEP_BYTES = 1 << 10
+STEP_BYTES = 1 << 10
 # A small file that someone made by hand could fill every disk.
 MOST_BYTES = 16 << 30
 
@@ -103,7 +103,7 @@ class _Stream:
 
     def _read(self, at: int) -> bytes:
         self._file.seek(at)
-        return self._file.read(_STEP_BYTES)
+        return self._file.read(STEP_BYTES)
 
     def _rescued(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield what the block that starts at ``stop`` gives before its damage: fed byte by byte, nothing is lost."""
