@@ -39,34 +39,30 @@ class Agent:
     def __init__(self, folder: Path, schema: str = SCHEMA) -> None:
         self.path = folder / "openclaw-agent.sqlite"
         with closing(sqlite3.connect(self.path)) as rows:
-            rows.executescript("PRAGMA journal_mode=wal;" + schema)
+            rows.executescript("PRAGMA journal_mode=wal; PRAGMA synchronous=off;" + schema)
 
     def run(self, query: str, *values: object) -> None:
+        self._run([(query, values)])
+
+    def _run(self, steps: list[tuple[str, tuple[object, ...]]]) -> None:
         with closing(sqlite3.connect(self.path)) as rows:
-            rows.execute(query, values)
+            rows.execute("PRAGMA synchronous=off")
+            for query, values in steps:
+                rows.execute(query, values)
             rows.commit()
 
     def add(self, made: Session, *, key: str = "agent:main:main", at: int = START, packed: bool = False) -> None:
         """Add a session's events, its window and its node."""
         lines = made.data().splitlines()
         identity = json.loads(lines[0])["id"]
-        self.run(
-            "INSERT INTO session_windows(session_id, session_key, created_at, updated_at) VALUES (?, ?, ?, ?)",
-            *(identity, key, at, at + len(lines)),
-        )
-        self.run(
-            "INSERT OR REPLACE INTO session_nodes(session_key, current_session_id, updated_at) VALUES (?, ?, ?)",
-            *(key, identity, at + len(lines)),
-        )
-        for seq, line in enumerate(lines):
-            self.event(identity, seq, line, at=at + seq, packed=packed)
+        window = "INSERT INTO session_windows(session_id, session_key, created_at, updated_at) VALUES (?, ?, ?, ?)"
+        node = "INSERT OR REPLACE INTO session_nodes(session_key, current_session_id, updated_at) VALUES (?, ?, ?)"
+        end = at + len(lines)
+        events = [_event(identity, seq, line, at + seq, packed=packed) for seq, line in enumerate(lines)]
+        self._run([(window, (identity, key, at, end)), (node, (key, identity, end)), *events])
 
     def event(self, identity: str, seq: int, line: bytes, *, at: int = START, packed: bool = False) -> None:
-        frame = zstandard.ZstdCompressor(level=1).compress(line) if packed and seq else None
-        self.run(
-            "INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?, ?, NULL)",
-            *(identity, seq, line.decode() if frame is None else None, at, frame, len(line)),
-        )
+        self._run([_event(identity, seq, line, at, packed=packed)])
 
     def node(self, identity: str, **columns: Any) -> None:
         """Set columns of the node whose current session this is, and of its window where that has them."""
@@ -84,6 +80,12 @@ class Agent:
 
     def read(self, identity: str = "") -> OpenclawTranscript:
         return OPENCLAW.read(SessionFiles(identity, (self.path,)))
+
+
+def _event(identity: str, seq: int, line: bytes, at: int, *, packed: bool) -> tuple[str, tuple[object, ...]]:
+    frame = zstandard.ZstdCompressor(level=1).compress(line) if packed and seq else None
+    row = (identity, seq, line.decode() if frame is None else None, at, frame, len(line))
+    return "INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?, ?, NULL)", row
 
 
 def read(folder: Path, made: Session) -> OpenclawTranscript:
