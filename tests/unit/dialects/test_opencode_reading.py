@@ -116,7 +116,9 @@ def test_unknown_parts_and_roles_are_counted(tmp_path: Path) -> None:
     session = Session()
     session.answer({"type": "novelty"}, {"type": "novelty"})
     session.add("oracle", words("x"))
-    assert read(session.export(tmp_path)).unknown_types == {"part novelty": 2, "role oracle": 1}
+    transcript = read(session.export(tmp_path))
+    assert transcript.unknown_types == {"part novelty": 2, "role oracle": 1}
+    assert (transcript.messages[-1].origin, transcript.messages[-1].blocks) == ("injected", (Injected("x"),))
 
 
 def test_of_a_torn_export_everything_whole_is_read(tmp_path: Path) -> None:
@@ -200,6 +202,16 @@ def test_what_stands_only_in_the_log_is_read(tmp_path: Path) -> None:
             shutil.copyfile(tmp_path / name, copied / name)
     assert len(read(copied / "opencode.db").messages) == 5
     assert sorted(p.name for p in copied.iterdir()) == ["opencode.db", "opencode.db-wal"]
+
+
+def test_a_part_without_its_message_is_reported(tmp_path: Path) -> None:
+    path = database(tmp_path, worked())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DELETE FROM message WHERE id = (SELECT message_id FROM part WHERE data LIKE '%List the files%')")
+        db.commit()
+    transcript = read(path)
+    assert [p.kind for p in transcript.problems] == ["gap"]
+    assert "List" not in "".join(m.text for m in transcript.messages)
 
 
 def test_rows_that_are_no_json_are_reported(tmp_path: Path) -> None:

@@ -40,8 +40,9 @@ def messages_of(stored: Stored, session: Session) -> list[Message]:
     """Return what a stored message says to a reader, with everything that is in it."""
     if stored.info.kind != "assistant":
         placed: list[Placed] = [(b, part) for part in stored.parts if (b := _user_block(part, whole=True)) is not None]
-        typed = not session.parent and any(isinstance(b, Text) for b, _ in placed)
-        if session.parent:
+        by_person = stored.info.kind == "user" and not session.parent
+        typed = by_person and any(isinstance(b, Text) for b, _ in placed)
+        if not by_person:
             placed = [(Injected(b.text) if isinstance(b, Text) else b, part) for b, part in placed]
         return [_message(stored, session, "user", placed, "typed" if typed else "injected")]
     said = [(block, part) for part in stored.parts if (block := _model_block(part)) is not None]
