@@ -49,7 +49,7 @@ def split_by_share(messages: Sequence[Message], parts: int = _PARTS, rule: Rule 
         if len(found) < parts - 1 and current and size + tokens > target:
             found.append(current)
             current, size = [], 0
-        current = current + piece
+        current += piece
         size += tokens
     return [*found, current] if current else found
 
@@ -101,7 +101,8 @@ def prune_to_share(
         rest = [message for piece in pieces[1:] for message in piece]
         orphans = repaired(rest).dropped
         dropped += pieces[0] + orphans
-        kept = [message for message in rest if not any(message is orphan for orphan in orphans)]
+        gone = set(map(id, orphans))
+        kept = [message for message in rest if id(message) not in gone]
     return Pruned(kept, dropped, chunks, rule.of_messages(dropped), rule.of_messages(kept), budget)
 
 

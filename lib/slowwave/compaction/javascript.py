@@ -31,21 +31,24 @@ def order(text: str) -> bytes:
 
 
 def stringify(value: object) -> str:
-    """Return a decoded JSON value as ``JSON.stringify`` writes it: no spaces, nothing escaped that need not be."""
-    match value:
-        case bool() | None:
-            return json.dumps(value)
-        case str():
-            return _LONE.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(value, ensure_ascii=False))
-        case int() | float():
-            return _number(value)
-        case dict():
-            fields = entries(cast("dict[str, object]", value))
-            return "{" + ",".join(f"{stringify(k)}:{stringify(v)}" for k, v in fields) + "}"
-        case list() | tuple():
-            return "[" + ",".join(map(stringify, cast("list[object]", value))) + "]"
-        case _:
-            return stringify(str(value))
+    """Return a decoded JSON value as ``JSON.stringify`` writes it: no spaces, nothing escaped that need not be.
+
+    Values may be nested as deep as they like.
+    """
+    written: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            fields = entries(cast("dict[str, object]", item))
+            parts = [part for k, v in fields for part in (_Mark(f"{_string(k)}:"), v, _Mark(","))]
+            waiting += [_Mark("}"), *parts[-2::-1], _Mark("{")]
+        elif isinstance(item, list | tuple):
+            parts = [part for v in cast("list[object]", item) for part in (v, _Mark(","))]
+            waiting += [_Mark("]"), *parts[-2::-1], _Mark("[")]
+        else:
+            written.append(item if isinstance(item, _Mark) else _scalar(item))
+    return "".join(written)
 
 
 def fields_of(value: object) -> dict[str, object]:
@@ -94,3 +97,23 @@ def _fraction(number: float) -> str:
     if not mark:
         return mantissa
     return f"{mantissa.removesuffix('.0')}e{'+' if exponent[0] != '-' else '-'}{exponent.lstrip('+-').lstrip('0')}"
+
+
+class _Mark(str):
+    """A part of the output that waits for its turn among values."""
+
+    __slots__ = ()
+
+
+def _scalar(value: object) -> str:
+    match value:
+        case bool() | None:
+            return json.dumps(value)
+        case int() | float():
+            return _number(value)
+        case _:
+            return _string(str(value))
+
+
+def _string(text: str) -> str:
+    return _LONE.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -4,6 +4,7 @@ Source: ``calculateContextTokens``, ``getLastAssistantUsage``, ``estimateContext
 failed answer carries no valid numbers; numbers from before a compaction describe a context that is gone.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
@@ -96,4 +97,4 @@ def context_tokens(spoken: Sequence[Counted]) -> ContextTokens:
 
 
 def _number(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and value == value and value > 0 else 0  # noqa: PLR0124
+    return int(value) if isinstance(value, int | float) and 0 < value < math.inf else 0

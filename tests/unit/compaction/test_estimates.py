@@ -10,6 +10,7 @@ import pytest
 from slowwave.compaction.estimates import CODEX, CRABTALK, OPENCODE, PI, rule_of
 from slowwave.compaction.javascript import cut, stringify, units
 from slowwave.compaction.pi_entries import message_tokens
+from slowwave.compaction.usage import read_usage
 from slowwave.dialects.model import Other, Thinking, ToolCall
 from tests.unit.compaction.messages import message, result, user
 
@@ -80,3 +81,12 @@ def test_cuts_at_units_and_halves_no_character() -> None:
     )
     assert cut("\ud83dx", 1) == "\ud83d"
     assert units("\N{GRINNING FACE}é") == 3
+
+
+def test_deep_and_endless_values_are_counted() -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = [{"a": deep}]
+    assert len(stringify(deep)) == 900 * 8 + 1
+    assert PI.of_message(message("assistant", ToolCall("c", "x", deep))) > 1800
+    assert read_usage({"input": float("inf"), "output": float("nan"), "totalTokens": True}) == (0, 0, 0, 0, 1)
