@@ -12,9 +12,8 @@ from slowwave.errors import NotFoundError, UsageError
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing import codex_history
 from slowwave.stores.writing.base import Compaction
-from tests.unit.dialects.codex_files import (
-    THREAD, call, compacted, compressed, event, line, message, meta, output, rollout, said, turn,
-)  # fmt: skip
+from tests.unit.dialects import codex_files
+from tests.unit.dialects.codex_files import THREAD, call, event, line, message, meta, output, rollout, said, turn
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 
 HOME = Path(".codex")
@@ -115,7 +114,9 @@ def test_without_a_kept_message_the_users_own_words_stay_within_the_clients_budg
 
 def test_a_second_compaction_takes_its_items_from_the_first_one(tmp_path: Path):
     kept = message("user", "kept") | {"id": "k1", "odd": {"x": [1]}}
-    sessions, path = begun(tmp_path, *TALK, compacted("before", kept, message("assistant", "so")), *turn("three", "3"))
+    sessions, path = begun(
+        tmp_path, *TALK, codex_files.compacted("before", kept, message("assistant", "so")), *turn("three", "3")
+    )
     sessions.compact(THREAD, Compaction("so far", "k1"))
     history = records(path)[-1]["payload"]["replacement_history"]
     assert history[1] == kept
@@ -196,7 +197,7 @@ def test_what_codex_has_no_record_for_is_refused(tmp_path: Path):
 
 def test_compressed_rollouts_are_left_to_codex(tmp_path: Path):
     sessions, path = begun(tmp_path, *TALK)
-    packed = compressed(path)
+    packed = codex_files.compressed(path)
     path.unlink()
     with pytest.raises(UsageError, match="compressed"):
         unchanged(packed, lambda: sessions.write_user_message(THREAD, "x"))
