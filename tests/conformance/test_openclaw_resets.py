@@ -1,11 +1,19 @@
-"""When a session ends by itself, after ``auto-reply/reply/session.test.ts`` of Clawdbot 2026.1.27."""
+"""Where a message goes on, after ``auto-reply/reply/session.test.ts`` of Clawdbot 2026.1.27.
 
+The client decides when a message arrives; here the same rules say what became of a session that rests.
+"""
+
+import json
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.openclaw.dialect import OPENCLAW
+from slowwave.stores.openclaw.facts import facts_beside
 from slowwave.stores.openclaw.reset import asks_for_reset, freshness, reset_policy, reset_type
 
 ZONE = ZoneInfo("Europe/Brussels")
@@ -20,6 +28,24 @@ def is_fresh(
 ) -> bool:
     policy = reset_policy(session, reset_type(key, is_thread=is_thread), channel)
     return freshness(updated.timestamp() * 1000, policy, now).fresh
+
+
+def test_forks_a_new_session_from_the_parent_session_file(tmp_path: Path) -> None:
+    header = {"type": "session", "version": 3, "id": "child", "timestamp": "2026-01-18T10:00:00.000Z", "cwd": "/w"}
+    header["parentSession"] = str(tmp_path / "parent.jsonl")
+    message = {"role": "user", "content": "Parent prompt"}
+    entry = {"type": "message", "id": "m1", "parentId": None, "timestamp": header["timestamp"], "message": message}
+    path = tmp_path / "child.jsonl"
+    path.write_text(f"{json.dumps(header)}\n{json.dumps(entry)}\n", encoding="utf-8")
+    found = OPENCLAW.read(SessionFiles("child", (path,)))
+    assert (found.kind, found.header["parentSession"], len(found.messages)) == ("fork", header["parentSession"], 1)
+
+
+def test_records_topic_specific_session_files_when_message_thread_id_is_present(tmp_path: Path) -> None:
+    key = "agent:main:telegram:group:123:topic:456"
+    entry = {"sessionId": "sess-1", "sessionFile": str(tmp_path / "sess-1-topic-456.jsonl"), "displayName": "Topic"}
+    (tmp_path / "sessions.json").write_text(json.dumps({key: entry}), encoding="utf-8")
+    assert facts_beside(str(tmp_path)).by_stem["sess-1-topic-456"].title == "Topic"
 
 
 def test_defaults_to_daily_reset_at_4am_local_time() -> None:
