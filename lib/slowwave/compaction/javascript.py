@@ -8,6 +8,7 @@ from typing import cast
 _LONE = re.compile("[\ud800-\udfff]")
 # integers from here on are not exact in JavaScript, and from 10**21 on it writes an exponent
 _SAFE = 1 << 53
+_INDEX_DIGITS = 10
 _EXPONENT_FROM = 1e21
 _EXPONENT_BELOW = 1e-6
 
@@ -63,7 +64,9 @@ def entries(value: dict[str, object]) -> list[tuple[str, object]]:
 
 
 def _is_index(key: str) -> bool:
-    return key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and int(key) < (1 << 32) - 1
+    if not key.isascii() or not key.isdigit() or len(key) > _INDEX_DIGITS:
+        return False
+    return (key == "0" or key[0] != "0") and int(key) < (1 << 32) - 1
 
 
 def _number(value: float) -> str:
