@@ -22,7 +22,7 @@ from slowwave.records.sources.compressed import open_plain
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import StoredSession
-from tests.unit.dialects import codex_files
+from tests.unit.dialects import codex_files, openclaw_files
 from tests.unit.dialects.opencode_files import SESSION, Session, database, done, words
 from tests.unit.extraction.talk import NOW, START, clock, open_gates, project
 
@@ -296,3 +296,30 @@ def test_the_gate_on_tool_calls_counts_those_since_the_last_time(tmp_path: Path,
     run(tmp_path, FORMS[form](talk(RULES[0]), folder_of(tmp_path)), settings)
     report = run(tmp_path, FORMS[form](talk(*RULES), folder_of(tmp_path)), settings)
     assert [g.reason.partition(": ")[2] for g in report.gates] == ["1 tool calls since the last extraction, 2 needed"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_events_of_an_openclaw_database_are_evidence_plain_and_packed(tmp_path: Path, packed: bool) -> None:
+    made = openclaw_files.session("s1")
+    for rule in RULES:
+        made.user(rule)
+        made.model({"type": "text", "text": "Understood."})
+    agent = openclaw_files.Agent(folder_of(tmp_path))
+    agent.add(made, packed=packed)
+    session = StoredSession(
+        "openclaw",
+        SessionFiles("s1", (agent.path,)),
+        "main",
+        tmp_path,
+        9,
+        int(START.timestamp() * 1e9),
+        in_database=True,
+    )
+    assert run(tmp_path, session).counts["candidates"] == 2
+    items = evidence(tmp_path)
+    assert [e.record.rpartition("/")[0] for e in items] == ["transcript_events/s1"] * 2
+    assert [c.finding for c in check_all(items)] == ["ok", "ok"]
+    assert run(tmp_path, session).counts == {"sessions": 1, "unchanged": 1}
+    agent.run("DELETE FROM transcript_events WHERE seq = ?", int(items[0].record.rpartition("/")[2]))
+    agent.run("UPDATE transcript_events SET event_json = '{}' WHERE seq = ?", int(items[1].record.rpartition("/")[2]))
+    assert [c.finding for c in check_all(items)] == ["lost", "changed"]

@@ -75,6 +75,14 @@ def test_sessions_are_found_for_what_they_are(tmp_path: Path, form: str) -> None
     }
 
 
+def test_the_first_versions_name_the_folder_in_their_answers_only(tmp_path: Path) -> None:
+    session = Session(MAIN, directory="")
+    session.user("Fix the tests")
+    session.answer(words("Done."), path={"cwd": "/home/ann/shop", "root": "/home/ann"})
+    session.old_tree(tmp_path / "opencode")
+    assert [p.root for p in found(tmp_path / "opencode").projects] == ["/home/ann/shop"]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_listings_tell_the_truth_and_read_nothing_twice(tmp_path: Path, form: str) -> None:
     root = tmp_path / "opencode"

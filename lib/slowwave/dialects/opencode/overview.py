@@ -17,6 +17,8 @@ from slowwave.records.database import opened_read_only, text_of
 if TYPE_CHECKING:
     import sqlite3
 
+# A prompt comes before the first answer.
+_MOST_LOOKED_INTO = 6
 _NUMBERS = tuple(f"SELECT session_id, count(*) FROM {table} GROUP BY session_id" for table in ("message", "part"))  # noqa: S608 - names of our own
 
 
@@ -58,6 +60,20 @@ def overview_in_file(path: Path) -> Overview:
         UnreadableError: the file cannot be read.
     """
     return overview_of(whole(file_bytes(path).strip()))
+
+
+def directory_in(messages: Path) -> str:
+    """Return the working folder that the messages of a session in a tree name: the first versions kept it nowhere else.
+
+    Answers name it; only the first few files are looked into.
+    """
+    try:
+        paths = sorted(path for path in messages.iterdir() if path.suffix == ".json")[:_MOST_LOOKED_INTO]
+        found = (object_in(whole(file_bytes(path).strip()), "path").get("cwd") for path in paths)
+        return next((cwd for cwd in found if cwd and isinstance(cwd, str)), "")
+    except (OSError, UnreadableError):
+        # The reader of the session reports what cannot be read; without a folder it has no project.
+        return ""
 
 
 class Rows:

@@ -131,7 +131,7 @@ def _folders_of_sessions(storage: str, problems: list[StoreProblem]) -> list[str
 
 def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSession | None:
     """Return a session of a tree, or None when it is known and has no new message."""
-    from slowwave.dialects.opencode.overview import overview_in_file  # noqa: PLC0415 - few stores are opencode's
+    from slowwave.dialects.opencode.overview import directory_in, overview_in_file  # noqa: PLC0415 - as above
 
     path = f"{folder}/{name}"
     identity = name[: -len(".json")]
@@ -152,7 +152,9 @@ def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSessio
         walk.problems.append(StoreProblem("unreadable", path, error.reason))
         return None
     size = at.st_size + _bytes_below(storage, folder, messages)
-    return _session(folder, identity, FoundFile(name, size, changed, at.st_dev, at.st_ino), seen)
+    found = _session(folder, identity, FoundFile(name, size, changed, at.st_dev, at.st_ino), seen)
+    found.cwd = found.cwd or directory_in(Path(messages))
+    return found
 
 
 def _bytes_below(storage: str, folder: str, messages: str) -> int:
