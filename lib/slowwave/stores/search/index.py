@@ -17,7 +17,7 @@ from slowwave.stores.rows import SessionRow
 from slowwave.stores.search.file import is_damage, open_index, remove_index
 from slowwave.stores.search.later import Mark, later_messages, mark_of
 from slowwave.stores.search.said import WEIGHTS, Said, columns, packed, said_in, unpacked
-from slowwave.stores.search.sources import files_of, is_there, key_of, stamp_of
+from slowwave.stores.search.sources import files_of, folder_of, is_there, key_of, stamp_of
 
 # A segment is one document of the index; most sessions are a single one.
 SEGMENT_CHARS = 48_000
@@ -151,10 +151,10 @@ class SearchIndex:
     def _gone(self, rows: Iterable[SessionRow]) -> list[bytes]:
         """Return the sessions that are no more; those of stores that were not listed now stay."""
         present = set(map(key_of, rows))
-        folders = {key.rpartition(b"/")[0] for key in present}
+        folders = set(map(folder_of, present))
         keys: list[tuple[bytes]] = self.database.execute("SELECT key FROM sessions").fetchall()
         others = [key for (key,) in keys if key not in present]
-        return [key for key in others if key.rpartition(b"/")[0] in folders or not is_there(key)]
+        return [key for key in others if folder_of(key) in folders or not is_there(key)]
 
     def _take(self, row: SessionRow, stamp: bytes, done: Refreshed) -> None:
         """Index one session as it is now; one that cannot be read leaves the index, with a warning."""

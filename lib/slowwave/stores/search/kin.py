@@ -4,7 +4,7 @@ import os
 from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -48,7 +48,8 @@ class Fork(NamedTuple):
         session: its id.
         path: its file.
         message: id of the last message that both have.
-        relation: "fork" when it says that it was copied, else "shares history".
+        relation: "fork" when it says that it was copied from this one, "forked from" when this one says so of it,
+            else "shares history".
     """
 
     session: str
@@ -158,5 +159,25 @@ def _fork(
     shared = [message.id for message in other.messages if message.id in own]
     if not shared or shared[-1] is None:
         return None
-    is_marked = any(start.forkedFrom or start.forked_from or start.parentSession for start in starts)
-    return Fork(name, os.fspath(path), shared[-1], "fork" if is_marked else "shares history")
+    mine = transcript.files
+    relation = "shares history"
+    if mine.id in _origins(starts):
+        relation = "fork"
+    elif name in _origins(_beginning(mine.paths[0], problems)):
+        relation = "forked from"
+    return Fork(name, os.fspath(path), shared[-1], relation)
+
+
+def _origins(starts: Sequence[_Start]) -> set[str]:
+    """Return the ids of the sessions that records say they were copied from."""
+    found: set[str] = set()
+    for start in starts:
+        copied: object = start.forkedFrom
+        if isinstance(copied, dict):
+            found.add(str(cast("dict[str, object]", copied).get("sessionId")))
+        elif isinstance(start.forked_from, str):
+            found.add(start.forked_from)
+        elif isinstance(start.parentSession, str):
+            # pi names the file
+            found.add(session_id(os.path.basename(start.parentSession)))  # noqa: PTH119 - of any system
+    return found

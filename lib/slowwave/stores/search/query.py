@@ -47,7 +47,7 @@ class Term:
 
     def widened(self) -> "Term | None":
         """Return the same word as the beginning of others, None where that would mean half of the language."""
-        if self.is_prefix or len(self.tokens) > 1 or len(self.tokens[0]) < _LEAST_BEGINNING:
+        if self.is_prefix or len(self.tokens) > 1 or len(self.text) < _LEAST_BEGINNING:
             return None
         return Term(self.text, is_prefix=True)
 

@@ -9,11 +9,25 @@ from slowwave.dialects.model import SessionFiles
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.stores.ids import session_of_file
 from slowwave.stores.rows import SessionRow
+from slowwave.stores.walk import SUFFIX
+
+# Databases hold many sessions; no transcript has such a name.
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 def key_of(row: SessionRow) -> bytes:
-    """Return what the index knows a session by; paths need not be UTF-8."""
-    return row.path.encode("utf-8", "surrogateescape")
+    """Return what the index knows a session by: its path, which need not be UTF-8, and its id in there."""
+    return f"{row.path}\0{row.id}".encode("utf-8", "surrogateescape")
+
+
+def folder_of(key: bytes) -> bytes:
+    """Return the folder of a session's first file."""
+    return key.partition(b"\0")[0].rpartition(b"/")[0]
+
+
+def is_there(key: bytes) -> bool:
+    """Say whether the file of a session still exists; a database is there for all of its sessions."""
+    return os.path.lexists(key.partition(b"\0")[0])
 
 
 def stamp_of(row: SessionRow) -> bytes:
@@ -22,15 +36,15 @@ def stamp_of(row: SessionRow) -> bytes:
     Raises:
         UnreadableError: its file is gone.
     """
-    path, _ = _place(row)
     try:
-        at = os.stat(path)  # noqa: PTH116 - ten thousand of them
+        at = os.stat(row.path)  # noqa: PTH116 - ten thousand of them
     except OSError as error:
         raise UnreadableError(row.path, error.strerror or "cannot be read") from error
-    shown = (row.bytes, row.parts, row.records, row.messages, row.bad_lines, row.last_activity, row.title)
     # a database changes all the time, and its file says nothing about one session in it
-    file = () if path != row.path else (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
-    return msgspec.msgpack.encode((row.dialect, row.kind == "subagent", *map(_plain, shown), *file))
+    file = () if row.path.endswith(_DATABASES) else (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
+    numbers = (row.bytes, row.parts, row.records, row.messages, row.bad_lines, row.kind == "subagent")
+    texts = (row.dialect, row.last_activity, row.title)
+    return msgspec.msgpack.encode((*numbers, *file, *(t.encode("utf-8", "surrogateescape") for t in texts)))
 
 
 def files_of(row: SessionRow) -> SessionFiles:
@@ -39,27 +53,10 @@ def files_of(row: SessionRow) -> SessionFiles:
     Raises:
         UnreadableError: its file is gone.
     """
-    path, session = _place(row)
-    if row.parts < 2:  # noqa: PLR2004 - one file
-        return SessionFiles(session, (Path(path),))
+    if row.parts < 2 or not row.path.endswith(SUFFIX):  # noqa: PLR2004 - one file
+        return SessionFiles(row.id, (Path(row.path),))
     try:
-        found = session_of_file(Path(path))
+        found = session_of_file(Path(row.path))
     except NotFoundError as error:
         raise UnreadableError(row.path, "is gone") from error
     return SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
-
-
-def is_there(key: bytes) -> bool:
-    """Say whether the file of a session still exists; a database is there for all of its sessions."""
-    path = os.fsdecode(key)
-    return os.path.lexists(path) or ("#" in path and os.path.lexists(path.rpartition("#")[0]))
-
-
-def _place(row: SessionRow) -> tuple[str, str]:
-    """Return the file of a session, and its id in there; in a database the id is part of the path."""
-    path = row.path.removesuffix(f"#{row.id}")
-    return (path, row.id) if path != row.path and not os.path.lexists(row.path) else (row.path, row.id)
-
-
-def _plain(value: object) -> object:
-    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value

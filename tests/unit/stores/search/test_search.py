@@ -14,7 +14,7 @@ from slowwave.stores.search.file import index_path
 from slowwave.stores.search.index import Refreshed, SearchIndex
 from slowwave.stores.search.query import terms_of
 from slowwave.stores.search.ranking import Hit, search
-from tests.unit.dialects import pi_files
+from tests.unit.dialects import opencode_files, pi_files
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, tombstone, write
 
 
@@ -252,6 +252,24 @@ def test_a_session_of_pi_that_grew_is_continued(store: Store):
     path.write_bytes(path.read_bytes() + session.lines[-1] + b"\n")
     assert store.found("walrus") == ["s"]
     assert store.done.continued == 1
+
+
+def test_sessions_of_one_database_are_told_apart(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch):
+    store.folder = tmp_path / "opencode"
+    first, second = opencode_files.Session("ses_one1"), opencode_files.Session("ses_two2")
+    first.user("the walrus")
+    second.user("the badger")
+    store.folder.mkdir(parents=True)
+    opencode_files.database(store.folder, first, second)
+    assert store.found("walrus") == ["ses_one1"]
+    assert store.found("badger") == ["ses_two2"]
+    second.user("the zebra")
+    (store.folder / "opencode.db").unlink()
+    opencode_files.database(store.folder, first, second)
+    assert store.found("zebra") == ["ses_two2"]
+    assert store.done.read == 1
+    monkeypatch.setattr("slowwave.stores.search.index.by_name", _never)
+    assert store.found("walrus zebra badger") == ["ses_two2", "ses_one1"]
 
 
 def _rewritten(path: Path) -> None:
