@@ -7,7 +7,7 @@ Without a counterpart, since slowwave writes memories and leaves it to the agent
 - ``graph_migrate.rs``: there is no graph, so there is nothing to migrate (``test_check_version_fresh_graph``,
   ``test_migration_and_recheck``, ``test_migration_idempotent``), and a memory does not fade: it holds until something
   newer supersedes it. The tests of decay ask that time changes nothing, and that confidence stays between 0 and 1.
-- ``memdir.rs``: ages in words (``test_memory_age_text``, ``test_freshness_note``) are made by the agent that reads.
+- ``memdir.rs``: ages in words (``test_memory_age``, ``test_freshness_warning``) are made by the agent that reads.
 - ``auto_dream.rs``: ``test_consolidation_prompt``: no model is asked; the phases are steps of the job.
 """
 
@@ -148,7 +148,12 @@ def test_effective_confidence_clamps() -> None:
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [("/Users/foo/project", "_Users_foo_project"), ("simple", "simple"), ("a b:c-d_e.f", "a_b_c-d_e.f")],
+    [
+        ("/Users/foo/project", "_Users_foo_project"),
+        ("simple-name", "simple-name"),
+        ("a/b:c", "a_b_c"),
+        ("d_e.f g", "d_e.f_g"),
+    ],
 )
 def test_sanitize_path_component(path: str, name: str) -> None:
     assert spelled(path, "cersei") == name
@@ -174,3 +179,14 @@ def test_build_memory_prompt_contains_both_entries(tmp_path: Path) -> None:
     index = house.read("MEMORY.md").splitlines()
     assert "- I prefer tabs" in index
     assert "- The cache is slow" in index
+
+
+def test_load_memory_file_strips_what_we_write_before_a_topics_lines(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.extract(house.candidate("I prefer tabs"))
+    house.dream()
+    # Cersei drops everything up to the second line of dashes
+    _, front, body = house.read("preferences.md").split("---\n", 2)
+    assert "name: " in front
+    assert "name: " not in body
+    assert "- I prefer tabs" in body.splitlines()
