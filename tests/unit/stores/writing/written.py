@@ -15,14 +15,14 @@ from slowwave.stores.sessions import Sessions
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 
-def numbered() -> Iterator[str]:
+def numbered(first: int = 1) -> Iterator[str]:
     """Yield UUIDs whose first eight digits tell them apart, as pi's short ids need."""
-    return (str(UUID(int=n << 96 | 0x40008000 << 40 | n)) for n in count(1))
+    return (str(UUID(int=n << 96 | 0x40008000 << 40 | n)) for n in count(first))
 
 
-def sessions_in(folder: Path, dialect: str = "cersei", **options: Any) -> Sessions:
-    """Return the sessions of a folder."""
-    ids = numbered()
+def sessions_in(folder: Path, dialect: str = "cersei", *, first: int = 1, **options: Any) -> Sessions:
+    """Return the sessions of a folder; new ids are numbered from ``first`` on."""
+    ids = numbered(first)
     home = options.pop("home", folder / "home")
     clock = options.pop("clock", FixedClock(NOW))
     return Sessions(folder, dialect, clock=clock, ids=lambda: next(ids), home=home, cwd="/home/ann/shop", **options)
