@@ -4,39 +4,24 @@ Messages have neither ids nor times, so nothing can refer to one: a marker hides
 all of it. A title renames the file; whoever still has the old name finds the session by its id.
 """
 
-import os
-import re
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
 
 from slowwave.dialects.crabtalk import encode
 from slowwave.dialects.crabtalk.meta import changed_line, session_meta
-from slowwave.dialects.crabtalk.names import checked_agent, place_of, sender_slug, session_id, titled_name
+from slowwave.dialects.crabtalk.names import checked_agent, sender_slug, session_id
 from slowwave.dialects.model import Text, Thinking, ToolCall
-from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.errors import RefusedError, UsageError
 from slowwave.records.append import append_records
-from slowwave.records.lines import open_regular
 from slowwave.records.lock import locked_file
 from slowwave.records.rewrite import file_state, rewrite_without
-from slowwave.stores.moving import move_file
 from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer
-from slowwave.stores.writing.crabtalk_files import create, file_of, finish_rename, next_number
+from slowwave.stores.writing.crabtalk_files import copied, create, next_number
+from slowwave.stores.writing.crabtalk_ids import identity
+from slowwave.stores.writing.crabtalk_rename import finish_rename, now_at, rename, with_file
+from slowwave.stores.writing.crabtalk_running import running_since
 from slowwave.stores.writing.linear import check_speaker, valid
-
-T = TypeVar("T")
-# A slug holds no underscore, an agent's name may.
-_ID = re.compile(r"(?P<agent>.+)_(?P<sender>[^_]*)_(?P<number>[1-9][0-9]{0,8})\Z", re.DOTALL)
-_BLOCK = 1 << 20
-# A title can rename a session while it is looked for, but not again and again.
-_MOST_ATTEMPTS = 5
-
-
-class _Identity(NamedTuple):
-    agent: str
-    sender: str
-    number: int
 
 
 class CrabtalkWriter(Writer):
@@ -50,7 +35,7 @@ class CrabtalkWriter(Writer):
         Raises:
             UsageError: the id is none, or not behind all numbers that the agent and the sender have.
         """
-        agent, sender, number = _identity(session_id, folder)
+        agent, sender, number = identity(session_id, folder)
         due = next_number(folder, agent, sender)
         if number < due:
             raise UsageError(f"{session_id}: the next session of {agent} and {sender} is {agent}_{sender}_{due}")
@@ -64,7 +49,7 @@ class CrabtalkWriter(Writer):
         """
         if origin is None:
             raise UsageError("a session of crabtalk is called AGENT_SENDER_NUMBER: name it so")
-        meta = session_meta(_now_at(origin)).meta
+        meta = session_meta(now_at(origin)).meta
         return session_id(meta.agent, meta.created_by, next_number(folder, meta.agent, meta.created_by))
 
     def begin(self, folder: Path, agent: str, sender: str) -> Path:
@@ -102,7 +87,8 @@ class CrabtalkWriter(Writer):
         Raises:
             RefusedError: crabtalk runs: it would go on writing to the name that the file had.
         """
-        self._refuse_running(target)
+        if running_since(self.means.home, target.path) is not None:
+            raise RefusedError(f"session {target.id}: crabtalk runs and knows the file by its name; stop it first")
 
         def titled(found_at: Path) -> None:
             with locked_file(found_at):
@@ -113,9 +99,9 @@ class CrabtalkWriter(Writer):
             rewrite_without(path, [(found.span.offset, len(found.span.raw))], [(0, line)], expect=state)
             # under the lock, so that of two titles at once one does not leave a second name of the file
             with locked_file(path):
-                _rename(path, found.meta.agent, name)
+                rename(path, found.meta.agent, name)
 
-        _with_file(target, titled)
+        with_file(target, titled)
 
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy a session under the number of ``new_id``; its messages stay byte for byte as they are.
@@ -125,23 +111,23 @@ class CrabtalkWriter(Writer):
         """
         if at is not None:
             raise UsageError(f"{target.id}: messages of crabtalk have no ids, so all of it is copied or nothing")
-        source = _now_at(target)
+        source = now_at(target)
         found = session_meta(source)
-        agent, sender, number = _identity(new_id, folder)
+        agent, sender, number = identity(new_id, folder)
         if (agent, sender) != (found.meta.agent, sender_slug(found.meta.created_by)):
             raise UsageError(f"{new_id}: a copy of {target.id} stays one of {found.meta.agent} and its sender")
         created = encode.time_of_creation(self.means.clock.now())
         head = changed_line(found.span, {"created_at": created, "uptime_secs": 0})
-        rest = _from(source, found.span.offset + len(found.span.raw))
+        content = copied(source, found.span.offset + len(found.span.raw), head)
         try:
-            copy = create(folder, agent, sender, _joined(head, rest), number=number, fsync=self.means.fsync)
+            copy = create(folder, agent, sender, content, number=number, fsync=self.means.fsync)
         except FileExistsError as error:
             raise UsageError(f"{new_id}: exists already; nothing was copied") from error
         return [copy]
 
     def _began(self, target: Target, line: bytes) -> bool:
         """Begin a session with a message; False when it exists meanwhile."""
-        agent, sender, number = _identity(target.id, target.path.parent)
+        agent, sender, number = identity(target.id, target.path.parent)
         meta = encode.meta_line(agent, sender, at=self.means.clock.now())
         try:
             create(target.path.parent, agent, sender, [meta, line], number=number, fsync=self.means.fsync)
@@ -156,52 +142,19 @@ class CrabtalkWriter(Writer):
             session_meta(path)  # crabtalk would refuse the file, and with it the record
             return append_records(path, lambda: [record], fsync=self.means.fsync)
 
-        _with_file(target, append)
+        with_file(target, append)
 
-    def _refuse_running(self, target: Target) -> None:
-        home = self.means.home / ".crabtalk"
-        if home.resolve() in target.path.resolve().parents and _answers(home / "run" / "crabtalk.sock"):
-            raise RefusedError(f"session {target.id}: crabtalk runs and knows the file by its name; stop it first")
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Look whether crabtalk runs and wrote to the session since it started: then it has the session in memory.
 
-
-def _identity(asked: str, folder: Path) -> _Identity:
-    match = _ID.match(asked)
-    if match is None or sender_slug(match["sender"]) != match["sender"]:
-        hint = ""
-        agent, _, sender = asked.rpartition("_")
-        if agent and sender == sender_slug(sender):
-            hint = f"; the next one of {agent} and {sender} is {asked}_{next_number(folder, agent, sender)}"
-        raise UsageError(f"session id {asked!r}: crabtalk's are called AGENT_SENDER_NUMBER{hint}")
-    return _Identity(checked_agent(match["agent"]), match["sender"], int(match["number"]))
-
-
-def _now_at(target: Target) -> Path:
-    """Return where the session lies now: a title may have renamed its file since it was found."""
-    return target.path if target.path.exists() else file_of(target.path.parent, target.id)
-
-
-def _with_file(target: Target, act: Callable[[Path], T]) -> T:
-    """Do something with the session's file, also when it is renamed meanwhile or a message comes in between."""
-    for attempt in range(1, _MOST_ATTEMPTS + 1):
-        try:
-            path = _now_at(target)
-            return act(path)
-        except (NotFoundError, UnreadableError, MovedError) as error:
-            is_there = isinstance(error, UnreadableError) and error.path.exists()
-            if is_there or attempt == _MOST_ATTEMPTS:
-                raise
-    raise AssertionError
-
-
-def _rename(path: Path, agent: str, title: str) -> None:
-    place = place_of(path.name, agent)
-    name = titled_name(path.name, title)
-    if place is None or name == path.name or place.titles[-1:] == (sender_slug(title),):
-        return
-    try:
-        move_file(path, path.with_name(name))
-    except FileExistsError:
-        return  # another file has the name; the title stands in the metadata, and they decide
+        Raises:
+            RefusedError: it has; what is appended would not be in what it sends.
+        """
+        started = running_since(self.means.home, target.path)
+        if started is not None and target.path.exists() and target.path.stat().st_mtime_ns > started:
+            raise RefusedError(f"session {target.id} was written to since crabtalk started, which runs; stop it first")
+        yield
 
 
 def _line(draft: Draft) -> bytes:
@@ -215,35 +168,6 @@ def _line(draft: Draft) -> bytes:
     check_speaker(draft, acts=bool(thought or calls))
     # that a tool failed says its text alone: crabtalk has no field for it
     return encode.message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
-
-
-def _joined(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield head
-    first = next(rest, b"\n")
-    if not first.startswith((b"\n", b"\r\n")):
-        yield b"\n"
-    yield first
-    yield from rest
-
-
-def _from(path: Path, offset: int) -> Iterator[bytes]:
-    """Yield what the file holds now from ``offset`` on; what is appended meanwhile is not in it."""
-    with open_regular(path) as file:
-        left = os.fstat(file.fileno()).st_size - offset
-        file.seek(offset)
-        while left > 0 and (block := file.read(min(_BLOCK, left))):
-            left -= len(block)
-            yield block
-
-
-def _answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(1)
-        try:
-            client.connect(os.fspath(path))
-        except OSError:
-            return False  # no such socket, a leftover of one that ended, or a path longer than a socket's may be
-    return True
 
 
 WRITER = CrabtalkWriter

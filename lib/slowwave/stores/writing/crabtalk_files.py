@@ -5,7 +5,7 @@ one wipes the other. Here a file gets its name by a link, complete, and only whe
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from slowwave.dialects.crabtalk.names import SUFFIX, id_of, latest_session, plac
 from slowwave.dialects.crabtalk.records import Meta
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
+from slowwave.records.lines import open_regular
 from slowwave.stores.moving import NO_LINKS
+
+_BLOCK = 1 << 20
 
 
 def file_of(folder: Path, session: str) -> Path:
@@ -23,35 +26,19 @@ def file_of(folder: Path, session: str) -> Path:
     Raises:
         NotFoundError: there is none, or several have the id.
     """
-    names = (n for n in _names(folder) if n == session + SUFFIX or n.startswith(f"{session}_"))
+    names = (n for n in session_names(folder) if n == session + SUFFIX or n.startswith(f"{session}_"))
     paths = [folder / name for name in names if id_of(name, _meta(folder / name)) == session]
     # while a file is renamed it has two names for a moment
-    found = {(at.st_dev, at.st_ino): path for path in paths if (at := _stat(path)) is not None}
+    found = {(at.st_dev, at.st_ino): path for path in paths if (at := found_file(path)) is not None}
     if len(found) != 1:
         several = f"{len(found)} files" if found else "no file"
         raise NotFoundError(f"{folder}: {several} of session {session!r}; `slowwave sessions list` shows them all")
     return next(iter(found.values()))
 
 
-def finish_rename(path: Path) -> Path:
-    """Return the one name of a file that a killed process left with two: the longer one, which it was to get."""
-    at = path.stat()
-    if at.st_nlink == 1:
-        return path
-    longer, shorter = path.stem + "_", {path.stem[:i] for i, letter in enumerate(path.stem) if letter == "_"}
-    names = (Path(name).stem for name in _names(path.parent))
-    others = (path.with_name(name + SUFFIX) for name in names if name.startswith(longer) or name in shorter)
-    same = [other for other in others if (o := _stat(other)) is not None and os.path.samestat(o, at)]
-    *old, last = sorted((path, *same), key=lambda p: len(p.name))
-    for name in old:
-        at_fault_point("unlink", name)
-        name.unlink()
-    return last
-
-
 def latest_file(folder: Path, agent: str, sender: str) -> Path | None:
     """Return the file of the latest session of an agent and a sender, as its metadata say; None without one."""
-    names = (name for name in _names(folder) if place_of(name, agent) is not None)
+    names = (name for name in session_names(folder) if place_of(name, agent) is not None)
     latest = latest_session([(name, _meta(folder / name)) for name in names], agent, sender)
     return None if latest is None else folder / latest
 
@@ -62,7 +49,7 @@ def next_number(folder: Path, agent: str, sender: str) -> int:
     As in crabtalk names alone count, so that a number is never given twice, whatever is in the files.
     """
     slug = sender_slug(sender)
-    places = (place_of(name, agent) for name in _names(folder))
+    places = (place_of(name, agent) for name in session_names(folder))
     return max((place.seq for place in places if place is not None and place.sender == slug), default=0) + 1
 
 
@@ -97,6 +84,27 @@ def create(
     finally:
         temp.unlink(missing_ok=True)
     raise FileExistsError(f"session {number} of {agent} and {sender} exists already")
+
+
+def copied(path: Path, offset: int, head: bytes) -> Iterator[bytes]:
+    """Yield what a file holds now, with ``head`` in the place of everything before ``offset``."""
+    rest = _from(path, offset)
+    yield head
+    first = next(rest, b"\n")
+    if not first.startswith((b"\n", b"\r\n")):
+        yield b"\n"
+    yield first
+    yield from rest
+
+
+def _from(path: Path, offset: int) -> Iterator[bytes]:
+    # what is appended meanwhile is not in it: the end is where it was
+    with open_regular(path) as file:
+        left = os.fstat(file.fileno()).st_size - offset
+        file.seek(offset)
+        while left > 0 and (block := file.read(min(_BLOCK, left))):
+            left -= len(block)
+            yield block
 
 
 def _fill(temp: Path, chunks: Iterable[bytes], *, fsync: bool) -> None:
@@ -142,11 +150,16 @@ def _name(temp: Path, path: Path) -> None:
 
 def _is_taken(path: Path, agent: str) -> bool:
     own = place_of(path.name, agent)
-    others = (place_of(name, agent) for name in _names(path.parent) if name != path.name)
+    others = (place_of(name, agent) for name in session_names(path.parent) if name != path.name)
     return own is not None and any(p is not None and (p.sender, p.seq) == (own.sender, own.seq) for p in others)
 
 
-def _names(folder: Path) -> list[str]:
+def session_names(folder: Path) -> list[str]:
+    """Return the names of all files that can be sessions; a missing folder has none.
+
+    Raises:
+        UnreadableError: the folder cannot be listed.
+    """
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names only
     except FileNotFoundError:
@@ -164,7 +177,8 @@ def _meta(path: Path) -> Meta | None:
     return None if line is None else line.meta
 
 
-def _stat(path: Path) -> os.stat_result | None:
+def found_file(path: Path) -> os.stat_result | None:
+    """Return the state of a file, None when it went away since its folder was listed."""
     try:
         return path.stat()
     except FileNotFoundError:

@@ -4,7 +4,8 @@ import json
 import multiprocessing
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -317,23 +318,46 @@ def test_a_kill_while_a_title_is_set_loses_nothing(writer: CrabtalkWriter, folde
     assert (said(path), objects(path)[0]["title"]) == (["one", "two"], "Other")
 
 
-def test_a_title_is_not_set_while_crabtalk_runs(writer: CrabtalkWriter, folder: Path, tmp_path: Path) -> None:
-    target = begun(writer, folder)
-    run = tmp_path / "home" / ".crabtalk" / "run"
+@contextmanager
+def running(home: Path) -> Generator[Path]:
+    """Answer on crabtalk's socket, as it does as long as it runs."""
+    run = home / ".crabtalk" / "run"
     run.mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         here = Path.cwd()
-        os.chdir(run)  # the name of a socket may be as long as a temporary folder's is not
+        os.chdir(run)  # the name of a socket may not be as long as that of a temporary folder
         try:
             server.bind("crabtalk.sock")
         finally:
             os.chdir(here)
         server.listen()
-        with pytest.raises(RefusedError, match="crabtalk runs"):
-            writer.name(target, "Title")
-        writer.message(target, Draft("user", "a whole line harms nobody"))
+        yield run / "crabtalk.sock"
+
+
+def test_a_title_is_not_set_while_crabtalk_runs(writer: CrabtalkWriter, folder: Path, tmp_path: Path) -> None:
+    target = begun(writer, folder)
+    with running(tmp_path / "home"), pytest.raises(RefusedError, match="crabtalk runs"):
+        writer.name(target, "Title")
     writer.name(target, "Title")
     assert [path.name for path in folder.iterdir()] == ["crab_user_1_title.jsonl"]
+
+
+def test_a_session_that_crabtalk_has_in_memory_is_not_written_to(
+    writer: CrabtalkWriter, folder: Path, tmp_path: Path
+) -> None:
+    old, new, elsewhere = begun(writer, folder), begun(writer, folder), begun(writer, tmp_path / "copies")
+    with running(tmp_path / "home") as path:
+        started = path.stat().st_mtime_ns
+        os.utime(old.path, ns=(started - 1, started - 1))
+        os.utime(new.path, ns=(started + 1, started + 1))
+        with pytest.raises(RefusedError, match="since crabtalk started"), writer.alone(new):
+            pass
+        for target in (old, elsewhere):
+            with writer.alone(target):
+                writer.message(target, Draft("user", "hello"))
+    with writer.alone(new):
+        writer.message(new, Draft("user", "hello"))
+    assert [said(target.path) for target in (old, new, elsewhere)] == [["hello"]] * 3
 
 
 def test_a_copy_has_the_next_number_and_the_same_messages(writer: CrabtalkWriter, folder: Path) -> None:
