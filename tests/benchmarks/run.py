@@ -15,6 +15,7 @@ from measure import cache_bytecode, print_rows
 from rows_context import context
 from rows_load import load, memory
 from rows_rewrite import rewrite
+from rows_search import searching
 from rows_store import changed, listing
 from rows_text import text
 

@@ -53,7 +53,7 @@ def compacted_pi(make: Maker, size: int) -> Iterator[bytes]:
     for line in pi_lines(make, size):
         record = orjson.loads(line)
         if not is_compacted and seen > size - TAIL_BYTES and record.get("message", {}).get("role") == "user":
-            entry = {
+            entry: dict[str, Any] = {
                 "type": "compaction", "id": f"c{make.chance.getrandbits(28):07x}", "parentId": recent[-1],
                 "timestamp": make.time(), "summary": SUMMARY, "firstKeptEntryId": recent[0], "tokensBefore": 180_000,
                 "details": {"readFiles": ["src/a.py"], "modifiedFiles": ["src/b.py"]},

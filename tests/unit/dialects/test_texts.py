@@ -32,10 +32,11 @@ def independent(path: Path) -> list[tuple[str, str]]:
 def words_of(record: dict[str, Any]) -> list[tuple[str, str]]:
     inner = [record[key] for key in ("message", "payload") if isinstance(record.get(key), dict)]
     one = inner[0] if inner else record
-    content = one.get("content")
-    texts = [content] if isinstance(content, str) else []
+    content: Any = one.get("content")
+    texts: list[Any] = [content]
     if isinstance(content, list):
-        texts = [b.get("text") for b in content if isinstance(b, dict) and b.get("type") in TEXT_TYPES]
+        blocks: list[Any] = [b for b in content if isinstance(b, dict)]  # pyright: ignore[reportUnknownVariableType]
+        texts = [b.get("text") for b in blocks if b.get("type") in TEXT_TYPES]
     text = "\n".join(t for t in texts if isinstance(t, str) and t)
     return [(one["role"], text)] if text and one.get("role") in SPEAKERS else []
 
