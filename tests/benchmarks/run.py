@@ -25,6 +25,7 @@ ROWS = {
     "list": listing,
     "changed": changed,
     "text": text,
+    "search": searching,
     "rewrite": rewrite,
     "memory": memory,
 }
