@@ -10,9 +10,13 @@ from typing import Any
 from slowwave.compaction.cuts import Cut, find_cut
 from slowwave.compaction.items import Item
 from slowwave.compaction.pi_entries import pi_items
+from slowwave.compaction.plan import Plan, prepare
+from slowwave.compaction.requests import joined
 from slowwave.compaction.triggers import KEEP_RECENT_TOKENS, Budget, is_over_budget
 from slowwave.compaction.usage import Usage, context_tokens, last_usage
 from slowwave.dialects.pi.dialect import PI
+from slowwave.stores.writing.base import Compaction
+from tests.conformance.pi_manager import Manager
 from tests.unit.dialects.pi_files import Session, call
 
 HUNDRED = Budget(reserve_tokens=10_000)
@@ -195,3 +199,24 @@ def test_loads_a_large_session_correctly(tmp_path: Path) -> None:
     assert transcript.model is not None
     size = context_tokens(items(large_session(), tmp_path))
     assert size.total == size.counted == 900 * 119 + 790
+
+
+def test_a_second_compaction_on_disk_loses_neither_messages_nor_files_as_pi_does(tmp_path: Path) -> None:
+    manager = Manager(tmp_path, large_session(4))
+    for number in range(2):
+        found = manager.transcript
+        plan = prepare(pi_items(found.path, found.loaded), Budget(keep_recent_tokens=400))
+        assert isinstance(plan, Plan)
+        before = plan.context.total
+        summary = joined(plan, {"history": plan.previous_summary + f"H{number}"})
+        read, modified = tuple(plan.files.read_files), tuple(plan.files.modified_files)
+        manager.sessions.compact("s1", Compaction(summary, plan.first_kept, before, read, modified))
+        kept = [item.message.text for item in plan.kept if item.message is not None]
+        assert [m.text for m in manager.transcript.messages][-1].startswith("The conversation history before")
+        assert len(manager.context()) == 1 + len(kept)
+        manager.user("And now?")
+        manager.model("This. " * 400)
+    last = manager.transcript.path[-3].fields()
+    assert last["summary"].startswith("H0H1")
+    assert last["summary"].count("<read-files>") == 1
+    assert last["details"]["readFiles"] == [f"src/{n}.py" for n in range(4)]
