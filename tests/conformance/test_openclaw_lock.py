@@ -19,9 +19,12 @@ from slowwave.stores.openclaw.entries import SessionEntry
 from slowwave.stores.openclaw.lock import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, holder
 from slowwave.stores.openclaw.store import SessionStore, read_store, update_store
 
+# A process that was started in the background ignores some signals, and so do its children.
 HOLDER = """
-import sys
+import signal, sys
 from pathlib import Path
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT):
+    signal.signal(number, signal.SIG_DFL)
 from slowwave.stores.openclaw.lock import held_lock
 with held_lock(Path("sessions.jsonl")):
     print("held", flush=True)
@@ -90,7 +93,7 @@ def test_a_lock_of_a_process_that_a_signal_ended_is_free(tmp_path: Path, number:
     with pytest.raises(LockHeldError, match=f"process {child.pid}"), held_lock(path, timeout_s=0):
         pass
     child.send_signal(number)
-    child.wait()
+    assert child.wait(timeout=60) == -number
     with held_lock(path, timeout_s=0):
         pass
     assert list(tmp_path.iterdir()) == []
