@@ -1,5 +1,6 @@
 """What the end of a session gives as its context is what the whole session gives, whatever the damage."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.dialects import detect
+from slowwave.dialects import by_name, detect
 from slowwave.dialects.base import read_for_context
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import SlowwaveError
@@ -30,6 +31,22 @@ SMALL = 200
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a suffix grow by few bytes, so that it stops inside of small files, too."""
     monkeypatch.setattr(suffix, "STEP_BYTES", SMALL)
+
+
+def cersei_session() -> bytes:
+    """Return a Cersei session with two summaries, tombstones before and behind what they delete, and a partial one."""
+    lines: list[dict[str, Any]] = []
+    for number in range(30):
+        message = {"role": "user" if number % 2 == 0 else "assistant", "content": f"message {number}"}
+        uuid, at = f"00000000-{number:04}", f"2026-01-01T00:00:{number:02}Z"
+        lines.append({"type": message["role"], "uuid": uuid, "timestamp": at, "session_id": "s", "message": message})
+        if number in (9, 20):
+            summary = {"type": "summary", "uuid": f"s{number}", "summary": f"up to {number}", "messages_compacted": 11}
+            lines.append(summary)
+        if number in (4, 12, 25):
+            lines.append({"type": "tombstone", "deleted_uuid": f"00000000-{number - 1:04}", "timestamp": at})
+            lines.append({"type": "tombstone", "deleted_uuid": f"00000000-{number + 2:04}", "timestamp": at})
+    return b"\n".join(json.dumps(line, separators=(",", ":")).encode() for line in lines) + b"\n"
 
 
 def forms(messages: Sequence[Message]) -> list[tuple[Any, ...]]:
@@ -76,6 +93,27 @@ def test_damage_changes_both_in_the_same_way(path: Path, seed: int, tmp_path: Pa
     except SlowwaveError:
         return  # nothing of any client is left
     assert tail == whole
+
+
+def test_a_summary_that_hides_all_needs_nothing_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(cersei_session())
+    short, tail, whole = contexts(path)
+    assert short.is_tail
+    assert tail == whole
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1 << 32))
+def test_damaged_part_files_give_the_same(seed: int, tmp_path: Path) -> None:
+    raw = damaged(cersei_session(), seed)
+    at = raw.rfind(b"\n", 0, len(raw) // 2) + 1
+    paths = (tmp_path / "s.jsonl", tmp_path / "s_part2.jsonl")
+    for path, part in zip(paths, (raw[:at], raw[at:]), strict=True):
+        path.write_bytes(part)
+    dialect, files = by_name("cersei"), SessionFiles("s", paths)
+    short = read_for_context(dialect, files)
+    assert forms(dialect.context(short)) == forms(dialect.context(dialect.read(files)))
 
 
 @pytest.mark.real

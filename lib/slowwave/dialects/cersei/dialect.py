@@ -64,6 +64,15 @@ class Cersei:
         result.unknown_types = Counter([p.entry.type for p in placed if p.entry.type not in KNOWN_TYPES])
         return result
 
+    def tail(self, files: SessionFiles) -> CerseiTranscript | None:
+        """Return the newest summary of a session and what follows it, when they hide all the rest (mode ``seed``)."""
+        from slowwave.dialects.cersei.tail import tail_of  # noqa: PLC0415  # only contexts need it
+
+        found = tail_of(files) if self.mode == "seed" else None
+        if found is None:
+            return None
+        return CerseiTranscript(self.name, files, problems=found.problems, is_tail=True, placed=found.placed)
+
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the messages that a resumed run would start with, by the rules of this mode.
 
