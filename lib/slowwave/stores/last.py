@@ -1,13 +1,16 @@
 """The last record of a session, read from its end: what a new record is chained to."""
 
+import os
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.times import parse_time
+from slowwave.records.lines import open_regular
 from slowwave.records.model import REFUSALS
 from slowwave.records.tail import lines_backward
 
@@ -52,7 +55,7 @@ def last_record(files: SessionFiles) -> LastRecord:
 
     The file order is the append order: after a rewind the newest line is on the branch that goes on.
     """
-    return next((_record(line, line) for line, _ in _backward(files) if _is_main(line)), _NOTHING)
+    return next((_record(line, line) for line in _backward(files) if _is_main(line)), _NOTHING)
 
 
 def leaf_record(files: SessionFiles) -> LastRecord:
@@ -61,13 +64,13 @@ def leaf_record(files: SessionFiles) -> LastRecord:
     That is the last record, unless the last ``last-prompt`` names one that it does not hang under, or exactly the
     named one is meant; a ``last-prompt`` from before the last compaction says nothing any more (client 2.1.330).
     """
+    if not any(_has_note(path) for path in files.paths):
+        return last_record(files)
     newest: _Line | None = None
     named: object = None
     above: object = None  # the next record on the way from the newest one to the root
     exact = False
-    read = 0
-    for line, size in _backward(files):
-        read += size
+    for line in _backward(files):
         if line.type == "last-prompt" and named is None:
             named, exact = line.leafUuid, line.explicit is True
         if not _is_main(line):
@@ -78,17 +81,24 @@ def leaf_record(files: SessionFiles) -> LastRecord:
             return _record(newest if line.uuid == above and not exact else line, newest)
         if line.uuid == above:
             above = line.parent
-        if line.subtype == "compact_boundary" or (named is None and read > _LAST_TURN_BYTES):
+        if line.subtype == "compact_boundary":
             break
     return _NOTHING if newest is None else _record(newest, newest)
 
 
-def _backward(files: SessionFiles) -> Iterator[tuple[_Line, int]]:
-    """Yield the lines that can be read from the last to the first, each with its length."""
+def _has_note(path: Path) -> bool:
+    """Say whether the client may have noted its leaf in the last turn; a look at bytes that costs next to nothing."""
+    with open_regular(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_TURN_BYTES))
+        return b'"last-prompt"' in file.read()
+
+
+def _backward(files: SessionFiles) -> Iterator[_Line]:
+    """Yield the lines that can be read from the last to the first."""
     for path in reversed(files.paths):
         for _, raw in lines_backward(path):
             try:
-                yield _decoder.decode(raw.strip(b" \t\r\n\0")), len(raw)
+                yield _decoder.decode(raw.strip(b" \t\r\n\0"))
             except REFUSALS:
                 continue
 
