@@ -46,7 +46,7 @@ class _Line(msgspec.Struct, gc=False):
 _decoder = msgspec.json.Decoder(_Line)
 _CHAINED = ("user", "assistant", "system", "attachment")
 # The client notes its leaf at the end of every turn: further back there is no note, or the client writes none.
-_LAST_TURN_BYTES = 8 << 20
+_LAST_TURN_BYTES = 2 << 20
 _NOTHING = LastRecord(None, "", "")
 
 
