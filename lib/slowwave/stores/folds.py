@@ -35,6 +35,17 @@ def _plain() -> Fold:
 
 def _pi() -> Fold:
     from slowwave.dialects.pi.messages import PiMessage  # noqa: PLC0415 - a listing imports the dialects it meets
+
+    return _of_entries(PiMessage)
+
+
+def _openclaw() -> Fold:
+    from slowwave.dialects.openclaw.messages import OpenclawMessage  # noqa: PLC0415
+
+    return _of_entries(OpenclawMessage)
+
+
+def _of_entries(kind: Callable[..., Message]) -> Fold:
     from slowwave.dialects.pi.records import DECODER, Envelope, entry_of, text_or_empty  # noqa: PLC0415
 
     def add(summary: Summary, span: Span, record: Envelope) -> None:
@@ -48,7 +59,7 @@ def _pi() -> Fold:
         elif entry.type == "session_info":
             summary.titles["custom-title"] = text_or_empty(entry.fields().get("name")).strip()
         elif entry.kind:
-            add_message(summary, PiMessage(entry, summary.cwd, True))  # noqa: FBT003
+            add_message(summary, kind(entry, summary.cwd, True))  # noqa: FBT003
 
     return Fold(DECODER, add)
 
@@ -106,7 +117,8 @@ def _ulid() -> Fold:
 
 _FOLDS: dict[str, Callable[[], Fold]] = {
     **dict.fromkeys(("claude", "cersei", "cersei-bare"), _plain),
-    **dict.fromkeys(("pi", "openclaw"), _pi),
+    "pi": _pi,
+    "openclaw": _openclaw,
     "codex": _codex,
     "crabtalk": _crabtalk,
     "ulid": _ulid,

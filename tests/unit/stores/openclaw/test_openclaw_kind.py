@@ -169,6 +169,16 @@ def test_a_file_that_shows_no_mark_of_the_client_is_told_by_its_place(tmp_path: 
     assert (row.dialect, row.messages, row.first_prompt, row.cwd) == ("openclaw", 2, "hello", "/work")
 
 
+def test_the_first_prompt_is_what_a_person_wrote_in_it(tmp_path: Path) -> None:
+    folder = home(tmp_path)
+    made = session(version=3)
+    made.user("Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.")
+    made.user("[Telegram Ana 2026-01-24 10:00 UTC] buy milk")
+    (folder / "s1.jsonl").write_bytes(made.data())
+    (row,) = listing(tmp_path / ".clawdbot", tmp_path / "catalogue.sqlite").rows
+    assert row.first_prompt == "buy milk"
+
+
 def test_sessions_of_a_database_are_listed_each_for_itself(tmp_path: Path) -> None:
     agent = agent_of(tmp_path)
     agent.add(talk("s1", "first", cwd="/a"), key="agent:main:main", packed=True)
