@@ -88,3 +88,13 @@ def test_throws_when_labeling_non_existent_entry(manager: Manager) -> None:
     with pytest.raises(NotFoundError, match="non-existent"):
         label(manager, "non-existent", "label")
     assert manager.ids == before
+
+
+def test_labels_on_the_path_are_not_doubled_in_create_branched_session(manager: Manager) -> None:
+    first, *_ = ids(manager)
+    label(manager, first, "start")
+    fourth = manager.model("goes on under the label")
+    copy = manager.branched(fourth)
+    assert [e.type for e in copy.entries] == ["message"] * 4 + ["label"]
+    assert copy.path == copy.ids
+    assert copy.transcript.labels == {first: "start"}
