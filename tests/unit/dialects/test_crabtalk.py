@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from slowwave.dialects.crabtalk import encode
 from slowwave.dialects.crabtalk.dialect import CRABTALK, CrabtalkTranscript
-from slowwave.dialects.model import SessionFiles, Text, Thinking, ToolCall, ToolResult
+from slowwave.dialects.model import Block, Origin, Role, SessionFiles, Text, Thinking, ToolCall, ToolResult
 from slowwave.dialects.normal import normal_form
+from slowwave.dialects.plain import PlainMessage
 
 META = {"agent": "crab", "created_by": "user", "created_at": "2026-02-25T10:00:00+00:00"}
 
@@ -59,3 +61,37 @@ def test_events_and_other_lines_are_counted(tmp_path: Path) -> None:
     transcript = read(tmp_path, {"event": {"kind": "x"}}, {"other": 1}, {"role": "user", "content": 5})
     assert transcript.unknown_types == {"event": 1, "no role": 1}
     assert (transcript.records, len(transcript.messages)) == (4, 1)
+
+
+def message(role: Role, *blocks: Block, origin: Origin = "typed") -> PlainMessage:
+    return PlainMessage(role, blocks, (), origin)
+
+
+def test_a_message_of_another_client_becomes_lines_of_crabtalk() -> None:
+    call = ToolCall("c1", "ls", {"path": "."})
+    result = ToolResult("c1", "a.py", is_error=True)
+    lines = [
+        encode.line_of(message("system", Text("be kind"), origin="injected")),
+        encode.line_of(message("user", Text("one"), Text("two"))),
+        encode.line_of(message("assistant", Thinking("hm"), call, origin="model")),
+        encode.line_of(message("user", result, Text("and now?"))),
+        encode.line_of(message("tool", result, origin="tool")),
+    ]
+    assert [json.loads(line) for found in lines for line in (found or b"").splitlines()] == [
+        {"role": "system", "content": "be kind"},
+        {"role": "user", "content": "one\ntwo"},
+        {
+            "role": "assistant",
+            "reasoning_content": "hm",
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"path":"."}'}}],
+        },
+        {"role": "tool", "content": "a.py", "tool_call_id": "c1"},
+        {"role": "user", "content": "and now?"},
+        {"role": "tool", "content": "a.py", "tool_call_id": "c1"},
+    ]
+
+
+def test_who_answered_is_written_when_it_is_given() -> None:
+    assert encode.message_line("assistant", "x", agent="helper") == (
+        b'{"role":"assistant","content":"x","agent":"helper"}\n'
+    )

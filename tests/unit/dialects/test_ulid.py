@@ -48,3 +48,17 @@ def test_a_failed_tool_is_known(tmp_path: Path) -> None:
     assert transcript.messages[0].blocks == (ToolResult("t", "a\nb", is_error=True),)
     (span,) = transcript.messages[0].sources
     assert transcript.files.paths[0].read_bytes()[span.offset :] == span.raw + b"\n"
+
+
+def test_the_name_of_a_session_stands_in_its_metadata(tmp_path: Path) -> None:
+    (tmp_path / "metadata.json").write_text('{"name": "Pods", "later": 1}', encoding="utf-8")
+    transcript = read(tmp_path, BASE)
+    assert (transcript.title, transcript.problems) == ("Pods", [])
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b"[" * 100_000])
+def test_damaged_metadata_are_reported_and_the_log_is_read_all_the_same(tmp_path: Path, damaged: bytes) -> None:
+    (tmp_path / "metadata.json").write_bytes(damaged)
+    transcript = read(tmp_path, BASE)
+    assert (transcript.title, len(transcript.messages)) == ("", 1)
+    assert [(p.kind, p.path.name) for p in transcript.problems] == [("garbage", "metadata.json")]

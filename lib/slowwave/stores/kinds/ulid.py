@@ -17,6 +17,9 @@ HOME = ".agent"
 SESSIONS = "sessions"
 LOG = "session.jsonl"
 METADATA = "metadata.json"
+# Larger metadata have long instructions in them; much larger ones no client wrote.
+_USUAL_BYTES = 1 << 13
+_MOST_BYTES = 1 << 20
 
 
 class Ulid(Kind):
@@ -66,8 +69,16 @@ _decoder = msgspec.json.Decoder(_Named)
 
 def _name(path: str) -> str:
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - once a session
-            name = _decoder.decode(file.read()).name
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            content = os.read(fd, _USUAL_BYTES)
+            if len(content) == _USUAL_BYTES:
+                content += os.read(fd, _MOST_BYTES)
+        finally:
+            os.close(fd)
+        if b'"name"' not in content:
+            return ""
+        name = _decoder.decode(content).name
     except (OSError, *REFUSALS):
         return ""
     return name if isinstance(name, str) else ""

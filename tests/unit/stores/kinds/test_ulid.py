@@ -86,5 +86,7 @@ def test_names_stand_in_the_metadata(tmp_path: Path) -> None:
     session(tmp_path / ONE, b'{"id":"x","name":"Pods"}')
     session(tmp_path / TWO, b"not json")
     session(tmp_path / f"{TWO[:-1]}A", b'{"name":5}')
-    assert Ulid().titles(Place("ulid", str(tmp_path))) == {ONE: "Pods"}
+    long = f"{TWO[:-1]}C"
+    session(tmp_path / long, b'{"systemPromptOverride":"%s","name":"Long"}' % (b"x" * 100_000))
+    assert Ulid().titles(Place("ulid", str(tmp_path))) == {ONE: "Pods", long: "Long"}
     assert Ulid().titles(Place("ulid", str(tmp_path / "missing"))) == {}
