@@ -37,7 +37,7 @@ class Manager:
         self.folder.mkdir(exist_ok=True)
         if self.before is not None:
             (self.folder / f"2026-03-15T10-00-00-000Z_{self.id}.jsonl").write_bytes(self.before.data())
-        self.sessions = Sessions(self.folder, "pi", clock=Ticking(), cwd="/work", home=self.folder)
+        self.sessions = Sessions(self.folder, "pi", clock=Ticking(), cwd="/home/ann/shop", home=self.folder)
 
     def user(self, text: str, parent: str | None = None) -> str:
         return self.sessions.write_user_message(self.id, text, parent=parent)

@@ -27,7 +27,7 @@ def newest(folder: Path) -> str | None:
 
 
 def sessions_in(folder: Path) -> Sessions:
-    return Sessions(folder, "pi", clock=Ticking(), cwd="/work", home=folder)
+    return Sessions(folder, "pi", clock=Ticking(), cwd="/home/ann/shop", home=folder)
 
 
 def put(folder: Path, name: str, data: bytes, at: int) -> Path:
