@@ -68,7 +68,7 @@ class _Target:
         self.folder = Path(mkdtemp(prefix="slowwave-fuzz-", dir=shared if shared.is_dir() else None))
 
     def run(self, data: bytes) -> None:
-        from tests.fuzz.invariants import check_records, check_session  # noqa: PLC0415 - instrumented first
+        from tests.fuzz.invariants import check_listing, check_records, check_session  # noqa: PLC0415 - instrumented first
         from tests.fuzz.layout import written  # noqa: PLC0415 - as above
 
         begun = time.process_time()
@@ -78,6 +78,7 @@ class _Target:
                 check_records(paths[0])
             else:
                 check_session(self.name, paths)
+                check_listing(self.name, paths[0])
             if time.process_time() - begun > MOST_SECONDS:
                 self._keep(data, "slow", f"{time.process_time() - begun:.1f} s of processor time")
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding

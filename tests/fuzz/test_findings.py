@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.records.search import lines_with
-from tests.fuzz.invariants import check_session
+from slowwave.stores.scan import scan
+from tests.fuzz.invariants import check_listing, check_session, found
 from tests.fuzz.layout import written
 
 SMALL = {
@@ -20,6 +21,33 @@ SMALL = {
 def test_an_input_that_broke_reading_once_is_read(dialect: str, data: bytes, tmp_path: Path) -> None:
     transcript = check_session(dialect, written(dialect, data, tmp_path))
     assert transcript is not None
+
+
+LISTED = {
+    "an id that is a list behind a tombstone": (
+        "cersei",
+        b'{"type":"tombstone","deleted_uuid":"1","session_id":"s"}\n{"type":"user","uuid":[1],"session_id":"s"}\n',
+    ),
+    "a line too deep that names the leaf of a title": (
+        "claude",
+        b'{"type":"summary","summary":"x","leafUuid":"u","sessionId":"s"}\n{"x":"u","y":' + b"[" * 3000 + b"}\n",
+    ),
+    "a run of bad lines across the end of what was read": (
+        "cersei",
+        b'{"type":"user","uuid":"1","session_id":"s","message":{"role":"user","content":"x"}}\n' + b"bad\n" * 60,
+    ),
+}
+
+
+@pytest.mark.parametrize(("dialect", "data"), LISTED.values(), ids=LISTED)
+def test_an_input_that_broke_a_listing_once_is_listed(dialect: str, data: bytes, tmp_path: Path) -> None:
+    check_listing(dialect, written(dialect, data, tmp_path)[0])
+
+
+def test_every_line_of_a_run_of_bad_lines_counts(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b'{"role":"user","content":"x"}\n' + b"bad\n" * 7)
+    assert scan(found(path), "cersei-bare").summary.bad_lines == 7
 
 
 @pytest.mark.parametrize("needle", [b"\n", b"\nb", b"a\nb", b"a\n"])

@@ -17,7 +17,7 @@ from slowwave.errors import UnreadableError
 from slowwave.records.lines import open_regular
 from slowwave.records.model import REFUSALS, Problem
 
-TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
+TEXT_TYPES = ("text", "input_text", "output_text")
 # Who speaks; results of tools are no words of a conversation.
 SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
 

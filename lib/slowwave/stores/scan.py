@@ -9,7 +9,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import open_regular, read_records
-from slowwave.records.model import Problem
+from slowwave.records.model import REFUSALS, Problem
 from slowwave.records.tail import find_last, line_around
 from slowwave.stores.folds import fold_of
 from slowwave.stores.summary import Summary, record_decoder
@@ -84,7 +84,7 @@ def _has_record(path: Path, uuid: str) -> bool:
         try:
             if record_decoder.decode(line.strip()).uuid == uuid:
                 return True
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except REFUSALS:
             continue  # a damaged line names no record
     return False
 
@@ -113,13 +113,13 @@ def _fold(found: FoundSession, index: int, start: int, state: Summary, cursor: i
         raise ValueError(f"sessions of {state.dialect} are read as a whole")
     for span, record in read_records(path, fold.decoder, problems, part=index, start=start):
         if cursor is not None and at_cursor is None and span.offset >= cursor:
-            bad.settle([p for p in problems if p.offset < cursor])
+            bad.settle(_before(path, problems, cursor))
             at_cursor = _copy(state)
         if problems:
             bad.yielded.add(span.number)
         fold.add(state, span, record)
     if cursor is not None and at_cursor is None:
-        bad.settle([p for p in problems if p.offset < cursor])
+        bad.settle(_before(path, problems, cursor))
         at_cursor = _copy(state)
     bad.settle(problems)
     return at_cursor or state
@@ -131,15 +131,29 @@ class _BadLines:
     def __init__(self, state: Summary) -> None:
         self.state = state
         self.yielded: set[int] = set()
-        self.counted: set[int] = set()
+        self.counted = 0  # all bad lines up to this one
 
     def settle(self, problems: list[Problem]) -> None:
         for problem in problems:
             if problem.kind in HARMLESS or (problem.kind == "nul" and problem.line in self.yielded):
                 continue
-            if problem.line not in self.counted:
-                self.counted.add(problem.line)
-                self.state.bad_lines += 1
+            end = problem.line + problem.lines
+            self.state.bad_lines += max(0, end - max(problem.line, self.counted + 1))
+            self.counted = max(self.counted, end - 1)
+
+
+def _before(path: Path, problems: list[Problem], cursor: int) -> list[Problem]:
+    """Return what is wrong with lines before ``cursor``; a run of bad lines that goes on behind it is cut there."""
+    found = [p for p in problems if p.offset < cursor]
+    if found and found[-1].lines > 1 and found[-1].offset + found[-1].length > cursor:
+        found[-1] = msgspec.structs.replace(found[-1], lines=_newlines(path, found[-1].offset, cursor))
+    return found
+
+
+def _newlines(path: Path, start: int, stop: int) -> int:
+    with open_regular(path) as file:
+        fd = file.fileno()
+        return sum(os.pread(fd, min(_BLOCK, stop - at), at).count(b"\n") for at in range(start, stop, _BLOCK))
 
 
 def _copy(state: Summary) -> Summary:

@@ -114,7 +114,7 @@ class Summary(msgspec.Struct):
     def add(self, record: ListedRecord) -> None:
         """Fold one record in."""
         self.records += 1
-        if self.tombstones and record.uuid in self.tombstones:
+        if self.tombstones and isinstance(record.uuid, str) and record.uuid in self.tombstones:
             return
         if isinstance(record.timestamp, str):
             self._saw_time(record.timestamp)

@@ -34,7 +34,8 @@ def is_opencode(record: dict[str, object]) -> bool:
     return isinstance(record.get("time"), dict) and ("projectID" in record or {"title", "version"} <= record.keys())
 
 
-def _first_part(content: object) -> object:
+def _first_part(content: object) -> str:
     parts = cast("list[object]", content) if isinstance(content, list) else []
     first = parts[0] if parts else None
-    return cast("dict[str, object]", first).get("type") if isinstance(first, dict) else None
+    kind = cast("dict[str, object]", first).get("type") if isinstance(first, dict) else None
+    return kind if isinstance(kind, str) else ""

@@ -11,7 +11,7 @@ from slowwave.dialects.model import Block, Content, Injected, Text
 from slowwave.dialects.pi.messages import PiMessage, content_of
 from slowwave.dialects.pi.records import Entry
 
-_OTHERS = frozenset({"inter_session", "internal_system"})
+_OTHERS = ("inter_session", "internal_system")
 # Notes of the client: marked blocks, what others said before in a group, the envelope of a channel, a line of the
 # system, the sender and the id of a message.
 _NOTES = re.compile(

@@ -9,6 +9,7 @@ versions do, since such answers are not sent.
 from typing import Any, NamedTuple
 
 from slowwave.dialects.pi.context import Said
+from slowwave.dialects.pi.wire import compared
 
 MISSING = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair."
 _FAILED = ("error", "aborted")
@@ -43,11 +44,11 @@ class _Repair:
 
     def answer(self, item: Said, calls: list[dict[str, Any]], span: list[Said]) -> None:
         """Take an answer with its calls, and all that was said up to the next answer."""
-        wanted = {call.get("id") for call in calls}
+        wanted = {compared(call.get("id")) for call in calls}
         results: dict[object, Said] = {}
         others: list[Said] = []
         for other in span:
-            own = other.fields.get("toolCallId")
+            own = compared(other.fields.get("toolCallId"))
             if other.role != "toolResult":
                 others.append(other)
             elif own not in wanted:
@@ -59,7 +60,7 @@ class _Repair:
                 self.moved = self.moved or bool(others)
         self.messages.append(item)
         for call in calls:
-            own = call.get("id")
+            own = compared(call.get("id"))
             result = results.get(own) or _missing(item, call)
             if own not in results:
                 self.added.append(result)
@@ -82,7 +83,7 @@ def repaired(messages: list[Said]) -> Repaired:
         at += 1
         calls = [part for part in item.parts if part.get("type") == "toolCall"] if item.role == "assistant" else []
         if item.role == "toolResult":
-            if item.fields.get("toolCallId") in repair.seen:
+            if compared(item.fields.get("toolCallId")) in repair.seen:
                 repair.duplicates += 1
             else:
                 repair.orphans += 1

@@ -122,7 +122,7 @@ def _answered(messages: list[Said]) -> Iterator[Said]:
     source: Said | None = None
     for item in messages:
         if item.role == "toolResult":
-            answered.add(_compared(item.fields.get("toolCallId")))
+            answered.add(compared(item.fields.get("toolCallId")))
             yield item
             continue
         yield from _stand_ins(source, open_calls, answered)
@@ -139,12 +139,12 @@ def _answered(messages: list[Said]) -> Iterator[Said]:
 
 def _stand_ins(source: Said | None, calls: list[dict[str, Any]], answered: set[object]) -> Iterator[Said]:
     for call in calls:
-        if source is not None and _compared(call.get("id")) not in answered:
+        if source is not None and compared(call.get("id")) not in answered:
             fields = {"toolCallId": call.get("id"), "isError": True}
             yield Said("toolResult", [{"type": "text", "text": _NO_RESULT}], fields, source.entry)
 
 
-def _compared(own: object) -> object:
+def compared(own: object) -> object:
     """Return an id as JavaScript compares it: objects and arrays equal nothing but themselves."""
     return own if own is None or isinstance(own, str | int | float) else ("object", id(own))
 
