@@ -124,7 +124,7 @@ OPERATIONS = (
     Operation("two messages appended", ALL, _append, NOTE),
     Operation("torn tail healed by an append", ALL, _heal, NOTE),
     Operation("compaction appended", ALL, _compact, SUMMARY),
-    Operation("compaction that keeps the last turn", (*CLAUDE, "pi", "codex"), _compact_keeping, SUMMARY),
+    Operation("compaction that keeps the last turn", ("claude", "pi", "codex"), _compact_keeping, SUMMARY),
     Operation("compacted twice, with messages between", ALL, _twice, NOTE),
     Operation("session named", ALL, _name),
     Operation("message labelled", ("pi",), _label),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from slowwave.dialects.claude import encode
 from slowwave.dialects.claude.dialect import CLAUDE
-from slowwave.dialects.claude.resume import resumed
+from slowwave.dialects.claude.resume import resumed, version_of
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.records.append import append_record, append_records
@@ -20,6 +20,9 @@ from slowwave.stores.writing.cersei import said
 from slowwave.stores.writing.claimed import refuse_claimed
 from slowwave.stores.writing.extract import claude_path
 from slowwave.stores.writing.lookup import record_with, unknown
+
+# Client 2.0.76 writes no preserved messages and ignores them (tried with the real one).
+FIRST_THAT_KEEPS = (2, 1)
 
 
 class ClaudeWriter(Writer):
@@ -67,6 +70,7 @@ class ClaudeWriter(Writer):
 
         Raises:
             NotFoundError: the client would not send the message that is to stay first.
+            UsageError: messages are to stay, and the session is one of a client that would drop them (before 2.1).
         """
         boundary, made = self.means.ids(), self.means.ids()
 
@@ -168,7 +172,10 @@ class ClaudeWriter(Writer):
 
     def _kept(self, target: Target, message_id: str) -> Sequence[str]:
         """Return the uuids of all live records from a message on, oldest first."""
-        nodes = resumed(CLAUDE.read(SessionFiles(target.id, target.files)).tree)
+        tree = CLAUDE.read(SessionFiles(target.id, target.files)).tree
+        if version_of(tree) < FIRST_THAT_KEEPS:
+            raise UsageError(f"{target.id}: claude before version 2.1 keeps no message before a compaction; keep none")
+        nodes = resumed(tree)
         live = [(n.env.uuid or "", n.env.message.id if n.env.message else None) for n in nodes]
         first = next((i for i, ids in enumerate(live) if message_id in ids), None)
         if first is None:

@@ -1,8 +1,8 @@
 """The lock under which Codex writes a rollout: ``thread-writer-locks/<thread>.lock`` in its home.
 
 An empty file that the running client holds an exclusive ``flock`` on; ``.coordination.lock`` beside it is locked for
-the moment in which that one is made and taken. Files stay behind after a kill and then mean nothing. Seen with client
-0.169.0 (``/proc/locks`` and its system calls); older ones lock nothing.
+the moment in which that one is made and taken. It goes when the client ends; one that a kill left behind means nothing.
+Seen with client 0.169.0 (``/proc/locks`` and its system calls); older ones lock nothing.
 """
 
 import fcntl
@@ -60,9 +60,19 @@ def writer_lock(rollout: Path, session_id: str) -> Generator[None]:
     try:
         if not has_it:
             raise RefusedError(f"session {session_id} is open in a running Codex ({path}); close it there first")
-        yield
+        try:
+            yield
+        finally:
+            with _coordinated(path):
+                _remove(path, fd)
     finally:
         os.close(fd)
+
+
+def _remove(path: Path, fd: int) -> None:
+    """Remove our lock file, as the client does with its own, before it is let go."""
+    if path.exists() and os.path.samestat(path.stat(), os.fstat(fd)):
+        path.unlink()
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def test_codex_is_kept_out_while_a_rollout_is_written_to(tmp_path: Path):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with (lock.parent / ".coordination.lock").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    assert not codex_lock.is_held(path)
+    assert [p.name for p in lock.parent.iterdir()] == [".coordination.lock"]
 
 
 def test_homes_without_locks_get_none(tmp_path: Path):
