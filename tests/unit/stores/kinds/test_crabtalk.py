@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from slowwave.places import home_folder
+from slowwave.settings import Settings
+from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.kinds import crabtalk as kind
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.crabtalk import Crabtalk
 from slowwave.stores.kinds.registry import BY_NAME, HOMES
+from slowwave.stores.listing import list_sessions
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, Known, Signature, Walk
 
@@ -130,3 +133,13 @@ def test_an_unchanged_session_is_not_opened(tmp_path: Path, monkeypatch: pytest.
     assert [one.path for one in Crabtalk().sessions(Place("crabtalk", str(tmp_path)), walk)] == [str(changed)]
     assert opened == [changed]
     assert walk.kept == [known[str(tmp_path / "crab_user_1.jsonl")]]
+
+
+def test_a_listing_shows_its_sessions_by_the_ids_that_titles_do_not_change(tmp_path: Path) -> None:
+    path = session(tmp_path / ".crabtalk" / "sessions" / "crab_user_1_plan.jsonl")
+    with path.open("ab") as log:
+        log.write(b'{"compact":"so far","archived_at":"2026-03-01T10:00:00Z"}\n')
+    with Catalogue(tmp_path / "catalogue.sqlite") as catalogue:
+        (row,) = list_sessions(Settings(), {"HOME": str(tmp_path)}, catalogue).rows
+    assert (row.id, row.dialect, row.messages, row.first_prompt) == ("crab_user_1", "crabtalk", 2, "hello")
+    assert row.last_activity == "2026-03-01T10:00:00.000Z"
