@@ -50,7 +50,8 @@ def test_several_frames_and_frames_without_a_size_are_read(tmp_path: Path) -> No
     packed = packed_rollout(tmp_path)
     more = zstandard.ZstdCompressor(19).compressobj()
     line = b'{"timestamp": "t", "type": "world_state", "payload": {}}\n'
-    packed.write_bytes(packed.read_bytes() + more.compress(line) + more.flush())
+    empty = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
+    packed.write_bytes(empty + packed.read_bytes() + empty + more.compress(line) + more.flush())
     assert (read(packed).records, read(packed).problems) == (11, [])
 
 

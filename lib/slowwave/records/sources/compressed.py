@@ -15,6 +15,8 @@ from slowwave.records.model import Problem
 
 SUFFIX = ".zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"
+# Frames without data, which some packers put first; their first byte is any of 0x50 to 0x5f.
+_SKIPPED = b"\x2a\x4d\x18"
 # What one step may give: four bytes can stand for 128 KiB.
 STEP_BYTES = 1 << 10
 # A small file that someone made by hand could fill every disk.
@@ -42,7 +44,8 @@ def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int =
         return file
     with file:
         try:
-            if file.read(len(_MAGIC)) != _MAGIC:
+            start = file.read(len(_MAGIC))
+            if start != _MAGIC and start[1:] != _SKIPPED:
                 return open_regular(path)
             file.seek(0)
             return _spooled(path, file, [] if problems is None else problems, most)
