@@ -84,7 +84,8 @@ def check_listing(dialect: str, path: Path) -> None:
         _written(said.text)
 
 
-def _found(path: Path) -> FoundSession:
+def found(path: Path) -> FoundSession:
+    """Return a session of one file as a walk finds it."""
     at = path.stat()
     file = FoundFile(path.name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
     return FoundSession(str(path.parent), path.stem, [file], side=False)
