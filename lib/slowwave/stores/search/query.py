@@ -42,8 +42,18 @@ class Term:
 
     def is_in(self, text: str) -> bool:
         """Say whether it stands in a folded text."""
-        # most texts do not have it, and a plain search says so ten times faster
-        return self.tokens[0] in text and self.pattern.search(text) is not None
+        word = self.tokens[0]
+        at = text.find(word)
+        if at < 0 or len(self.tokens) > 1 or not word.isascii():
+            return at >= 0 and self.pattern.search(text) is not None
+        # ten times as fast as the pattern, and a search asks thousands of times
+        while at >= 0:
+            end = at + len(word)
+            begins = at == 0 or not text[at - 1].isalnum()
+            if begins and (self.is_prefix or end == len(text) or not text[end].isalnum()):
+                return True
+            at = text.find(word, at + 1)
+        return False
 
     def widened(self) -> "Term | None":
         """Return the same word as the beginning of others, None where that would mean half of the language."""

@@ -21,6 +21,9 @@ from slowwave.stores.search.snippet import snippet_of
 
 _WEIGHTS = ", ".join(map(str, WEIGHTS.values()))
 _SCORES = f"SELECT rowid, bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ?"  # noqa: S608 - fixed numbers
+_COUNT = "SELECT count(*) FROM words WHERE words MATCH ?"
+# A score takes 3 microseconds: beyond so many segments a word that is in most of them says too little for its price.
+_MANY = 1000
 # SQLite's weight of a word that stands in half of all documents or more
 _LEAST_IDF = 1e-6
 
@@ -69,7 +72,7 @@ def _search(
     database: sqlite3.Connection, terms: list[Term], rows: Mapping[int, SessionRow], limit: int, *, everything: bool
 ) -> list[Hit]:
     total: int = database.execute("SELECT count(*) FROM segments").fetchone()[0]
-    found = [_asked(database, term, total, everything=everything) for term in terms]
+    found = _asked(database, terms, total, everything=everything)
     totals: dict[int, float] = {}
     for one in found:
         best: dict[int, float] = {}
@@ -100,14 +103,29 @@ class _Asked(NamedTuple):
     scale: float
 
 
-def _asked(database: sqlite3.Connection, term: Term, total: int, *, everything: bool) -> _Asked:
-    scores: dict[int, float] = dict(database.execute(_SCORES, (term.match,)))
-    if not scores and (wider := term.widened()) is not None:
-        term, scores = wider, dict(database.execute(_SCORES, (wider.match,)))
-    rarity, scale = _rarity(len(scores), total)
-    if not everything:
-        scores = {segment: score for segment, score in scores.items() if not segment & SIDE_BIT}
-    return _Asked(term, scores, rarity, scale)
+def _asked(database: sqlite3.Connection, terms: Sequence[Term], total: int, *, everything: bool) -> list[_Asked]:
+    """Ask for each term; one that is everywhere counts for nothing as long as another one is rarer."""
+    counted = [_counted(database, term) for term in terms]
+    usual = [number > _MANY and 2 * number > total for _, number in counted]
+    has_rare = any(number and not common for (_, number), common in zip(counted, usual, strict=True))
+    found: list[_Asked] = []
+    for (term, number), common in zip(counted, usual, strict=True):
+        rarity, scale = _rarity(number, total)
+        scores: dict[int, float] = {}
+        if number and not (common and has_rare):
+            scores = dict(database.execute(_SCORES, (term.match,)))
+        if not everything:
+            scores = {segment: score for segment, score in scores.items() if not segment & SIDE_BIT}
+        found.append(_Asked(term, scores, rarity, scale))
+    return found
+
+
+def _counted(database: sqlite3.Connection, term: Term) -> tuple[Term, int]:
+    """Return a term with the number of its segments; one that stands nowhere is widened to a beginning."""
+    number: int = database.execute(_COUNT, (term.match,)).fetchone()[0]
+    if not number and (wider := term.widened()) is not None:
+        return wider, database.execute(_COUNT, (wider.match,)).fetchone()[0]
+    return term, number
 
 
 def _rarity(documents: int, total: int) -> tuple[float, float]:

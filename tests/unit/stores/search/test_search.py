@@ -6,13 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.search.file import index_path
+from slowwave.stores.search.fold import folded
 from slowwave.stores.search.index import Refreshed, SearchIndex
-from slowwave.stores.search.query import terms_of
+from slowwave.stores.search.query import Term, terms_of
 from slowwave.stores.search.ranking import Hit, search
 from tests.unit.dialects import opencode_files, pi_files
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, tombstone, write
@@ -178,6 +181,23 @@ def test_a_long_query_counts_up_to_its_limit():
     assert (len(terms), cut) == (32, True)
     assert terms_of("one two one")[1] is False
     assert len(terms_of("one two one")[0]) == 2
+
+
+def test_a_word_that_is_everywhere_counts_for_nothing_beside_a_rarer_one(store: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("slowwave.stores.search.ranking._MANY", 2)
+    for name in ("a", "b", "c"):
+        store.session(name, "the usual words", "indeed")
+    store.session("d", "the walrus", "indeed")
+    assert store.found("the walrus") == ["d"]
+    assert sorted(store.found("the")) == ["a", "b", "c", "d"]
+    assert sorted(store.found("the nonsense")) == ["a", "b", "c", "d"]
+
+
+@given(word=st.text("aB_é", min_size=1, max_size=3), text=st.text("aB_é -", max_size=12), is_prefix=st.booleans())
+def test_a_word_is_seen_where_its_pattern_sees_it(word: str, text: str, *, is_prefix: bool):
+    term = Term(word, is_prefix=is_prefix)
+    assume(term.tokens)
+    assert term.is_in(folded(text)) == (term.pattern.search(folded(text)) is not None)
 
 
 def test_a_snippet_is_short_and_shows_the_hit(store: Store):
