@@ -195,6 +195,8 @@ def test_sessions_of_a_database_are_listed_each_for_itself(tmp_path: Path) -> No
         "s3": ("openclaw", "fork", "third", 2, "/c", "Copy"),
         "s4": ("openclaw", "subagent", "fourth", 2, "/d", ""),
     }
+    walked = KIND.sessions(Place("openclaw", str(agent.path)), Walk[Known]([]))
+    assert [found.id for found in walked] == ["s1", "s2", "s3", "s4"]
     assert rows["s1"].bytes == len(b"".join(talk("s1", "first", cwd="/a").data().splitlines()))
 
 
