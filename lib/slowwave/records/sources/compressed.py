@@ -17,6 +17,7 @@ SUFFIX = ".zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"
 # Frames without data, which some packers put first; their first byte is any of 0x50 to 0x5f.
 _SKIPPED = b"\x2a\x4d\x18"
+_READ_BYTES = 1 << 16
 # What one step may give: four bytes can stand for 128 KiB.
 STEP_BYTES = 1 << 10
 # A small file that someone made by hand could fill every disk.
@@ -87,26 +88,29 @@ class _Stream:
     def __iter__(self) -> Iterator[bytes]:
         import zstandard  # noqa: PLC0415 - few files are compressed
 
-        start = at = 0  # of the frame, and of what is read next
+        start = at = 0  # of the frame, and of what is fed next
         frame = zstandard.ZstdDecompressor().decompressobj()
-        while data := self._read(at):
-            try:
-                block = frame.decompress(data)
-            except zstandard.ZstdError as error:
-                yield from self._rescued(start, at)
-                self.damage = f"the compressed data is damaged in its frame at byte {start} ({error})"
-                return
-            yield block
-            at += len(data) - len(frame.unused_data)
-            if frame.eof:
-                start = at
-                frame = zstandard.ZstdDecompressor().decompressobj()
+        while data := memoryview(self._read(at, _READ_BYTES)):
+            end = at + len(data)
+            while at < end:
+                step = data[at - end :][:STEP_BYTES]
+                try:
+                    block = frame.decompress(step)
+                except zstandard.ZstdError as error:
+                    yield from self._rescued(start, at)
+                    self.damage = f"the compressed data is damaged in its frame at byte {start} ({error})"
+                    return
+                yield block
+                at += len(step) - len(frame.unused_data)
+                if frame.eof:
+                    start = at
+                    frame = zstandard.ZstdDecompressor().decompressobj()
         if at > start:
             self.damage = f"the compressed data ends within its frame at byte {start}"
 
-    def _read(self, at: int) -> bytes:
+    def _read(self, at: int, size: int) -> bytes:
         self._file.seek(at)
-        return self._file.read(STEP_BYTES)
+        return self._file.read(size)
 
     def _rescued(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield what the block that starts at ``stop`` gives before its damage: fed byte by byte, nothing is lost."""
@@ -114,10 +118,10 @@ class _Stream:
 
         frame = zstandard.ZstdDecompressor().decompressobj()
         while start < stop:
-            data = self._read(start)[: stop - start]
+            data = self._read(start, min(stop - start, STEP_BYTES))
             frame.decompress(data)
             start += len(data)
-        for byte in self._read(stop):
+        for byte in self._read(stop, STEP_BYTES):
             try:
                 yield frame.decompress(bytes((byte,)))
             except zstandard.ZstdError:
