@@ -37,7 +37,11 @@ def append(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{session.id}: {writer.dialect} keeps no session without an answer; nothing was written, give --answer too"
         )
-    return _say(args, {"session": session.id, "uuid": made[-1], "path": os.fspath(session.path)}, "\n".join(made))
+    return _say(
+        args,
+        {"session": session.id, "uuid": made[-1], "path": os.fspath(session.path)},
+        "\n".join(made) if all(made) else f"added to {session.id}",
+    )
 
 
 def _target(args: argparse.Namespace) -> Opened:
@@ -130,8 +134,7 @@ def fork(args: argparse.Namespace) -> int:
     """Copy a session, or the path to one of its messages, under a new id."""
     found = chosen_session(args, args.id)
     writer, session = _writers(args).known(found)
-    # a session that is a folder of its own lies in the folder of all of them
-    folder = session.path.parent.parent if writer.dialect == "ulid" else session.path.parent
+    folder = writer.folder(session)
     made = writer.new_id(folder, session)
     first, *_ = writer.fork(session, folder, made, args.at)
     return _say(args, {"session": made, "from": found.id, "path": os.fspath(first)}, made)

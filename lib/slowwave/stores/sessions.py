@@ -18,12 +18,16 @@ from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
 from slowwave.records.append import PART_BYTES
 from slowwave.stores.head import DIALECTS, read_head
 from slowwave.stores.ids import meant_session, newest_session
+from slowwave.stores.kinds.registry import BY_NAME
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.rows import SessionRow, StoredRow, resolve, stored_row
 from slowwave.stores.scan import scan
 from slowwave.stores.walk import FoundSession, Known, Walk
 from slowwave.stores.writing.base import Compaction, Content, Draft, Means, checked, new_uuid
 from slowwave.stores.writing.opened import Opened, Writers, held
+
+# Their sessions are not called by the names of their files.
+_NAMED_OTHERWISE = ("crabtalk", "ulid")
 
 
 class Sessions:
@@ -158,8 +162,9 @@ class Sessions:
             UnknownDialectError: its content is of no known dialect.
         """
         writer, target = self.writers.known(self.find(session_id))
-        new_id = writer.new_id(self.folder, target)
-        writer.fork(target, self.folder, new_id, at)
+        folder = writer.folder(target)
+        new_id = writer.new_id(folder, target)
+        writer.fork(target, folder, new_id, at)
         return new_id
 
     def load(self, session_id: str) -> list[Message]:
@@ -201,7 +206,12 @@ class Sessions:
     def _found(self) -> list[FoundSession]:
         if not self.folder.is_dir():
             return []
-        return list(Walk[Known](self.problems).sessions(os.fspath(self.folder)))
+        walk = Walk[Known](self.problems)
+        kind = BY_NAME.get(self.dialect) if self.dialect in _NAMED_OTHERWISE else None
+        if kind is None:
+            return list(walk.sessions(os.fspath(self.folder)))
+        places = kind.places(self.folder, [path.name for path in self.folder.iterdir()], self.problems) or []
+        return [found for place in places for found in kind.sessions(place, walk)]
 
     def _readable(self, found: FoundSession) -> tuple[Dialect, SessionFiles]:
         head = read_head(found)

@@ -145,6 +145,10 @@ class Writer:
         del folder
         self._refuse(session_id, "sessions that slowwave begins; begin it in its client")
 
+    def folder(self, target: Target) -> Path:
+        """Return the folder that holds a session beside others, where a copy of it belongs."""
+        return target.path.parent
+
     def new_id(self, folder: Path, origin: Target | None = None) -> str:
         """Return the id of a session that is to be begun in ``folder``, or forked there from ``origin``.
 

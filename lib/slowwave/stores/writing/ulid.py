@@ -123,6 +123,10 @@ class UlidWriter(Writer):
             write_metadata(path, metadata)
         return metadata
 
+    def folder(self, target: Target) -> Path:
+        """Return the folder of all sessions: each is a folder of its own."""
+        return _log(target).parent.parent
+
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy a session under a new ULID, its records byte for byte, up to the message ``at``.
 

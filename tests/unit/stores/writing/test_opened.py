@@ -98,3 +98,21 @@ def test_a_new_session_goes_where_its_client_looks_for_it(tmp_path: Path, dialec
     assert folder_for(dialect, Settings(), environ, Path("/home/ann/my:shop")) == tmp_path / folder
     named = Settings(store=StoreSettings(roots=(tmp_path / "agent",)))
     assert folder_for("pi", named, environ, Path("/w")) == tmp_path / "agent" / "sessions" / "--w--"
+
+
+def test_sessions_of_the_specification_are_written_and_copied_in_their_folder(tmp_path: Path):
+    sessions, name = sessions_in(tmp_path, "ulid"), "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    sessions.write_user_message(name, "hello")
+    sessions.write_assistant_message(name, "hi")
+    copy = sessions.fork(name)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, copy])
+    assert [m.text for m in sessions.load(copy)] == ["hello", "hi"]
+
+
+def test_sessions_of_crabtalk_are_called_by_agent_sender_and_number(tmp_path: Path):
+    sessions = sessions_in(tmp_path, "crabtalk")
+    sessions.write_user_message("crab_user_1", "hello")
+    sessions.name("crab_user_1", "A Title")
+    sessions.write_assistant_message("crab_user_1", "hi")
+    assert sessions.fork("crab_user_1") == "crab_user_2"
+    assert [m.text for m in sessions.load("crab_user_2")] == ["hello", "hi"]
