@@ -83,13 +83,16 @@ def _checked(evidence: Evidence, folders: Sequence[Path]) -> Checked:
     path = Path(name_from_json(evidence.path))
     if _bytes_at(path, evidence) == evidence.sha256:
         return Checked(evidence, "ok", evidence.path, evidence.offset)
-    places = [p for p in dict.fromkeys(_places(path, folders)) if p.is_file()]
-    for place in places:
+    looked: dict[Path, None] = {}
+    for place in _places(path, folders):
+        if place in looked or not place.is_file():
+            continue
+        looked[place] = None
         offset = _find(place, evidence)
         if offset >= 0:
             return Checked(evidence, "moved", name_to_json(place), offset)
-    if places:
-        return Checked(evidence, "changed", name_to_json(places[0]), -1)
+    if looked:
+        return Checked(evidence, "changed", name_to_json(next(iter(looked))), -1)
     return Checked(evidence, "lost", evidence.path, -1)
 
 
