@@ -13,7 +13,7 @@ import msgspec
 from slowwave.dialects.model import Message
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
+from slowwave.stores.walk import SUFFIX
 
 # The bytes before the cursor whose hash must still hold before anything behind the cursor is trusted.
 _CHECK_BYTES = 4096
@@ -38,8 +38,8 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 
 
 def mark_of(paths: Sequence[Path], messages: Sequence[Message], *, by_agent: bool) -> Mark | None:
-    """Return the mark of a session that was read as a whole; None for one of several files, or of none."""
-    if len(paths) != 1 or not paths[0].is_file():
+    """Return the mark of a session that was read as a whole; None unless it is one file of plain lines."""
+    if len(paths) != 1 or paths[0].suffix != SUFFIX or not paths[0].is_file():
         return None
     ends = (span.offset + len(span.raw) for message in messages for span in message.sources)
     return _mark(paths[0], max(ends, default=0), by_agent=by_agent)
@@ -86,8 +86,7 @@ def _claude(path: Path, mark: Mark) -> list[Message] | None:
     from slowwave.dialects.claude.records import DECODER, Node  # noqa: PLC0415
     from slowwave.dialects.claude.tree import Tree  # noqa: PLC0415
 
-    problems: list[Problem] = []
-    records = read_records(path, DECODER, problems, start=mark.cursor)
+    records = read_records(path, DECODER, [], start=mark.cursor)
     nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
     # which branch a message lies on does not matter here, so the tree may lack what came before
     return messages_of(nodes, Tree(nodes, own=mark.by_agent))
@@ -97,8 +96,7 @@ def _cersei(path: Path, mark: Mark) -> list[Message] | None:
     from slowwave.dialects.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry, summary_message  # noqa: PLC0415
 
     found: list[Message] = []
-    problems: list[Problem] = []
-    for span, entry in read_records(path, msgspec.json.Decoder(Entry), problems, start=mark.cursor):
+    for span, entry in read_records(path, msgspec.json.Decoder(Entry), [], start=mark.cursor):
         if entry.type == "tombstone":
             return None  # it hides a message that is in the index
         if entry.type == "summary":
@@ -112,13 +110,48 @@ def _pi(path: Path, mark: Mark) -> list[Message] | None:
     from slowwave.dialects.pi.dialect import spoken  # noqa: PLC0415 - one dialect at a time
     from slowwave.dialects.pi.records import DECODER, entry_of  # noqa: PLC0415
 
-    problems: list[Problem] = []
-    entries = (entry_of(env, span) for span, env in read_records(path, DECODER, problems, start=mark.cursor))
+    entries = (entry_of(env, span) for span, env in read_records(path, DECODER, [], start=mark.cursor))
     return spoken(list(entries), "", None)
+
+
+def _openclaw(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.dialects.openclaw.messages import OpenclawMessage  # noqa: PLC0415 - one dialect at a time
+    from slowwave.dialects.pi.records import DECODER, entry_of  # noqa: PLC0415
+
+    entries = (entry_of(env, span) for span, env in read_records(path, DECODER, [], start=mark.cursor))
+    return [OpenclawMessage(entry, "", True) for entry in entries if entry.kind]  # noqa: FBT003 - a struct's field
+
+
+def _codex(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.dialects.codex.dialect import message_of  # noqa: PLC0415 - one dialect at a time
+    from slowwave.dialects.codex.messages import Place  # noqa: PLC0415
+    from slowwave.dialects.codex.records import DECODER, line_of  # noqa: PLC0415
+
+    place = Place(own_agent=mark.by_agent)
+    lines = (line_of(span, env) for span, env in read_records(path, DECODER, [], start=mark.cursor))
+    return [message for line in lines if (message := message_of(line, place)) is not None]
+
+
+def _crabtalk(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.dialects.crabtalk.records import DECODER, CrabtalkMessage, kind_of  # noqa: PLC0415
+
+    records = read_records(path, DECODER, [], start=mark.cursor)
+    return [CrabtalkMessage(line, span) for span, line in records if kind_of(line) in ("message", "compact")]
+
+
+def _ulid(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.dialects.ulid.records import DECODER, UlidMessage, unknown_kind  # noqa: PLC0415
+
+    records = read_records(path, DECODER, [], start=mark.cursor)
+    return [UlidMessage(record, span) for span, record in records if unknown_kind(record) is None]
 
 
 _READERS: dict[str, Callable[[Path, Mark], list[Message] | None]] = {
     "claude": _claude,
     "cersei": _cersei,
     "pi": _pi,
+    "openclaw": _openclaw,
+    "codex": _codex,
+    "crabtalk": _crabtalk,
+    "ulid": _ulid,
 }
