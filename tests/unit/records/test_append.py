@@ -12,7 +12,7 @@ import pytest
 
 from slowwave import files
 from slowwave.errors import LockHeldError, UnreadableError
-from slowwave.records.append import append_forking, append_record
+from slowwave.records.append import append_forking, append_record, append_records
 from slowwave.records.parts import part_paths
 
 
@@ -182,3 +182,47 @@ def test_the_size_of_a_part_of_cersei_is_fifty_million_bytes(tmp_path: Path) -> 
     base.touch()
     os.truncate(base, 50_000_000 - 8)
     assert append_forking(base, b'{"a":12}')[0].name == "s_part2.jsonl"
+
+
+def test_records_that_belong_together_are_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b'{"a":1}\n{"torn')
+    written: list[bytes] = []
+    whole = os.write
+
+    def counted(fd: int, data: bytes) -> int:
+        written.append(data)
+        return whole(fd, data)
+
+    monkeypatch.setattr(os, "write", counted)
+    assert append_records(path, lambda: [b'{"b":2}', b'{"c":3}']) == 15
+    assert written == [b'\n{"b":2}\n{"c":3}\n']
+    assert path.read_bytes() == b'{"a":1}\n{"torn\n{"b":2}\n{"c":3}\n'
+
+
+@pytest.mark.parametrize("lines", [[], [b""], [b"{}", b"{}\n{}"]])
+def test_records_that_are_no_lines_are_refused(tmp_path: Path, lines: list[bytes]) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"{}\n")
+    with pytest.raises(ValueError, match="record"):
+        append_records(path, lambda: lines)
+    assert path.read_bytes() == b"{}\n"
+
+
+def test_records_are_not_appended_to_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError):
+        append_records(tmp_path / "s.jsonl", lambda: [b"{}"])
+    append_records(tmp_path / "s.jsonl", lambda: [b"{}"], create=True)
+    assert (tmp_path / "s.jsonl").read_bytes() == b"{}\n"
+
+
+def test_a_record_of_parts_is_made_under_the_lock(tmp_path: Path) -> None:
+    base = tmp_path / "s.jsonl"
+    base.write_bytes(b"{}\n")
+
+    def made() -> bytes:
+        with base.open("rb") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return b'{"a":1}'
+
+    assert append_forking(base, made, 8) == (tmp_path / "s_part2.jsonl", 0)
