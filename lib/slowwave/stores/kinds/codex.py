@@ -9,12 +9,12 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
-from slowwave.dialects.codex.home import ARCHIVED, INDEX, SESSIONS, thread_names
 from slowwave.places import home_folder
 from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import SUFFIXES, FoundSession, K, Walk
 
+SESSIONS, ARCHIVED, INDEX = "sessions", "archived_sessions", "session_index.jsonl"
 # Years, months and days.
 _LEVELS = (re.compile(r"[0-9]{4}"), re.compile(r"[0-9]{2}"), re.compile(r"[0-9]{2}"))
 
@@ -54,6 +54,8 @@ class CodexHome(Kind):
 
     def titles(self, place: Place) -> Mapping[str, str]:
         """Return the names of threads that the index of the home keeps."""
+        from slowwave.dialects.codex.home import thread_names  # noqa: PLC0415 - only where this client is
+
         return thread_names(Path(place.path).parent)
 
     def _place(self, folder: Path) -> Place:

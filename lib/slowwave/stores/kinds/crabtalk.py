@@ -9,13 +9,11 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
-from slowwave.dialects.crabtalk.meta import meta_line_of
-from slowwave.dialects.crabtalk.names import SUFFIX, id_of
 from slowwave.errors import UnreadableError
 from slowwave.places import home_folder
 from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.walk import FoundSession, K, Walk
+from slowwave.stores.walk import SUFFIX, FoundSession, K, Walk
 
 HOME = ".crabtalk"
 SESSIONS = "sessions"
@@ -44,6 +42,9 @@ class Crabtalk(Kind):
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         """Yield the sessions of a folder; files that are none of crabtalk's keep their names as their ids."""
+        from slowwave.dialects.crabtalk.meta import meta_line_of  # noqa: PLC0415 - only where this client is
+        from slowwave.dialects.crabtalk.names import id_of  # noqa: PLC0415 - as above
+
         try:
             names = sorted(_transcripts(place.path))
         except OSError as error:
@@ -79,6 +80,8 @@ def _is_one(folder: str) -> bool:
 
 
 def _is_session(path: Path) -> bool:
+    from slowwave.dialects.crabtalk.meta import meta_line_of  # noqa: PLC0415 - only where this client is
+
     try:
         return meta_line_of(path) is not None
     except UnreadableError:

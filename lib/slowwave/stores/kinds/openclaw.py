@@ -8,14 +8,12 @@ from pathlib import Path
 from slowwave.places import home_folder
 from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.openclaw.facts import facts_beside
-from slowwave.stores.openclaw.store import NAME as STORE
-from slowwave.stores.openclaw.transcripts import artifact_of
 from slowwave.stores.walk import FoundFile, FoundSession, K, Walk, key_in_database
 
 _HOMES = (".openclaw", ".clawdbot", ".moltbot")
 _OVERRIDES = ("OPENCLAW_STATE_DIR", "MOLTBOT_STATE_DIR", "CLAWDBOT_STATE_DIR")
 _AGENTS = "agents"
+_STORE = "sessions.json"
 _DATABASE = "agent/openclaw-agent.sqlite"
 
 
@@ -42,7 +40,7 @@ class OpenclawHome(Kind):
             found = [place for agent in _folders(root / _AGENTS) for place in self._of_agent(agent)]
             if found or root.name in _HOMES:
                 return found
-        if STORE in names:
+        if _STORE in names:
             return [Place(self.name, os.fspath(root))]
         del problems
         return self._of_agent(root) or ([] if root.name in _HOMES else None)
@@ -63,6 +61,9 @@ class OpenclawHome(Kind):
         return self._of_folder(place, walk)
 
     def _of_folder(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
+        from slowwave.stores.openclaw.facts import facts_beside  # noqa: PLC0415 - only where this client is
+        from slowwave.stores.openclaw.transcripts import artifact_of  # noqa: PLC0415 - as above
+
         try:
             names = sorted(os.listdir(place.path))  # noqa: PTH208 - names only
         except OSError as error:
@@ -120,6 +121,8 @@ class OpenclawHome(Kind):
     def titles(self, place: Place) -> Mapping[str, str]:
         """Return what people and the client call the sessions of a place."""
         if not place.path.endswith(f"/{_DATABASE}"):
+            from slowwave.stores.openclaw.facts import facts_beside  # noqa: PLC0415 - as above
+
             by_stem = facts_beside(place.path).by_stem
             return {stem: about.title for stem, about in by_stem.items() if about.title}
         import sqlite3  # noqa: PLC0415 - few stores are databases
@@ -138,5 +141,7 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _holds_transcripts(folder: Path) -> bool:
+    from slowwave.stores.openclaw.transcripts import artifact_of  # noqa: PLC0415 - only where this client is
+
     with os.scandir(folder) as entries:
-        return any(entry.name == STORE or artifact_of(entry.name).kind == "transcript" for entry in entries)
+        return any(entry.name == _STORE or artifact_of(entry.name).kind == "transcript" for entry in entries)

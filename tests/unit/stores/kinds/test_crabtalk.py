@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.dialects.crabtalk import meta
 from slowwave.places import home_folder
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.kinds import crabtalk as kind
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.crabtalk import Crabtalk
 from slowwave.stores.kinds.registry import BY_NAME, HOMES
@@ -128,7 +128,7 @@ def test_an_unchanged_session_is_not_opened(tmp_path: Path, monkeypatch: pytest.
     with changed.open("ab") as log:
         log.write(b'{"role":"user","content":"more"}\n')
     opened: list[Path] = []
-    monkeypatch.setattr(kind, "meta_line_of", opened.append)
+    monkeypatch.setattr(meta, "meta_line_of", opened.append)
     walk = Walk[Remembered]([], known=known)
     assert [one.path for one in Crabtalk().sessions(Place("crabtalk", str(tmp_path)), walk)] == [str(changed)]
     assert opened == [changed]
