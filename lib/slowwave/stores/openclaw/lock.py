@@ -7,7 +7,6 @@ at release, and is taken over only when its owner is provably gone.
 """
 
 import os
-import socket
 import threading
 import time
 from collections.abc import Generator
@@ -103,7 +102,7 @@ def this_machine() -> str:
         space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - not a path but a name of the kernel
     except OSError:
         boot = space = ""
-    return f"{socket.gethostname()}/{boot}/{space}"
+    return f"{os.uname().nodename}/{boot}/{space}"
 
 
 def lock_path(path: Path) -> Path:
