@@ -14,10 +14,16 @@ from slowwave.dialects.base import Dialect, read_for_context
 from slowwave.dialects.model import SessionFiles, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
+from slowwave.records.bulk import relaxed_collector
 
 
 def context(args: argparse.Namespace) -> int:
     """Print what the client would send if the session were resumed now."""
+    with relaxed_collector():
+        return _context(args)
+
+
+def _context(args: argparse.Namespace) -> int:
     dialect, files = opened(chosen_session(args, args.id), args.mode)
     transcript = _read(dialect, files, args.session)
     name = transcript.files.id

@@ -14,7 +14,7 @@ class Verbatim(ToolResult, frozen=True, gc=False):
 
 def without_reminders(text: str) -> str:
     """Return ``text`` without the reminders of the harness and without white space at its ends."""
-    return _REMINDER.sub("", text).strip()
+    return (_REMINDER.sub("", text) if "<system-reminder>" in text else text).strip()
 
 
 def normal_form(messages: Iterable[Message]) -> list[dict[str, object]]:

@@ -5,12 +5,12 @@ it, and reference cycles are still found in the end.
 """
 
 import gc
-import threading
+from _thread import allocate_lock  # what threading.Lock is, without the rest of that module
 from collections.abc import Generator
 from contextlib import contextmanager
 
 _THRESHOLDS = (200_000, 20, 100)
-_guard = threading.Lock()
+_guard = allocate_lock()
 _depth = 0
 _before = (0, 0, 0)
 

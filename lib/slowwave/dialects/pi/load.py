@@ -4,7 +4,6 @@ Version 1 has neither ids nor parents and names the first kept entry by its inde
 header being 0; version 2 calls the role ``custom`` ``hookMessage``. A version above 3 is read unchanged, as pi does.
 """
 
-import json
 import math
 
 import msgspec
@@ -99,6 +98,8 @@ def _mark_lost(entries: list[Entry], part: int, problems: list[Problem]) -> None
 
 def _has_constant(span: Span) -> bool:
     """Say whether a record holds NaN or Infinity, which JavaScript does not parse; lone surrogates it does."""
+    import json  # noqa: PLC0415  # few records need the slow decoder
+
     found: list[str] = []
     try:
         json.loads(span.raw.decode("utf-8", "replace"), parse_constant=found.append, strict=False)
