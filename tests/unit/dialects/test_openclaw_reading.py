@@ -14,7 +14,7 @@ from slowwave.dialects.openclaw.database import unpacked
 from slowwave.dialects.openclaw.dialect import OPENCLAW
 from slowwave.errors import UnreadableError
 from tests.unit.dialects.openclaw_files import Agent, read, session, shape
-from tests.unit.dialects.pi_files import Session
+from tests.unit.dialects.pi_files import HEADER, Session
 
 EARLIER = """[Chat messages since your last reply - for context]
 Bo: always use tabs
@@ -70,7 +70,7 @@ def test_a_session_of_the_database_is_read_in_the_order_of_its_events(tmp_path: 
     assert detect(agent.path).name == "openclaw"
     assert shape(found) == ["user: the secret word is heron", "assistant: noted"]
     assert (found.title, found.kind, found.records, found.problems) == ("Birds", "main", 3, [])
-    assert [m.cwd for m in found.messages] == ["/work", "/work"]
+    assert [m.cwd for m in found.messages] == [HEADER["cwd"]] * 2
     assert found.about.key == "agent:main:main"
 
 

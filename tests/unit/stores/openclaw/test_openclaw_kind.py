@@ -17,7 +17,7 @@ from slowwave.stores.listing import Listing, list_sessions
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, Known, Walk
 from tests.unit.dialects.openclaw_files import START, Agent, session
-from tests.unit.dialects.pi_files import Session
+from tests.unit.dialects.pi_files import HEADER, Session
 
 KIND = OpenclawHome()
 UUID = "1c648be0-52be-437c-89f7-ec59c7be57d4"
@@ -166,7 +166,7 @@ def test_a_store_that_cannot_be_read_hides_no_session(tmp_path: Path, store: byt
 def test_a_file_that_shows_no_mark_of_the_client_is_told_by_its_place(tmp_path: Path) -> None:
     home(tmp_path, "s1.jsonl")
     (row,) = listing(tmp_path / ".clawdbot", tmp_path / "catalogue.sqlite").rows
-    assert (row.dialect, row.messages, row.first_prompt, row.cwd) == ("openclaw", 2, "hello", "/work")
+    assert (row.dialect, row.messages, row.first_prompt, row.cwd) == ("openclaw", 2, "hello", HEADER["cwd"])
 
 
 def test_the_first_prompt_is_what_a_person_wrote_in_it(tmp_path: Path) -> None:
