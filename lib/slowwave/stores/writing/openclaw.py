@@ -32,24 +32,23 @@ class OpenclawWriter(PiWriter):
         Raises:
             UsageError: the session is rows of a database.
         """
-        self._refuse_database(target)
+        self._refuse_others(target)
         with super().alone(target):
             yield
 
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy a transcript; a session in a database is not copied."""
-        self._refuse_database(target)
+        self._refuse_others(target)
         return super().fork(target, folder, new_id, at)
 
     def _copy_path(self, target: Target, folder: Path, new_id: str) -> Path:
         del target
         return base_path(folder, new_id)
 
-    def _refuse_database(self, target: Target) -> None:
+    def _refuse_others(self, target: Target) -> None:
         if target.path.suffix != SUFFIX:
-            raise UsageError(
-                f"{target.id}: is in a database of {self.dialect}, which only its client writes; nothing was written"
-            )
+            what = f"{target.path.name} is a database of {self.dialect}, or a transcript that it has put aside"
+            raise UsageError(f"{target.id}: {what}, which only its client writes; nothing was written")
 
 
 WRITER = OpenclawWriter
