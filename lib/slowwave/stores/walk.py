@@ -219,7 +219,9 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         here = os.fstat(fd).st_dev
         met = self._files.setdefault(here, set())
         prefix = folder + "/"
-        split = {match[1] + SUFFIX for name in names if "_part" in name and (match := _PART_FILE.match(name))}
+        # one look at all names: most folders have no parts
+        parts = [name for name in names if "_part" in name] if "_part" in "/".join(names) else []
+        split = {match[1] + SUFFIX for name in parts if (match := _PART_FILE.match(name))}
         for name in names:
             old = get(prefix + name)
             if old is None and (not name.endswith(SUFFIXES) or name[0] == "."):
@@ -292,7 +294,7 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
 
 def _unpacked_once(names: list[str]) -> list[str]:
     """Leave out packed files whose plain file is there, too."""
-    packed = [name for name in names if name.endswith(PACKED)]
+    packed = [name for name in names if name.endswith(PACKED)] if PACKED in "/".join(names) else []
     if packed:
         twice = {name[: -len(".zst")] for name in packed}.intersection(names)
         return [name for name in names if not (name.endswith(PACKED) and name[: -len(".zst")] in twice)]
