@@ -14,10 +14,10 @@ from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.listing import list_sessions
-from slowwave.stores.rows import ShownRow
-from slowwave.stores.search.file import index_path
+from slowwave.stores.rows import SessionRow, ShownRow
+from slowwave.stores.search.file import DamagedIndexError, index_path
 from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.query import MOST_WORDS, terms_of
+from slowwave.stores.search.query import MOST_WORDS, Term, terms_of
 from slowwave.stores.search.ranking import Hit, search
 
 _WIDTH = 100
@@ -38,7 +38,7 @@ def find(args: argparse.Namespace) -> int:
     asked = [row for row in asked if args.all or args.kind == "subagent" or row.kind != "subagent"]
     with SearchIndex(index_path(os.environ), warnings) as index:
         index.refresh(rows, _announce)
-        hits = search(index, terms, index.numbers(asked), limit=args.limit, everything=args.all) if terms else []
+        hits = _found(index, terms, rows, asked, args) if terms else []
     for warning in dict.fromkeys(warnings):
         warn(warning)
     if args.json:
@@ -46,6 +46,20 @@ def find(args: argparse.Namespace) -> int:
     else:
         _print(hits, len(asked))
     return DONE
+
+
+def _found(
+    index: SearchIndex,
+    terms: list[Term],
+    rows: Sequence[SessionRow],
+    asked: Sequence[SessionRow],
+    args: argparse.Namespace,
+) -> list[Hit]:
+    try:
+        return search(index, terms, index.numbers(asked), limit=args.limit, everything=args.all)
+    except DamagedIndexError as error:
+        index.rebuild(rows, error.reason, _announce)
+        return search(index, terms, index.numbers(asked), limit=args.limit, everything=args.all)
 
 
 def _announce(waiting: int) -> None:

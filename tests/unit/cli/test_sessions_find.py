@@ -1,8 +1,10 @@
 """``slowwave sessions list`` with filters, and ``slowwave sessions search``."""
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -173,6 +175,36 @@ def test_a_search_for_people_has_no_colours_and_nothing_a_terminal_obeys(tmp_pat
     shown = capsys.readouterr().out
     assert "1 session of 1" in shown
     assert all(char.isprintable() or char == "\n" for char in shown)
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM words_data WHERE id > 10", "UPDATE segments SET body = x'00'"])
+def test_damage_that_shows_while_searching_is_mended_and_said(
+    tmp_path: Path, capsys: Capture, own_home: Path, damage: str
+):
+    store = store_in(tmp_path)
+    assert run(capsys, "search", "outbox", "--store", store)
+    with sqlite3.connect(own_home / "state" / "slowwave" / "search.sqlite") as database:
+        database.execute(damage)
+    assert main(["sessions", "search", "outbox", "--json", "--store", str(store)]) == 0
+    printed = capsys.readouterr()
+    assert "is built anew" in printed.err
+    assert [json.loads(line)["id"] for line in printed.out.splitlines()] == ["early", "late"]
+
+
+def test_a_search_beside_one_that_writes_answers_from_what_is_there(
+    tmp_path: Path, capsys: Capture, own_home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store = store_in(tmp_path)
+    run(capsys, "search", "outbox", "--store", store)
+    add(store / "-home-bob-mail" / "mail.jsonl", cersei("user", "outbox", 2))
+    monkeypatch.setattr("slowwave.stores.search.file._WAIT_S", 0)
+    with closing(sqlite3.connect(own_home / "state" / "slowwave" / "search.sqlite")) as database:
+        database.execute("BEGIN IMMEDIATE")
+        assert main(["sessions", "search", "outbox", "--json", "--store", str(store)]) == 0
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 2
+    assert "another search" in printed.err
+    assert len(run(capsys, "search", "outbox", "--store", store)) == 3
 
 
 def test_a_search_without_words_finds_nothing(tmp_path: Path, capsys: Capture):

@@ -54,6 +54,10 @@ def open_index(path: Path, warnings: list[str]) -> sqlite3.Connection:
         raise UnreadableError(path, f"no search index can be kept ({error})", "see to its folder") from error
 
 
+class DamagedIndexError(UnreadableError):
+    """The index is no good any more; it has to be built anew."""
+
+
 def is_damage(error: sqlite3.DatabaseError) -> bool:
     """Say whether an error means that the file itself is no good."""
     return (error.sqlite_errorcode & 0xFF) in DAMAGE

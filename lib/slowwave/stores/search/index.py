@@ -63,7 +63,7 @@ class SearchIndex:
 
     def __init__(self, path: Path, warnings: list[str] | None = None) -> None:
         self.warnings: list[str] = [] if warnings is None else warnings
-        self._path = path
+        self.path = path
         self.database = open_index(path, self.warnings)
 
     def __enter__(self) -> Self:
@@ -101,13 +101,26 @@ class SearchIndex:
         try:
             return self._refresh(rows, waiting)
         except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                self.warnings.append("another search brings the index up to date: what is new may not be found yet")
+                return Refreshed()
             if not is_damage(error):
-                raise UnreadableError(self._path, f"the search index cannot be used ({error})") from error
-            self.warnings.append(f"{self._path}: the search index is damaged ({error}) and is built anew")
-            self.database.close()
-            remove_index(self._path)
-            self.database = open_index(self._path, self.warnings)
-            return self._refresh(rows, waiting)
+                raise UnreadableError(self.path, f"the search index cannot be used ({error})") from error
+            return self.rebuild(rows, str(error), waiting)
+
+    def rebuild(
+        self, rows: Sequence[SessionRow], reason: str, waiting: Callable[[int], None] | None = None
+    ) -> Refreshed:
+        """Make the index anew after it proved to be damaged, and say so.
+
+        Raises:
+            UnreadableError: no index can be kept there.
+        """
+        self.warnings.append(f"{self.path}: the search index is damaged ({reason}) and is built anew")
+        self.database.close()
+        remove_index(self.path)
+        self.database = open_index(self.path, self.warnings)
+        return self._refresh(rows, waiting)
 
     def numbers(self, rows: Iterable[SessionRow]) -> dict[int, SessionRow]:
         """Return sessions by the numbers that the index knows them by; those that it does not hold are left out."""
@@ -164,7 +177,7 @@ class SearchIndex:
             return  # another search was faster
         try:
             files = files_of(row)
-            if old is not None and (mark := _marks.decode(old[3])) is not None:
+            if old is not None and (mark := _mark(old[3])) is not None:
                 more = later_messages(row.dialect, files.paths[0], mark)
                 if more is not None and mark.by_agent == (row.kind == "subagent"):
                     self._continue(old[0], old[2], row, stamp, *more)
@@ -258,6 +271,14 @@ def _segments(said: list[Said]) -> Iterable[list[Said]]:
         segment.append(one)
         size += len(one.text) + sum(map(len, one.tools)) + 1
     yield segment
+
+
+def _mark(raw: bytes) -> Mark | None:
+    """Return the mark that was kept; what cannot be decoded is none, and the session is read as a whole."""
+    try:
+        return _marks.decode(raw)
+    except msgspec.MsgspecError:
+        return None
 
 
 def _title(row: SessionRow) -> str:

@@ -8,11 +8,11 @@ import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from heapq import nlargest
-from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import UnreadableError
 from slowwave.stores.rows import SessionRow
+from slowwave.stores.search.file import DamagedIndexError, is_damage
 from slowwave.stores.search.fold import folded
 from slowwave.stores.search.index import SESSION_SHIFT, SIDE_BIT, SearchIndex
 from slowwave.stores.search.query import Term
@@ -57,15 +57,15 @@ def search(
         everything: also what sub-agents said inside of main sessions.
 
     Raises:
-        UnreadableError: the index cannot be read.
+        DamagedIndexError: the index has to be built anew.
+        UnreadableError: it cannot be read.
     """
     try:
         return _search(index.database, terms, among, limit, everything=everything)
     except sqlite3.Error as error:
-        place = Path(index.database.execute("PRAGMA database_list").fetchone()[2])
-        raise UnreadableError(
-            place, f"the search index cannot be read ({error})", "delete it, it is a cache"
-        ) from error
+        if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
+            raise DamagedIndexError(index.path, str(error)) from error
+        raise UnreadableError(index.path, f"the search index cannot be read ({error})") from error
 
 
 def _search(

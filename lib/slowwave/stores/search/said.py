@@ -3,6 +3,7 @@
 Results and arguments of tools are never part of the index (crabtalk's RFC 0185), nor what the harness put in.
 """
 
+import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 
 from slowwave.dialects.model import Injected, Message, Text
 from slowwave.dialects.normal import without_reminders
+from slowwave.records.model import REFUSALS
 from slowwave.stores.search.fold import plain, spaced
 
 # The columns of the index and their weights (RFC 0185 of crabtalk).
@@ -99,7 +101,20 @@ def packed(said: list[Said]) -> bytes:
 
 
 def unpacked(body: Any) -> list[Said]:
-    """Return the messages in what the index kept."""
+    """Return the messages in what the index kept.
+
+    Raises:
+        CorruptSegmentError: it is damaged.
+    """
     import zlib  # noqa: PLC0415 - a listing needs no compression
 
-    return _decoder.decode(zlib.decompress(body))
+    try:
+        return _decoder.decode(zlib.decompress(body))
+    except (zlib.error, TypeError, *REFUSALS) as error:
+        raise CorruptSegmentError(f"a segment cannot be unpacked: {error}") from error
+
+
+class CorruptSegmentError(sqlite3.DatabaseError):
+    """What the index kept of a session cannot be unpacked."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
