@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from sessions_data import Maker, claude_lines, pi_lines
+from sessions_data import Maker, cersei_lines, claude_lines, pi_lines
 
 TAIL_BYTES = 1_200_000
 SUMMARY = "## Goal\nMend the parser.\n" + "- a step that was taken, with its outcome and the files it touched\n" * 80
@@ -65,6 +65,21 @@ def compacted_pi(make: Maker, size: int) -> Iterator[bytes]:
         recent = [*recent[-40:], record["id"]]
         seen += len(line)
         yield orjson.dumps(record) + b"\n"
+
+
+def compacted_cersei(make: Maker, size: int) -> Iterator[bytes]:
+    """Yield a Cersei session of about ``size`` bytes with tombstones; a summary near its end hides the rest."""
+    seen = messages = 0
+    is_compacted = False
+    for line in cersei_lines(make, size, 241):
+        is_tombstone = line.startswith(b'{"type":"tombstone"')
+        if not is_compacted and seen > size - TAIL_BYTES and not is_tombstone:
+            fields = {"uuid": make.id(), "timestamp": make.time(), "summary": SUMMARY, "messages_compacted": messages}
+            yield orjson.dumps({"type": "summary", **fields}) + b"\n"
+            is_compacted = True
+        messages += not is_tombstone
+        seen += len(line)
+        yield line
 
 
 def compacted_codex(make: Maker, size: int) -> Iterator[bytes]:
