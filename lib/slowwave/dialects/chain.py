@@ -1,7 +1,7 @@
 """Which message stands before which, where a session is one line of messages or ids lead from record to record."""
 
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -14,8 +14,9 @@ R = TypeVar("R")
 def chain(messages: Iterable[Message]) -> None:
     """Give each message of a session without branches the id of the one before it; only while it is being read."""
     before: str | None = None
-    for message in messages:
-        set_parent(message, before)
+    put = force_setattr  # a call less a message is a twentieth of the time of a load
+    for message in cast("Iterable[Any]", messages):
+        put(message, "parent", before)
         before = message.id
 
 
