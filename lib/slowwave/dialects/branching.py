@@ -22,18 +22,20 @@ def state_of(message: Message, transcript: Transcript) -> State:
 def parents_of(messages: Sequence[Message]) -> list[int]:
     """Return for each message the index of the one it hangs under, always an earlier one, or ``NO_PARENT``.
 
-    A parent that the session does not have, or only later, is none. Messages without ids follow each other; where a
-    rollback took some back, what came after hangs under what was left.
+    What is active is one line, whatever the records say: results of parallel calls hang beside each other there. A
+    parent that the session does not have, or only later, is none. Messages without ids follow each other.
     """
     found: list[int] = []
     latest: dict[str, int] = {}
     main = last = NO_PARENT
     for index, message in enumerate(messages):
         own, parent = message.id, message.parent
-        if parent is not None:
+        if message.active and not message.sidechain:
+            found.append(main)
+        elif parent is not None:
             found.append(latest.get(parent, NO_PARENT))
         elif own is None or (last != NO_PARENT and messages[last].id is None):
-            found.append(main if message.active else last)
+            found.append(last)
         elif message.sidechain and main != NO_PARENT:
             # the task of a sub-agent begins a chain of its own; it was given by what was said last
             found.append(main)

@@ -126,7 +126,8 @@ def test_cycles_duplicates_and_missing_parents_end_somewhere(tmp_path: Path):
     session.user("lost", "nowhere")
     session.user("own", "u6")
     read = session.read(tmp_path)
-    assert shape(read.messages) == [NO_PARENT, 0, 1, 2, NO_PARENT, NO_PARENT]
+    assert [m.parent for m in read.messages] == ["u3", "u1", "u2", "u3", None, None]
+    assert shape(read.messages) == [NO_PARENT, 0, 1, 2, 3, 4]
     session.lines = [
         json.dumps({"type": "system", "uuid": f"s{n}", "parentUuid": f"s{(n + 1) % 3}", "sessionId": "s"})
         for n in range(3)
@@ -149,6 +150,26 @@ def test_a_long_chain_of_records_that_say_nothing_is_walked_once(tmp_path: Path)
     path.write_text("\n".join(lines), encoding="utf-8")
     read = by_name("claude").read(SessionFiles("s", (path,)))
     assert {m.parent for m in read.messages[1:]} == {"a"}
+
+
+def test_a_branch_whose_parent_is_missing_or_comes_later_is_a_tree_of_its_own():
+    def left(own: str, parent: str) -> Message:
+        return PlainMessage("user", (), (), "typed", own, active=False, parent=parent)
+
+    assert shape([left("a", "b"), left("b", "a"), left("c", "nowhere"), left("d", "d")]) == [NO_PARENT, 0, -1, -1]
+
+
+def test_results_of_parallel_calls_stand_one_after_the_other(tmp_path: Path):
+    session = claude_files.Session()
+    session.user("one")
+    first = session.says("m1", claude_files.call("c1"))
+    second = session.says("m1", claude_files.call("c2"))
+    session.result("c1", "a", first)
+    session.result("c2", "b", second)
+    session.says("m2", "done")
+    read = session.read(tmp_path)
+    assert [m.parent for m in read.messages] == [None, "u1", "m1", "m1", "u5"]
+    assert shape(read.messages) == [NO_PARENT, 0, 1, 2, 3]
 
 
 def test_children_stand_in_file_order():

@@ -51,6 +51,10 @@ def pi_branch(folder: Path, name: str = "pi") -> StoredSession:
     return stored(path, dialect=name)
 
 
+def openclaw_branch(folder: Path) -> StoredSession:
+    return pi_branch(folder, "openclaw")
+
+
 def codex_rollback(folder: Path) -> StoredSession:
     lines = [
         codex_files.meta(),
@@ -74,7 +78,7 @@ def opencode_revert(folder: Path) -> StoredSession:
     return stored(path, dialect="opencode")
 
 
-@pytest.mark.parametrize("build", [claude_rewind, pi_branch, codex_rollback, opencode_revert])
+@pytest.mark.parametrize("build", [claude_rewind, pi_branch, openclaw_branch, codex_rollback, opencode_revert])
 def test_nothing_is_taken_from_a_branch_that_was_left(tmp_path: Path, build: Callable[[Path], StoredSession]):
     folder = tmp_path / "store"
     folder.mkdir()
