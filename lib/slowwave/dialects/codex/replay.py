@@ -90,13 +90,15 @@ def base_of(lines: Sequence[Line]) -> tuple[int, set[int]]:
     base = 0
     is_turn = False
     started = any(starts_turn(line) for line in lines)
+    # whether somebody spoke in a turn only matters to rollbacks and where nothing else parts the turns
+    looks_at_items = not started or any(rolled_back(line) for line in lines)
     for index in range(len(lines) - 1, -1, -1):
         line = lines[index]
         if line.kind == "compacted" and line.mentions(b'"replacement_history"'):
             segment.append(index)
         elif turns := rolled_back(line):
             pending += turns
-        elif line.kind == "response_item":
+        elif line.kind == "response_item" and looks_at_items:
             is_turn = is_turn or any(is_boundary(m) for m in _sent([item_of(line.body)], line))
         # Rollouts without marks of turns are parted by the user's messages.
         if index > 0 and not (starts_turn(line) if started else is_turn):
