@@ -78,7 +78,11 @@ def check_listing(dialect: str, path: Path) -> None:
         file.truncate(len(data) * 2 // 3)
     before = scan(found(path), dialect).mark
     path.write_bytes(data)
-    assert scan(found(path), dialect, before).summary == whole
+    grown = scan(found(path), dialect, before).summary
+    for summary in (whole, grown):
+        # a title of client 1.0 that stands before the message it is about is found at the first reading only
+        summary.titles.pop("summary", None)
+    assert grown == whole
     texts: list[Problem] = []
     for said in words_in(path, texts):
         _written(said.text)

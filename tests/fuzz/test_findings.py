@@ -32,6 +32,10 @@ LISTED = {
         "claude",
         b'{"type":"summary","summary":"x","leafUuid":"u","sessionId":"s"}\n{"x":"u","y":' + b"[" * 3000 + b"}\n",
     ),
+    "padding behind the last record": (
+        "cersei-bare",
+        b'{"role":"user","content":"x"}\nbad\n' + b'{"role":"user","content":"y"}\n' * 9 + b'{"role":"user"}\0\0',
+    ),
     "a run of bad lines across the end of what was read": (
         "cersei",
         b'{"type":"user","uuid":"1","session_id":"s","message":{"role":"user","content":"x"}}\n' + b"bad\n" * 60,

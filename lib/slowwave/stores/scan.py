@@ -112,12 +112,12 @@ def _fold(found: FoundSession, index: int, start: int, state: Summary, cursor: i
     if fold is None:
         raise ValueError(f"sessions of {state.dialect} are read as a whole")
     for span, record in read_records(path, fold.decoder, problems, part=index, start=start):
+        bad.yields(span.number, len(problems))
         if cursor is not None and at_cursor is None and span.offset >= cursor:
             bad.settle(_before(path, problems, cursor))
             at_cursor = _copy(state)
-        if problems:
-            bad.yielded.add(span.number)
         fold.add(state, span, record)
+    bad.yields(0, len(problems))
     if cursor is not None and at_cursor is None:
         bad.settle(_before(path, problems, cursor))
         at_cursor = _copy(state)
@@ -131,7 +131,14 @@ class _BadLines:
     def __init__(self, state: Summary) -> None:
         self.state = state
         self.yielded: set[int] = set()
+        self._last = self._problems = 0
         self.counted = 0  # all bad lines up to this one
+
+    def yields(self, line: int, problems: int) -> None:
+        """Note a line that gave a record (0 at the end); padding behind a record is reported only after it."""
+        if problems != self._problems:
+            self.yielded |= {self._last, line}
+        self._last, self._problems = line, problems
 
     def settle(self, problems: list[Problem]) -> None:
         for problem in problems:
