@@ -1,9 +1,10 @@
 """The protocol that every dialect implements; a new dialect is one new package, its marks and its samples."""
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.dialects.model import Message, SessionFiles, SessionKind, Transcript
+from slowwave.records.model import Span
 
 
 class Dialect(Protocol):
@@ -35,6 +36,40 @@ class TailDialect(Protocol):
 
         Raises:
             UnreadableError: a file cannot be opened at all.
+        """
+        ...
+
+
+class Told(NamedTuple):
+    """What one record tells of its session without those around it.
+
+    Attributes:
+        message: the message that it is; it names neither its parent nor the working folder, and counts as active.
+        title: the name that it gives to the session ("" takes it away); None when it is about something else.
+        kind: what the session is, when the record is its header.
+        cwd: the working folder that a header names.
+    """
+
+    message: Message | None = None
+    title: str | None = None
+    kind: SessionKind | None = None
+    cwd: str = ""
+
+
+@runtime_checkable
+class RecordDialect(Protocol):
+    """What a dialect has besides when records tell by themselves: listings and the index read only new ones then."""
+
+    decoder: Any
+
+    def told(self, span: Span, record: Any, *, is_first: bool = False, by_agent: bool = False) -> Told:
+        """Return what a record tells.
+
+        Args:
+            span: where it stands.
+            record: what ``decoder`` made of it.
+            is_first: nothing stands before it in its session.
+            by_agent: the session is a sub-agent's.
         """
         ...
 

@@ -1,16 +1,21 @@
 """How the records of each dialect are folded into what a listing shows, one by one, so that only new bytes are read.
 
-Claude Code's and Cersei's records go into the summary as they are; those of the other clients become messages first,
-by the same rules as when the session is read.
+Claude Code's and Cersei's records go into the summary as they are; those of the other clients tell what they are by the
+same rules as when the session is read.
 """
 
 from collections.abc import Callable
 from datetime import UTC
+from functools import cache
 from typing import Any, NamedTuple
 
-from slowwave.dialects.model import Message, SessionFiles
+from slowwave.dialects import by_name
+from slowwave.dialects.base import RecordDialect, Told
+from slowwave.dialects.model import Message
 from slowwave.records.model import Span
 from slowwave.stores.summary import PROMPT_CHARS, ListedRecord, Summary, record_decoder
+
+_AS_THEY_ARE = frozenset({"claude", "cersei", "cersei-bare"})
 
 
 class Fold(NamedTuple):
@@ -20,110 +25,42 @@ class Fold(NamedTuple):
     add: Callable[[Summary, Span, Any], None]
 
 
+@cache
 def fold_of(dialect: str) -> Fold | None:
     """Return how records of a dialect are folded, None for one whose sessions must be read as a whole."""
-    make = _FOLDS.get(dialect)
-    return make() if make else None
+    if dialect in _AS_THEY_ARE:
+        return Fold(record_decoder, _add_record)
+    rules = by_name(dialect)
+    return _fold_by(rules) if isinstance(rules, RecordDialect) else None
 
 
-def _plain() -> Fold:
-    def add(summary: Summary, _: Span, record: ListedRecord) -> None:
-        summary.add(record)
-
-    return Fold(record_decoder, add)
+def _add_record(summary: Summary, _: Span, record: ListedRecord) -> None:
+    summary.add(record)
 
 
-def _pi() -> Fold:
-    from slowwave.dialects.pi.messages import PiMessage  # noqa: PLC0415 - a listing imports the dialects it meets
+def _fold_by(rules: RecordDialect) -> Fold:
+    told_by = rules.told
 
-    return _of_entries(PiMessage)
-
-
-def _openclaw() -> Fold:
-    from slowwave.dialects.openclaw.messages import OpenclawMessage  # noqa: PLC0415
-
-    return _of_entries(OpenclawMessage)
-
-
-def _of_entries(kind: Callable[..., Message]) -> Fold:
-    from slowwave.dialects.pi.records import DECODER, Envelope, entry_of, text_or_empty  # noqa: PLC0415
-
-    def add(summary: Summary, span: Span, record: Envelope) -> None:
+    def add(summary: Summary, span: Span, record: object) -> None:
         summary.records += 1
-        entry = entry_of(record, span)
-        if entry.type == "session" and not summary.has_header:
-            fields = entry.fields()
-            summary.has_header = True
-            summary.cwd = text_or_empty(fields.get("cwd"))
-            summary.is_fork = bool(fields.get("parentSession") or fields.get("branchedFrom"))
-        elif entry.type == "session_info":
-            summary.titles["custom-title"] = text_or_empty(entry.fields().get("name")).strip()
-        elif entry.kind:
-            add_message(summary, kind(entry, summary.cwd, True))  # noqa: FBT003
+        told = told_by(span, record, is_first=summary.records == 1)
+        if told.message is not None:
+            add_message(summary, told.message)
+        else:
+            _add_about(summary, told)
 
-    return Fold(DECODER, add)
+    return Fold(rules.decoder, add)
 
 
-def _codex() -> Fold:
-    from slowwave.dialects.codex.dialect import message_of  # noqa: PLC0415
-    from slowwave.dialects.codex.head import is_of_sub_agent  # noqa: PLC0415
-    from slowwave.dialects.codex.messages import Place  # noqa: PLC0415
-    from slowwave.dialects.codex.records import DECODER, Envelope, line_of  # noqa: PLC0415
-
-    def add(summary: Summary, span: Span, record: Envelope) -> None:
-        summary.records += 1
-        line = line_of(span, record)
-        if line.kind == "session_meta" and not summary.has_header:
-            meta = line.fields()
-            summary.has_header = True
-            summary.cwd = meta["cwd"] if isinstance(meta.get("cwd"), str) else ""
-            summary.is_sub_agent = is_of_sub_agent(meta)
-            summary.is_fork = bool(meta.get("forked_from_id") or meta.get("history_base"))
-        elif line.kind == "event_msg":
-            if line.mentions(b"thread_name_updated") and (name := line.fields()).get("type") == "thread_name_updated":
-                summary.titles["custom-title"] = str(name.get("thread_name") or "")
-        elif (message := message_of(line, Place(summary.cwd))) is not None:
-            add_message(summary, message)
-
-    return Fold(DECODER, add)
-
-
-def _crabtalk() -> Fold:
-    from slowwave.dialects.crabtalk.dialect import CrabtalkTranscript  # noqa: PLC0415
-    from slowwave.dialects.crabtalk.records import DECODER, Line  # noqa: PLC0415
-
-    def add(summary: Summary, span: Span, record: Line) -> None:
-        summary.records += 1
-        one = CrabtalkTranscript("crabtalk", _NO_FILES, records=summary.records)
-        one.take(span, record)
-        if one.title:
-            summary.titles["custom-title"] = one.title
-        for message in one.spoken:
-            add_message(summary, message)
-
-    return Fold(DECODER, add)
-
-
-def _ulid() -> Fold:
-    from slowwave.dialects.ulid.records import DECODER, Record, UlidMessage, unknown_kind  # noqa: PLC0415
-
-    def add(summary: Summary, span: Span, record: Record) -> None:
-        summary.records += 1
-        if unknown_kind(record) is None:
-            add_message(summary, UlidMessage(record, span))
-
-    return Fold(DECODER, add)
-
-
-_FOLDS: dict[str, Callable[[], Fold]] = {
-    **dict.fromkeys(("claude", "cersei", "cersei-bare"), _plain),
-    "pi": _pi,
-    "openclaw": _openclaw,
-    "codex": _codex,
-    "crabtalk": _crabtalk,
-    "ulid": _ulid,
-}
-_NO_FILES = SessionFiles("", ())
+def _add_about(summary: Summary, told: Told) -> None:
+    """Take what a record says of the session: the newest title, and the first header; later ones are copies."""
+    if told.title is not None:
+        summary.titles["custom-title"] = told.title
+    if told.kind is not None and not summary.has_header:
+        summary.has_header = True
+        summary.cwd = told.cwd
+        summary.is_sub_agent = told.kind == "subagent"
+        summary.is_fork = told.kind == "fork"
 
 
 def add_message(summary: Summary, message: Message) -> None:

@@ -13,13 +13,14 @@ from typing import Any, cast
 
 import msgspec
 
+from slowwave.dialects.base import Told
 from slowwave.dialects.chain import set_parent
 from slowwave.dialects.codex.head import is_of_sub_agent
 from slowwave.dialects.codex.history import History
 from slowwave.dialects.codex.home import find_rollout, home_of, present, thread_name
 from slowwave.dialects.codex.messages import CodexMessage, Place
 from slowwave.dialects.codex.ordinals import renumber
-from slowwave.dialects.codex.records import DECODER, KNOWN_ITEMS, KNOWN_TYPES, Line, item_of, line_of
+from slowwave.dialects.codex.records import DECODER, KNOWN_ITEMS, KNOWN_TYPES, Envelope, Line, item_of, line_of
 from slowwave.dialects.codex.replay import repaired, replay, rolled_back, summary_of
 from slowwave.dialects.model import Message, Other, SessionFiles, SessionKind, Text, Transcript
 from slowwave.dialects.plain import PlainMessage
@@ -27,7 +28,7 @@ from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
+from slowwave.records.model import Problem, Span
 
 # A fork of a fork of ...: more than this is a circle that somebody made by hand.
 _MOST_ANCESTORS = 100
@@ -44,6 +45,7 @@ class Codex:
     """Rules of Codex rollouts."""
 
     name = "codex"
+    decoder = DECODER
 
     def read(self, files: SessionFiles) -> CodexTranscript:
         """Read a session, all messages in file order; rolled-back ones are not active.
@@ -81,6 +83,16 @@ class Codex:
         """Return what Codex would send if the session were resumed now, without its own instructions."""
         whole = transcript if isinstance(transcript, CodexTranscript) else self.read(transcript.files)
         return repaired(replay([*whole.inherited, *whole.lines]))
+
+    def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
+        """Return what a line tells: a header, a name of the thread, or a message."""
+        line = line_of(span, record)
+        if line.kind == "session_meta":
+            meta = line.fields()
+            return Told(kind=_kind(meta), cwd=_string(meta.get("cwd")))
+        if line.kind == "event_msg":
+            return Told(title=_renamed(line))
+        return Told(_message_of(line, Place(own_agent=by_agent)))
 
 
 def _lines(path: Path, part: int, problems: list[Problem]) -> list[Line]:
@@ -139,7 +151,7 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
     history = History[Message]()
     unknown: Counter[str] = Counter()
     for line in lines:
-        message = message_of(line, place)
+        message = _message_of(line, place)
         if message is None and line.kind == "response_item":
             unknown[f"response_item/{item_of(line.body).kind or '(none)'}"] += 1
         elif line.kind == "turn_context":
@@ -155,7 +167,7 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
     return found, unknown
 
 
-def message_of(line: Line, place: Place) -> Message | None:
+def _message_of(line: Line, place: Place) -> Message | None:
     """Return the message that a line is, None when it says nothing to the model or is of an unknown type."""
     if line.kind == "compacted":
         return _compaction(line, place)
@@ -173,12 +185,16 @@ def _compaction(line: Line, place: Place) -> Message:
 def _title(files: SessionFiles, meta: dict[str, Any], lines: Sequence[Line]) -> str:
     """Return the name of the thread: the newest in the rollout, or else the index's."""
     for line in reversed(lines):
-        if line.kind == "event_msg" and line.mentions(b"thread_name_updated"):
-            fields = line.fields()
-            if fields.get("type") == "thread_name_updated":
-                return _string(fields.get("thread_name"))
+        if line.kind == "event_msg" and (name := _renamed(line)) is not None:
+            return name
     home = home_of(files.paths[0]) if files.paths else None
     return thread_name(home, _string(meta.get("id"))) if home and meta.get("id") else ""
+
+
+def _renamed(line: Line) -> str | None:
+    """Return the name that an event gives to its thread, None when it is about something else."""
+    fields = line.fields() if line.mentions(b"thread_name_updated") else {}
+    return _string(fields.get("thread_name")) if fields.get("type") == "thread_name_updated" else None
 
 
 def _string(value: object) -> str:

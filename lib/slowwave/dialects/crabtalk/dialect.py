@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from slowwave.dialects.crabtalk.records import DECODER, CrabtalkMessage, Line, Meta, kind_of, meta_of
+from slowwave.dialects.base import Told
+from slowwave.dialects.crabtalk.records import DECODER, SPEAKING, CrabtalkMessage, Line, Meta, kind_of, meta_of
 from slowwave.dialects.linear import read_linear
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import UnreadableError
@@ -38,7 +39,7 @@ class CrabtalkTranscript(Transcript):
             self.meta, self.meta_line, self.title = meta, span.number, meta.title
             return None
         kind = kind_of(line)
-        if kind not in ("compact", "message"):
+        if kind not in SPEAKING:
             return kind
         self.spoken.append(CrabtalkMessage(line, span))
         return None
@@ -48,6 +49,7 @@ class Crabtalk:
     """Rules of crabtalk's sessions."""
 
     name = "crabtalk"
+    decoder = DECODER
 
     def read(self, files: SessionFiles) -> CrabtalkTranscript:
         """Read a session, all messages in file order, compact markers as summaries.
@@ -86,6 +88,12 @@ class Crabtalk:
         seen = [m for m in whole.spoken if m.span.number not in skipped]
         last = max((i for i, m in enumerate(seen) if m.is_summary), default=0)
         return seen[last:]
+
+    def told(self, span: Span, record: Line, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
+        """Return what a line tells: metadata with a title if it is the first, else a message or a marker."""
+        if is_first and (meta := meta_of(record, span)) is not None:
+            return Told(title=meta.title or None)
+        return Told(CrabtalkMessage(record, span)) if kind_of(record) in SPEAKING else Told()
 
 
 CRABTALK = Crabtalk()

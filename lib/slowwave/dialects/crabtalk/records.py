@@ -63,6 +63,8 @@ class Body(msgspec.Struct, gc=False):
 
 
 DECODER = msgspec.json.Decoder(Line)
+# What of :func:`kind_of` is said to the model.
+SPEAKING = frozenset({"compact", "message"})
 _METAS = msgspec.json.Decoder(Meta)
 _BODIES = msgspec.json.Decoder(Body)
 

@@ -1,6 +1,6 @@
 """The end of a compacted crabtalk session: the last compact marker and what came after it."""
 
-from slowwave.dialects.crabtalk.records import DECODER, CrabtalkMessage, Meta, kind_of, meta_of
+from slowwave.dialects.crabtalk.records import DECODER, SPEAKING, CrabtalkMessage, Meta, kind_of, meta_of
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.suffix import Suffix, first_record
 
@@ -23,7 +23,7 @@ def tail_of(files: SessionFiles) -> tuple[Meta, list[CrabtalkMessage]] | None:
         if not suffix.back_to(_MARK) or suffix.problems or suffix.is_whole:
             return None
         if any(kind_of(line) == "compact" for _, line in suffix.records):
-            spoken = [CrabtalkMessage(n, s) for s, n in suffix.records if kind_of(n) in ("compact", "message")]
+            spoken = [CrabtalkMessage(n, s) for s, n in suffix.records if kind_of(n) in SPEAKING]
             return (meta, spoken) if suffix.is_steady() else None
     return None
 

@@ -8,21 +8,23 @@ from collections.abc import Sequence
 
 import msgspec
 
+from slowwave.dialects.base import Told
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.openclaw.context import messages_for
 from slowwave.dialects.openclaw.database import About, Database
 from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.dialects.openclaw.messages import OpenclawMessage
 from slowwave.dialects.openclaw.tree import OWN_TYPES, active_entries, active_path
-from slowwave.dialects.pi.dialect import PiTranscript, describe
+from slowwave.dialects.pi.dialect import PiTranscript, describe, told_by
 from slowwave.dialects.pi.load import Loaded, load, migrated
 from slowwave.dialects.pi.messages import links_of
-from slowwave.dialects.pi.records import KNOWN_TYPES, Entry
+from slowwave.dialects.pi.records import DECODER, KNOWN_TYPES, Entry, Envelope, entry_of
 from slowwave.dialects.pi.wire import wire
 from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.database import HEADER
 from slowwave.records.lines import open_regular
+from slowwave.records.model import Span
 
 _TYPES = KNOWN_TYPES.union(OWN_TYPES)
 
@@ -43,6 +45,7 @@ class Openclaw:
     """Rules of the sessions of Clawdbot and OpenClaw."""
 
     name = "openclaw"
+    decoder = DECODER
 
     def read(self, files: SessionFiles) -> OpenclawTranscript:
         """Read a session, all messages in file order.
@@ -83,6 +86,10 @@ class Openclaw:
         """Return what the client would send if this session were resumed now."""
         whole = transcript if isinstance(transcript, OpenclawTranscript) else self.read(transcript.files)
         return wire(messages_for(whole.path, whole.loaded, whole.model, whole.hidden), whole.model)
+
+    def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
+        """Return what an entry of a file tells: the header, a name of the session, or a message."""
+        return told_by(entry_of(record, span), OpenclawMessage)
 
 
 def _is_database(files: SessionFiles) -> bool:

@@ -5,19 +5,21 @@ What pi would not survive is read on: a cycle of parents, a missing header, two 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.dialects.base import Told
+from slowwave.dialects.model import Message, SessionFiles, SessionKind, Transcript
 from slowwave.dialects.pi.context import Model, said, session_entries, settings_of
 from slowwave.dialects.pi.load import Loaded, load
 from slowwave.dialects.pi.messages import PiMessage, links_of
-from slowwave.dialects.pi.records import KNOWN_TYPES, ROLES, Entry, text_or_empty
+from slowwave.dialects.pi.records import DECODER, KNOWN_TYPES, ROLES, Entry, Envelope, entry_of, text_or_empty
 from slowwave.dialects.pi.tree import live_entries, path_of
 from slowwave.dialects.pi.wire import wire
 from slowwave.records.bulk import relaxed_collector
+from slowwave.records.model import Span
 
 
 class PiTranscript(Transcript):
@@ -49,6 +51,7 @@ class Pi:
     """Rules of pi's sessions."""
 
     name = "pi"
+    decoder = DECODER
 
     def read(self, files: SessionFiles) -> PiTranscript:
         """Read a session, all messages in file order.
@@ -82,6 +85,20 @@ class Pi:
         whole = transcript if isinstance(transcript, PiTranscript) else self.read(transcript.files)
         return wire(said(session_entries(whole.path, whole.loaded)), whole.model)
 
+    def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
+        """Return what an entry tells: the header, a name of the session, or a message."""
+        return told_by(entry_of(record, span), PiMessage)
+
+
+def told_by(entry: Entry, message_of: Callable[..., Message]) -> Told:
+    """Return what an entry tells of its session; ``message_of`` makes the message of it."""
+    if entry.type == "session":
+        fields = entry.fields()
+        return Told(kind=_kind(fields), cwd=text_or_empty(fields.get("cwd")))
+    if entry.type == "session_info":
+        return Told(title=_title(entry))
+    return Told(message_of(entry, "", True)) if entry.kind else Told()  # noqa: FBT003 - fields of a struct
+
 
 def describe(result: PiTranscript, loaded: Loaded, known_types: frozenset[str] = KNOWN_TYPES) -> str:
     """Fill in everything but path and messages; return the folder that the session worked in."""
@@ -90,15 +107,22 @@ def describe(result: PiTranscript, loaded: Loaded, known_types: frozenset[str] =
     result.unknown_types = Counter([kind for e in entries if (kind := _unknown(e, known_types)) is not None])
     header = next((e for e in entries if e.type == "session"), None)
     result.header = header.fields() if header is not None else {}
-    forked = result.header.get("parentSession") or result.header.get("branchedFrom")
-    result.kind = "fork" if forked else "main"
+    result.kind = _kind(result.header)
     for entry in entries:
         if entry.type == "session_info":
-            result.title = text_or_empty(entry.fields().get("name")).strip()
+            result.title = _title(entry)
         elif entry.type == "label":
             _label(entry.fields(), result.labels)
     result.model, result.thinking_level = settings_of(result.path, entries)
     return text_or_empty(result.header.get("cwd"))
+
+
+def _kind(header: dict[str, Any]) -> SessionKind:
+    return "fork" if header.get("parentSession") or header.get("branchedFrom") else "main"
+
+
+def _title(entry: Entry) -> str:
+    return text_or_empty(entry.fields().get("name")).strip()
 
 
 def spoken(entries: list[Entry], cwd: str, live: set[int] | None) -> list[Message]:

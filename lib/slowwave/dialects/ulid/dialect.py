@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from slowwave.dialects.base import Told
 from slowwave.dialects.chain import chain
 from slowwave.dialects.linear import read_linear
 from slowwave.dialects.model import Message, SessionFiles, Transcript
@@ -39,6 +40,7 @@ class Ulid:
     """Rules of the specification."""
 
     name = "ulid"
+    decoder = DECODER
 
     def read(self, files: SessionFiles) -> UlidTranscript:
         """Read a session, all messages in file order, compactions as summaries.
@@ -73,6 +75,10 @@ class Ulid:
         summary = whole.spoken[last]
         begin = kept_from(whole.spoken, last) or 0
         return [summary, *(m for i, m in messages if i > last or (i >= begin and _is_kept(m, summary)))]
+
+    def told(self, span: Span, record: Record, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
+        """Return the message or the compaction that a record is."""
+        return Told(UlidMessage(record, span)) if unknown_kind(record) is None else Told()
 
 
 def _add_title(result: UlidTranscript) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.dialects import by_name
+from slowwave.dialects.base import RecordDialect
 from slowwave.dialects.model import Message
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import read_records
@@ -62,8 +64,7 @@ def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message],
     Raises:
         UnreadableError: the file cannot be read.
     """
-    read = _READERS.get(dialect)
-    if read is None or mark.cursor == 0:
+    if mark.cursor == 0:
         return None
     try:
         with path.open("rb", buffering=0) as file:
@@ -72,7 +73,8 @@ def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message],
                 return None
             if _hash_before(file.fileno(), mark.cursor) != mark.check:
                 return None
-        messages = read(path, mark)
+        read = _READERS.get(dialect)
+        messages = read(path, mark) if read else _told(dialect, path, mark)
         if messages is None:
             return None
         ends = (span.offset + len(span.raw) for message in messages for span in message.sources)
@@ -106,52 +108,14 @@ def _cersei(path: Path, mark: Mark) -> list[Message] | None:
     return found
 
 
-def _pi(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.dialects.pi.dialect import spoken  # noqa: PLC0415 - one dialect at a time
-    from slowwave.dialects.pi.records import DECODER, entry_of  # noqa: PLC0415
-
-    entries = (entry_of(env, span) for span, env in read_records(path, DECODER, [], start=mark.cursor))
-    return spoken(list(entries), "", None)
+_READERS: dict[str, Callable[[Path, Mark], list[Message] | None]] = {"claude": _claude, "cersei": _cersei}
 
 
-def _openclaw(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.dialects.openclaw.messages import OpenclawMessage  # noqa: PLC0415 - one dialect at a time
-    from slowwave.dialects.pi.records import DECODER, entry_of  # noqa: PLC0415
-
-    entries = (entry_of(env, span) for span, env in read_records(path, DECODER, [], start=mark.cursor))
-    return [OpenclawMessage(entry, "", True) for entry in entries if entry.kind]  # noqa: FBT003 - a struct's field
-
-
-def _codex(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.dialects.codex.dialect import message_of  # noqa: PLC0415 - one dialect at a time
-    from slowwave.dialects.codex.messages import Place  # noqa: PLC0415
-    from slowwave.dialects.codex.records import DECODER, line_of  # noqa: PLC0415
-
-    place = Place(own_agent=mark.by_agent)
-    lines = (line_of(span, env) for span, env in read_records(path, DECODER, [], start=mark.cursor))
-    return [message for line in lines if (message := message_of(line, place)) is not None]
-
-
-def _crabtalk(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.dialects.crabtalk.records import DECODER, CrabtalkMessage, kind_of  # noqa: PLC0415
-
-    records = read_records(path, DECODER, [], start=mark.cursor)
-    return [CrabtalkMessage(line, span) for span, line in records if kind_of(line) in ("message", "compact")]
-
-
-def _ulid(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.dialects.ulid.records import DECODER, UlidMessage, unknown_kind  # noqa: PLC0415
-
-    records = read_records(path, DECODER, [], start=mark.cursor)
-    return [UlidMessage(record, span) for span, record in records if unknown_kind(record) is None]
-
-
-_READERS: dict[str, Callable[[Path, Mark], list[Message] | None]] = {
-    "claude": _claude,
-    "cersei": _cersei,
-    "pi": _pi,
-    "openclaw": _openclaw,
-    "codex": _codex,
-    "crabtalk": _crabtalk,
-    "ulid": _ulid,
-}
+def _told(dialect: str, path: Path, mark: Mark) -> list[Message] | None:
+    """Return the messages that records tell by themselves, where the records of a dialect do."""
+    rules = by_name(dialect)
+    if not isinstance(rules, RecordDialect):
+        return None
+    records = read_records(path, rules.decoder, [], start=mark.cursor)
+    told = (rules.told(span, record, by_agent=mark.by_agent) for span, record in records)
+    return [one.message for one in told if one.message is not None]
