@@ -13,8 +13,8 @@ from slowwave.compaction.chunks import (
     split_by_share,
 )
 from slowwave.compaction.estimates import PI
-from slowwave.dialects.model import Message
-from tests.unit.compaction.messages import answer, result, user
+from slowwave.dialects.model import Message, Text, ToolResult
+from tests.unit.compaction.messages import answer, message, result, user
 
 
 def talk(number: int, size: int = 4000) -> list[Message]:
@@ -109,6 +109,15 @@ def test_drops_results_whose_call_never_was() -> None:
     assert [m.id for m in pruned.messages] == ["1"]
     assert [m.id for m in pruned.dropped] == ["1", "o"]
     assert pruned.dropped_tokens == PI.of_messages(messages[:2])
+
+
+def test_drops_a_second_result_of_a_call_and_results_of_no_call_together() -> None:
+    both = message("user", ToolResult("gone", "1"), ToolResult("gone", "2"), id="b")
+    mixed = message("user", ToolResult("gone", "1"), Text("and this"), id="m")
+    kept = [answer("y" * 500, "c", id="a"), result("c", id="r")]
+    pruned = prune_to_share([user("x" * 8000, id="u"), *kept, result("c", id="d"), both, mixed], 2000)
+    assert [m.id for m in pruned.messages] == ["a", "r", "m"]
+    assert [m.id for m in pruned.dropped] == ["u", "d", "b"]
 
 
 def test_keeps_a_result_when_its_call_is_kept() -> None:

@@ -60,3 +60,16 @@ def test_answers_that_failed_keep_their_calls_without_results() -> None:
     done = repaired([said("assistant", call("call_1"), stopReason="error"), user()])
     assert order(done) == ["assistant", "user"]
     assert done.added == []
+
+
+def test_a_result_before_its_call_is_an_orphan() -> None:
+    done = repaired([result("call_1"), said("assistant", call("call_1"))])
+    assert order(done) == ["assistant", "toolResult call_1"]
+    assert (done.orphans, len(done.added)) == (1, 1)
+
+
+def test_a_sound_transcript_is_returned_as_it_is() -> None:
+    talk = [user(), said("assistant", call("call_1")), result("call_1"), said("assistant")]
+    done = repaired(talk)
+    assert all(one is other for one, other in zip(done.messages, talk, strict=True))
+    assert (done.added, done.duplicates, done.orphans, done.moved) == ([], 0, 0, False)

@@ -12,7 +12,6 @@ from slowwave.compaction.chunks import chunks_of, prune_to_share, split_by_share
 from slowwave.compaction.cuts import find_cut
 from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.pairing import repaired
 from slowwave.compaction.pi_entries import pi_items
 from slowwave.compaction.plan import NoPlan, Plan, prepare
 from slowwave.compaction.rounds import keep_index, rounds, snip
@@ -158,19 +157,14 @@ def test_pruning_accounts_for_every_message(conversation: list[Message], window:
     )
 
 
-@given(_conversations())
-def test_a_repaired_conversation_is_sound_and_accounts_for_every_message(conversation: list[Message]) -> None:
-    fixed = repaired(conversation)
-    waiting: list[str] = []
-    for message in fixed.messages:
-        if message.results:
-            assert waiting.pop(0) == message.results[0].id
-        else:
-            assert waiting == []
-            waiting = [c.id for c in message.calls]
-    assert waiting == []
-    mine = {id(m) for m in fixed.added}
-    assert sorted(id(m) for m in [*fixed.messages, *fixed.dropped] if id(m) not in mine) == sorted(
-        map(id, conversation)
-    )
-    assert not repaired(fixed.messages).is_changed
+@given(_conversations(), st.integers(1, 3000))
+def test_a_pruned_history_holds_every_message_once_and_no_result_without_its_call(
+    conversation: list[Message], window: int
+) -> None:
+    pruned = prune_to_share(conversation, window)
+    assert sorted(id(m) for m in [*pruned.messages, *pruned.dropped]) == sorted(map(id, conversation))
+    kept = iter(conversation)
+    assert all(any(m is other for other in kept) for m in pruned.messages)  # in order
+    if pruned.dropped:
+        ids = [([c.id for c in m.calls], [r.id for r in m.results]) for m in pruned.messages]
+        assert all(own is not None and not own.is_double for found in answers(ids) for own in found)

@@ -7,10 +7,10 @@ and its result, so nothing is dropped that another piece needs.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from slowwave.compaction.calls import answers
 from slowwave.compaction.cuts import parted
 from slowwave.compaction.estimates import PI, Rule
 from slowwave.compaction.items import items_of
-from slowwave.compaction.pairing import repaired
 from slowwave.dialects.model import Message
 
 BASE_CHUNK_RATIO = 0.4
@@ -99,11 +99,21 @@ def prune_to_share(
             break
         chunks += 1
         rest = [message for piece in pieces[1:] for message in piece]
-        orphans = repaired(rest).dropped
+        orphans = _superfluous(rest)
         dropped += pieces[0] + orphans
         gone = set(map(id, orphans))
         kept = [message for message in rest if id(message) not in gone]
     return Pruned(kept, dropped, chunks, rule.of_messages(dropped), rule.of_messages(kept), budget)
+
+
+def _superfluous(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages that are only results, each of no call or of one that was answered already."""
+    found = answers(([call.id for call in m.calls], [result.id for result in m.results]) for m in messages)
+    return [
+        message
+        for message, own in zip(messages, found, strict=True)
+        if own and len(own) == len(message.blocks) and all(answer is None or answer.is_double for answer in own)
+    ]
 
 
 def _atoms(messages: Sequence[Message], rule: Rule) -> Pieces:
