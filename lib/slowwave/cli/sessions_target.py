@@ -8,6 +8,7 @@ from slowwave.cli.options import settings_of
 from slowwave.dialects import by_name
 from slowwave.dialects.base import Dialect
 from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.registry import EXPECTED
 from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
 from slowwave.records.model import Problem
 from slowwave.stores.head import read_head
@@ -58,8 +59,7 @@ def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFil
     if isinstance(head, StoreProblem):
         if head.kind == "unreadable":
             raise UnreadableError(head.path, head.detail, "check its permissions")
-        remedy = "expected JSON lines of Claude Code (sessionId) or Cersei (session_id, or role and content)"
-        raise UnknownDialectError(head.path, f"{head.kind}: {head.detail}", remedy)
+        raise UnknownDialectError(head.path, f"{head.kind}: {head.detail}", EXPECTED)
     notes = tuple(
         Problem("gap", Path(found.path), 0, 0, 0, f"part {n} is missing; later parts are read all the same")
         for n in found.missing_parts()

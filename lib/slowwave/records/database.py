@@ -5,8 +5,6 @@ index where it is missing. Here the index is opened for reading only (``readonly
 open shares it, and an index that nobody has open is rebuilt in memory.
 """
 
-import shutil
-import tempfile
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -54,6 +52,9 @@ def _has_bytes(path: str) -> bool:
 @contextmanager
 def _copied(path: Path) -> "Generator[sqlite3.Connection]":
     """Open a copy, in which SQLite may finish what a client that died left in its log or journal."""
+    import shutil  # noqa: PLC0415 - few databases were left so
+    import tempfile  # noqa: PLC0415 - as above
+
     with tempfile.TemporaryDirectory(prefix="slowwave-") as folder:
         copy = Path(folder, "copy.db")
         shutil.copyfile(path, copy)

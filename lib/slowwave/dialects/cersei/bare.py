@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from slowwave.dialects.cersei.marks import BARE_ROLES
 from slowwave.dialects.cersei.records import Body, CerseiMessage, Entry
 from slowwave.dialects.chain import chain
-from slowwave.dialects.marks import BARE_ROLES
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.records.lines import read_records
 

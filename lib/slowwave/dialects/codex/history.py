@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from slowwave.dialects.codex.injected import is_injected, is_summary
+from slowwave.dialects.codex.injected import is_injected, is_instruction, is_summary
 from slowwave.dialects.codex.messages import CodexMessage, texts_of
 from slowwave.dialects.model import Message
 
@@ -53,8 +53,8 @@ class History(Generic[T]):
 def is_boundary(message: Message) -> bool:
     """Say whether a rollback counts this message as the start of a turn: a person's words, or another agent's."""
     if not isinstance(message, CodexMessage):
-        # What a compaction kept of the user's words; its summary is no turn.
-        return message.origin == "typed"
+        # What a compaction left; the client knows its summaries by their introduction only.
+        return not is_injected(message.text) and not is_summary(message.text)
     kind = message.item.kind
     if kind == "agent_message":
         return True
@@ -64,7 +64,8 @@ def is_boundary(message: Message) -> bool:
 
 
 def _is_context(message: Message) -> bool:
-    """Say whether this is a message of the harness: developer, or a user message of context alone."""
+    """Say whether this is context that the harness puts in front of a turn; a summary is none."""
     if not isinstance(message, CodexMessage) or message.item.kind != "message":
         return False
-    return message.role == "system" or (message.item.role == "user" and not is_boundary(message))
+    is_own = {"user": is_injected, "developer": is_instruction}.get(message.item.role or "")
+    return is_own is not None and any(is_own(text) for text in texts_of(message.item))

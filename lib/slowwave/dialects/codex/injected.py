@@ -20,6 +20,11 @@ _TAGS = (
     *("model_switch", "permissions instructions", "collaboration_mode", "skills_instructions", "apps_instructions"),
 )
 _TAGGED = re.compile(rf"<({'|'.join(_TAGS)})[\s>]", re.IGNORECASE)
+# Instructions that the client writes in front of a turn when they have changed.
+_RENEWED = re.compile(
+    r"<(?:permissions instructions|model_switch|collaboration_mode|realtime_conversation|personality_spec)>",
+    re.IGNORECASE,
+)
 _AGENTS = ("# agents.md instructions", "</instructions>")
 # Marks around an attached picture, and warnings that older versions recorded as if the user had said them.
 _IMAGE = re.compile(r"<image(?: name=[^>]*)?>|</image>")
@@ -42,6 +47,11 @@ def is_injected(text: str) -> bool:
     if (tag := _TAGGED.match(bare)) is not None:
         return low.endswith(f"</{tag[1].lower()}>")
     return _IMAGE.fullmatch(bare) is not None or bare.startswith(_WARNINGS)
+
+
+def is_instruction(text: str) -> bool:
+    """Say whether a developer's ``text`` is context that the client renews at every turn."""
+    return _RENEWED.match(text.lstrip()) is not None
 
 
 def is_summary(text: str) -> bool:

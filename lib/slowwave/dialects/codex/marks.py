@@ -1,4 +1,4 @@
-"""By which fields Codex and opencode show; one look at a decoded object, without any rules (formats.md §1.1)."""
+"""By which fields Codex shows; one look at a decoded object, without any rules (formats.md §1.1)."""
 
 from typing import cast
 
@@ -23,15 +23,6 @@ def is_codex(record: dict[str, object]) -> bool:
         return True
     named = isinstance(record.get("id"), str) and isinstance(record.get("timestamp"), str)
     return named and kind is None and ("instructions" in record or "git" in record)
-
-
-def is_opencode(record: dict[str, object]) -> bool:
-    """Say whether an object is an export of opencode, or a session of its storage trees."""
-    if "info" in record and "messages" in record:
-        return isinstance(record["info"], dict | None) and isinstance(record["messages"], list | None)
-    if "type" in record or "role" in record or not isinstance(record.get("id"), str):
-        return False
-    return isinstance(record.get("time"), dict) and ("projectID" in record or {"title", "version"} <= record.keys())
 
 
 def _first_part(content: object) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from slowwave.dialects.opencode.records import Record, Session, Stored, record_of, session_of
 from slowwave.errors import UnreadableError
-from slowwave.records.database import opened_read_only, tables_of
+from slowwave.records.database import opened_read_only
 from slowwave.records.model import Problem, RowSpan
 
 # Every session's id begins so.
@@ -64,11 +64,6 @@ class Database:
             self._problems.append(Problem("garbage", self.path, span.number, span.offset, len(raw), detail))
             return None
         return record
-
-
-def is_opencode_database(path: Path) -> bool:
-    """Say whether a file is a database with opencode's tables."""
-    return {"session", "message", "part"} <= tables_of(path)
 
 
 def _session(rows: sqlite3.Connection, name: str) -> Session | None:
