@@ -5,6 +5,7 @@ Nothing is changed, not even a folder made. A check that cannot be carried out i
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -77,8 +78,9 @@ def _disk(folder: Path) -> Check:
 
 
 def _stores(found: Discovery) -> Check:
-    sessions = sum(len(p.sessions) for p in found.projects)
-    seen = f"{len(found.projects)} projects with {sessions} sessions"
+    sessions = Counter(s.dialect for p in found.projects for s in p.sessions)
+    by_client = ", ".join(f"{number} {dialect}" for dialect, number in sorted(sessions.items()))
+    seen = f"{len(found.projects)} projects with {sessions.total()} sessions" + (f" ({by_client})" if by_client else "")
     if found.problems:
         seen += f"; {len(found.problems)} left out, first: {found.problems[0]}"
     fix = "" if sessions else "name the store with --store DIR or store.roots in the settings"
