@@ -99,7 +99,7 @@ def test_a_wheel_made_from_the_source_distribution_is_the_same(wheel: Path, tmp_
 def test_the_command_answers_from_a_hostile_folder(command: Path, hostile: Path, own_home: Path) -> None:
     assert "nightly" in run([command, "run", "--help"], hostile).stdout
     assert run([command.with_name("python"), "-m", "slowwave", "--version"], hostile).stdout.startswith("slowwave ")
-    store = build(own_home, datetime.now(UTC)).store
+    store = build(own_home, datetime.now(UTC)).home
     done = run([command, "run", "extract", "--direct", "--dry-run", "--json", "--store", store], hostile)
     report = orjson.loads(done.stdout)
     assert (report["job"], report["failures"]) == ("extract", [])
@@ -107,7 +107,7 @@ def test_the_command_answers_from_a_hostile_folder(command: Path, hostile: Path,
 
 
 def test_a_night_through_prefect_works_from_a_hostile_folder(command: Path, hostile: Path, own_home: Path) -> None:
-    store = build(own_home, datetime.now(UTC)).store
+    store = build(own_home, datetime.now(UTC)).home
     arguments = ["-m", "slowwave", "run", "nightly", "--json", "--store", store]
     night = run([command.with_name("python"), *arguments], hostile, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE="true")
     report = orjson.loads(night.stdout)

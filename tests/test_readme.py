@@ -20,10 +20,12 @@ MARKS = {"first": "<!-- output of the first run -->", "second": "<!-- output of 
 def outputs(home: Path) -> dict[str, str]:
     """Return what the first and the second night over the sample week print."""
     build(home, NOW)
-    environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    # as the command does with --sample
+    environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_DATA_HOME": str(home / "data")}
+    settings = load_settings(environ, cwd=home).with_roots([home])
     shown: dict[str, str] = {}
     for name in MARKS:
-        run = Run("20261120T220000Z-3f2a1c", load_settings(environ, cwd=home), FixedClock(NOW), environ)
+        run = Run("20261120T220000Z-3f2a1c", settings, FixedClock(NOW), environ)
         text = "\n".join(line.rstrip() for line in lines(run_job("nightly", run).to_builtins(), dry_run=False))
         text = text.replace(str(home), ".sample")
         # the id of a dream ends in a hash of the folder's place

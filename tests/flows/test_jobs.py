@@ -13,6 +13,7 @@ from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.jobs import workers
 from slowwave.jobs.parameters import NightlyParameters, run_of
 from slowwave.jobs.story import Run, run_job
+from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.launch import entrypoint_of, load_job
@@ -49,9 +50,13 @@ def about_facts(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [item for item in report["items"] if item["target"] != item["project"]]
 
 
-def tree(root: Path) -> dict[str, bytes]:
-    """Return every file's bytes; the numbers of inodes in a dream's manifest are the file system's own choice."""
-    found = {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+def tree(home: Path) -> dict[str, bytes]:
+    """Return the bytes of every file of a home but for what can be rebuilt.
+
+    The numbers of inodes in a dream's manifest are the file system's own choice.
+    """
+    kept = [p for p in sorted(home.rglob("*")) if p.is_file() and "state" not in p.relative_to(home).parts[:1]]
+    found = {str(p.relative_to(home)): p.read_bytes() for p in kept}
     return {name: INODES.sub(b"", data) if name.endswith("manifest.json") else data for name, data in found.items()}
 
 
@@ -70,18 +75,19 @@ def a_report(project: Project, run: Run, **fields: Any) -> Report:
 def test_a_flow_leaves_the_same_bytes_and_the_same_report_as_a_direct_run(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
     parameters = given(store, overrides=["extraction.batch_sessions=2"])
     direct = run_job("nightly", run_of(NightlyParameters.model_validate(parameters), {"HOME": str(own_home)}))
     expected = tree(store)
     shutil.rmtree(store)
-    shutil.rmtree(own_home / "state", ignore_errors=True)
-    (own_home / ".slowwave-sample.json").unlink()
     build(own_home, NOW)
 
     state = flow_state("nightly", parameters, monkeypatch)
 
     assert direct.counts["candidates"] > 0
+    found = read_candidates(Path(direct.memories["-home-ana-tern"]))[0]
+    agents = {candidate.session.dialect for candidate in found}
+    assert agents == {"claude", "cersei", "pi", "codex", "opencode"}
     assert state.name == "Completed", state.message
     assert tree(store) == expected
     report = report_of(state)
@@ -93,20 +99,20 @@ def test_a_flow_leaves_the_same_bytes_and_the_same_report_as_a_direct_run(
 def test_a_second_night_is_skipped_with_its_reason_and_changes_nothing(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
     flow_state("nightly", given(store), monkeypatch)
-    before = tree(own_home / ".claude")
+    before = tree(store)
 
     later = (NOW + timedelta(hours=1)).isoformat()
     state = flow_state("nightly", given(store, now=later, run_id="r2"), monkeypatch)
 
     assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
     assert "time" in state.message
-    assert tree(own_home / ".claude") == before
+    assert tree(store) == before
 
 
 def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
     before = tree(store)
 
     state = flow_state("extract", given(store, dry_run=True), monkeypatch)
@@ -118,7 +124,7 @@ def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monk
 
 
 def test_a_night_publishes_its_funnel_and_its_memory_diff(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
     monkeypatch.setattr("tasks.progress.STEPS", 5)
     asked = given(store, run_id="published", overrides=["extraction.batch_sessions=2"])
     state = flow_state("nightly", asked, monkeypatch)
@@ -135,7 +141,7 @@ def test_a_night_publishes_its_funnel_and_its_memory_diff(own_home: Path, monkey
 def test_what_breaks_in_one_project_stays_there_and_fails_the_run_by_name(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
     real = workers.consolidate
 
     def consolidate(project: Project, run: Run) -> Report:
@@ -156,7 +162,7 @@ def test_what_breaks_in_one_project_stays_there_and_fails_the_run_by_name(
 def test_a_portion_that_breaks_as_a_whole_is_named_and_the_others_go_on(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
 
     def consolidate_portion(_manifest: Path, _index: int, _environ: Mapping[str, str]) -> dict[str, Report]:
         raise MemoryError("full")
@@ -170,7 +176,7 @@ def test_a_portion_that_breaks_as_a_whole_is_named_and_the_others_go_on(
 
 
 def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
 
     def consolidate(project: Project, run: Run) -> Report:
         return a_report(project, run, parked=[f"{project.key}: would lose 40 %"])
@@ -184,7 +190,7 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_cancellation_passes_through_and_takes_the_manifest_along(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
     seen: list[str] = []
 
     def consolidate(project: Project, _run: Run) -> Report:
@@ -199,7 +205,7 @@ def test_a_cancellation_passes_through_and_takes_the_manifest_along(
 
 
 def test_wrong_parameters_are_refused_before_anything_runs(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = build(own_home, NOW).store
+    store = build(own_home, NOW).home
     before = tree(store)
     unknown = flow_state("nightly", given(store, stroe="x"), monkeypatch)
     wrong = flow_state("nightly", given(store, overrides=["extraction.idle=soon"]), monkeypatch)

@@ -68,7 +68,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_home: Path, tmp_path: Path) -> None:
-    store = build(own_home, datetime.now(UTC)).store
+    store = build(own_home, datetime.now(UTC)).home
     env = {"PREFECT_API_URL": api, "PREFECT_HOME": str(tmp_path)}
 
     refused = run("slowwave", "deploy", "--timezone", "Europe/Berlin", **env)
@@ -94,7 +94,7 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert flow_run["parameters"]["params"]["store"] == [str(store)]
     keys = {a["key"] for a in call(api, "/artifacts/filter", {}) if a["flow_run_id"] == flow_run["id"]}
     assert keys == {"nightly-funnel", "nightly-memory-diff"}
-    assert list(store.glob("projects/*/memory/MEMORY.md"))
+    assert list(store.glob(".claude/projects/*/memory/MEMORY.md"))
 
     # the command records its run with the same server, and finds nothing to do
     again = run("slowwave", "run", "nightly", "--json", "--store", store, **env)
@@ -106,7 +106,7 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
 
 def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict[str, str]) -> None:
     """Cancel a run whose dream is reading its state: a pipe in the place of that file holds it there."""
-    memory = next(store.glob("projects/*quill/memory"))
+    memory = next(store.glob(".claude/projects/*quill/memory"))
     state = memory / ".consolidation_state.json"
     before = state.rename(memory.parent / "state.json")
     os.mkfifo(state)

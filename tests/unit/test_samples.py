@@ -15,10 +15,14 @@ from slowwave.dialects.registry import by_name, detect
 from slowwave.errors import UnreadableError
 from slowwave.samples import build, secrets
 from slowwave.samples.building import MARKER
+from slowwave.samples.opencode import PATH as DATABASE
 from slowwave.samples.script import Say, ScriptError, parse
 from slowwave.samples.week_plan import plan, scripts
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
+# Codex keeps the titles of its sessions outside of them.
+UNTITLED = ("cersei", "codex")
+CLIENTS = (".claude", ".codex", ".local", ".pi")
 
 
 def tree(root: Path) -> dict[str, tuple[bytes, int]]:
@@ -29,23 +33,24 @@ def lines(data: bytes) -> list[dict[str, Any]]:
     return [cast("dict[str, Any]", orjson.loads(line)) for line in data.splitlines()]
 
 
-def transcripts() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def transcripts(below: str = "") -> Iterator[tuple[str, list[dict[str, Any]]]]:
     for file in plan(NOW):
-        if file.path.endswith(".jsonl"):
+        if file.path.startswith(below) and file.path.endswith(".jsonl"):
             yield file.path, lines(file.data)
 
 
 def claude_files() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    return ((path, found) for path, found in transcripts() if "session_id" not in found[0])
+    return ((path, found) for path, found in transcripts(".claude/") if "session_id" not in found[0])
 
 
-def read_all(root: Path) -> dict[str, Transcript]:
+def read_all(home: Path) -> dict[str, Transcript]:
+    """Read every session as it lies on disk, and the one in the database."""
     found: dict[str, Transcript] = {}
-    for path in sorted(root.rglob("*.jsonl")):
+    for path in sorted((*home.rglob("*.jsonl"), home / DATABASE)):
         dialect = detect(path)
         if "_part" not in path.name:
             parts = (path, *sorted(path.parent.glob(f"{path.stem}_part*.jsonl")))
-            found[str(path.relative_to(root))] = dialect.read(SessionFiles(path.stem, parts))
+            found[str(path.relative_to(home))] = dialect.read(SessionFiles(path.stem, parts))
     return found
 
 
@@ -53,15 +58,15 @@ def test_two_builds_leave_equal_bytes_and_times(tmp_path: Path):
     build(tmp_path / "a", NOW)
     build(tmp_path / "b", NOW)
 
-    first, second = tree(tmp_path / "a" / ".claude"), tree(tmp_path / "b" / ".claude")
+    first, second = ([tree(tmp_path / name / client) for client in CLIENTS] for name in ("a", "b"))
 
-    assert len(first) == 16
+    assert [len(files) for files in first] == [16, 2, 1, 2]
     assert first == second
 
 
 def test_a_finished_sample_is_left_as_it_is(tmp_path: Path):
     made = build(tmp_path / "home", NOW)
-    path = made.store / made.files[0]
+    path = made.home / made.files[0]
     path.write_bytes(b"changed by a night\n")
     before = tree(tmp_path)
 
@@ -69,20 +74,22 @@ def test_a_finished_sample_is_left_as_it_is(tmp_path: Path):
 
     assert tree(tmp_path) == before
     assert (made.is_new, again.is_new) == (True, False)
-    assert (again.built_at, again.files, again.store) == (NOW, made.files, made.store)
+    assert (again.built_at, again.files, again.home) == (NOW, made.files, made.home)
 
 
 def test_a_sample_that_was_not_finished_is_written_again(tmp_path: Path):
     made = build(tmp_path / "home", NOW)
-    whole = tree(made.store)
+    whole = tree(made.home)
     marker = made.home / MARKER
     marker.write_bytes(marker.read_bytes().replace(b'"finished": true', b'"finished": false'))
-    (made.store / made.files[3]).unlink()
+    (made.home / made.files[3]).unlink()
 
     again = build(tmp_path / "home", NOW)
 
     assert again.is_new
-    assert tree(made.store) == whole
+    assert {name: found for name, found in tree(made.home).items() if name != MARKER} == {
+        name: found for name, found in whole.items() if name != MARKER
+    }
 
 
 def test_a_folder_with_something_else_in_it_is_refused_and_untouched(tmp_path: Path):
@@ -119,7 +126,7 @@ def test_a_file_was_changed_last_when_its_last_line_was_written(tmp_path: Path):
     moved = {file.path: file.modified for file in plan(NOW)}
 
     for name in made.files:
-        assert (made.store / name).stat().st_mtime == moved[name.removeprefix("projects/")].timestamp()
+        assert (made.home / name).stat().st_mtime == moved[name].timestamp()
 
 
 def test_time_never_runs_backwards_inside_a_session():
@@ -163,32 +170,35 @@ def test_every_tool_call_has_its_one_result_under_its_own_line():
 
 
 def test_all_sessions_read_back_without_problems(tmp_path: Path):
-    read = read_all(build(tmp_path, NOW).store / "projects")
+    read = read_all(build(tmp_path, NOW).home)
 
     assert [problem for transcript in read.values() for problem in transcript.problems] == []
     assert Counter((t.dialect, t.kind) for t in read.values()) == {
         ("claude", "main"): 9,
         ("claude", "subagent"): 3,
         ("cersei", "main"): 2,
+        ("pi", "main"): 2,
+        ("codex", "main"): 2,
+        ("opencode", "main"): 1,
     }
     assert {kind for t in read.values() for kind in t.unknown_types} == set()
 
 
 def test_all_main_sessions_but_one_are_long_enough_for_extraction(tmp_path: Path):
-    read = read_all(build(tmp_path, NOW).store / "projects")
+    read = read_all(build(tmp_path, NOW).home)
     counts = {
-        path: sum(message.active and not message.sidechain for message in transcript.messages)
+        path: (transcript.messages[0].cwd, sum(m.active and not m.sidechain for m in transcript.messages))
         for path, transcript in read.items()
         if transcript.kind == "main"
     }
 
-    assert len([path for path, count in counts.items() if "tern" in path and count >= 20]) == 6
-    assert len([path for path, count in counts.items() if "quill" in path and count >= 20]) == 4
-    assert [count for count in counts.values() if count < 20] == [6]
+    long = Counter(cwd for cwd, count in counts.values() if count >= 20)
+    assert long == {"/home/ana/tern": 9, "/home/ana/quill": 6}
+    assert [count for _, count in counts.values() if count < 20] == [6]
 
 
 def test_what_people_typed_and_only_that_reads_as_typed(tmp_path: Path):
-    read = read_all(build(tmp_path, NOW).store / "projects")
+    read = read_all(build(tmp_path, NOW).home)
     typed = {m.text for t in read.values() for m in t.messages if m.origin == "typed" and m.active and not m.sidechain}
 
     said = {
@@ -201,10 +211,10 @@ def test_what_people_typed_and_only_that_reads_as_typed(tmp_path: Path):
 
 
 def test_titles_are_the_sessions_own(tmp_path: Path):
-    read = read_all(build(tmp_path, NOW).store / "projects")
+    read = read_all(build(tmp_path, NOW).home)
 
-    titles = {t.title for t in read.values() if t.dialect == "claude" and t.kind == "main"}
-    assert titles == {script.title for script in scripts() if script.client != "cersei"}
+    titles = {t.title for t in read.values() if t.dialect not in UNTITLED and t.kind == "main"}
+    assert titles == {script.title for script in scripts() if script.client not in UNTITLED}
 
 
 def test_the_three_places_of_sub_agents_are_there():
@@ -214,7 +224,7 @@ def test_the_three_places_of_sub_agents_are_there():
     ]
 
     assert len([p for p in paths if "/subagents/agent-" in p]) == 1
-    assert len([p for p in paths if p.count("/") == 1 and "/agent-" in p]) == 2
+    assert len([p for p in paths if p.count("/") == 3 and "/agent-" in p]) == 2
     assert len(inline) == 1
 
 
@@ -230,7 +240,7 @@ def test_parallel_calls_fork_the_chain_and_split_messages_share_an_id():
 
 
 def test_cersei_sessions_hold_parts_summaries_and_tombstones():
-    found = {path: {line["type"] for line in data} for path, data in transcripts() if "session_id" in data[0]}
+    found = {path: {line["type"] for line in data} for path, data in transcripts(".claude/") if "session_id" in data[0]}
 
     assert len(found) == 3
     assert len([path for path in found if path.endswith("_part2.jsonl")]) == 1
@@ -241,7 +251,7 @@ def test_cersei_sessions_hold_parts_summaries_and_tombstones():
 @pytest.mark.parametrize(("name", "kind"), [("db_url", "user"), ("aws_key", "tool"), ("aws_secret", "tool")])
 def test_the_fake_secrets_are_in_the_transcripts_and_not_in_the_source(tmp_path: Path, name: str, kind: str):
     secret = secrets()[name]
-    read = read_all(build(tmp_path, NOW).store / "projects")
+    read = read_all(build(tmp_path, NOW).home)
     messages = [m for t in read.values() for m in t.messages]
     holding = [m for m in messages if secret in m.text or any(secret in result.text for result in m.results)]
 
@@ -259,7 +269,7 @@ def test_the_fake_secrets_have_the_shape_of_real_ones():
 
 
 def test_the_hostile_instruction_stands_in_tool_results_only(tmp_path: Path):
-    read = read_all(build(tmp_path, NOW).store / "projects")
+    read = read_all(build(tmp_path, NOW).home)
     hostile = "ignore your previous instructions"
     messages = [m for t in read.values() for m in t.messages]
 
@@ -284,7 +294,7 @@ def test_a_script_that_breaks_the_format_is_refused(text: str, reason: str):
 
 
 def test_what_was_compacted_is_no_longer_sent(tmp_path: Path):
-    read = read_all(build(tmp_path, NOW).store / "projects")
+    read = read_all(build(tmp_path, NOW).home)
     long = {t.title or t.files.id: t for t in read.values() if any(m.origin == "summary" for m in t.messages)}
     sent = {name: by_name(t.dialect).context(t) for name, t in long.items()}
 

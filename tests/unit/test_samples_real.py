@@ -59,9 +59,11 @@ def read(paths: Iterator[Path]) -> Iterator[Line]:
 
 def sample() -> Iterator[tuple[str, Line]]:
     for file in plan(NOW):
+        if not file.path.endswith(".jsonl"):
+            continue
         found = [cast("Line", orjson.loads(line)) for line in file.data.splitlines()]
         version = next((str(line["version"])[:3] for line in found if "version" in line), "")
-        if file.path.endswith(".jsonl") and version:
+        if version:
             yield from ((version, line) for line in found)
 
 

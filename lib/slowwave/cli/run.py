@@ -87,7 +87,7 @@ def _enter_sample(args: argparse.Namespace) -> None:
     )
     for name in ("PREFECT_API_URL", "SLOWWAVE_CONFIG"):
         os.environ.pop(name, None)
-    args.store = [home / ".claude"]
+    args.store = [home]
 
 
 def _exit_code(report: dict[str, Any], *, require: bool) -> int:

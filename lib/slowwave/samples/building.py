@@ -12,23 +12,21 @@ from slowwave.files import atomic_write
 from slowwave.samples.week_plan import plan
 
 MARKER = ".slowwave-sample.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample store on disk.
+    """A sample week on disk.
 
     Attributes:
-        home: the folder that plays the home folder.
-        store: its store, for ``--store``.
-        built_at: the ``now`` that its week was laid out before; it stays what it was when the store was built first.
-        files: paths of all transcript files, relative to the store.
+        home: the folder that plays a person's home, for ``--store``; every client's sessions lie where it keeps them.
+        built_at: the ``now`` that its week was laid out before; it stays what it was when the week was built first.
+        files: paths of all files of the clients, relative to the home.
         is_new: True when this call wrote it, False when it was there already.
     """
 
     home: Path
-    store: Path
     built_at: datetime
     files: tuple[str, ...]
     is_new: bool
@@ -57,21 +55,16 @@ def build(target: Path, now: datetime) -> Sample:
         )
     target.mkdir(parents=True, exist_ok=True)
     _mark(marker, now, (), finished=False)
-    store = _store(target)
     names: list[str] = []
     for file in plan(now):
-        path = store / "projects" / file.path
+        path = target / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, file.data)
         moment = file.modified.timestamp()
         os.utime(path, (moment, moment))
-        names.append(f"projects/{file.path}")
+        names.append(file.path)
     _mark(marker, now, tuple(names), finished=True)
-    return Sample(target, store, now, tuple(names), is_new=True)
-
-
-def _store(target: Path) -> Path:
-    return target / ".claude"
+    return Sample(target, now, tuple(names), is_new=True)
 
 
 def _mark(marker: Path, now: datetime, names: tuple[str, ...], *, finished: bool) -> None:
@@ -89,4 +82,4 @@ def _read_marker(marker: Path) -> Sample | None:
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
         remedy = "delete the sample's folder to have it built again"
         raise UnreadableError(marker, f"is not the marker of a sample: {error}", remedy) from error
-    return Sample(marker.parent, _store(marker.parent), built_at, names, is_new=False)
+    return Sample(marker.parent, built_at, names, is_new=False)

@@ -15,7 +15,7 @@ from slowwave.samples.planted import fill
 
 SayKind = Literal["user", "queued", "retract", "agent", "think", "pause", "compact", "part", "summary", "report"]
 Tool = Literal["Bash", "Read", "Edit", "Write", "Grep"]
-Client = Literal["claude 1.0", "claude 2.0", "claude 2.1", "cersei"]
+Client = Literal["claude 1.0", "claude 2.0", "claude 2.1", "cersei", "pi", "codex", "opencode"]
 
 _HEAD = re.compile(r"(\+?)([A-Za-z]+)(!?):(?: (.*))?$")
 _BODY = "  "

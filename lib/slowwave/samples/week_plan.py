@@ -1,7 +1,6 @@
 """Where the sessions of the sample week go: which folder, which time, which bytes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from importlib import resources
 
@@ -9,19 +8,15 @@ import orjson
 
 from slowwave.samples.cersei import write_cersei
 from slowwave.samples.claude import Written, write_claude
+from slowwave.samples.codex import write_codex
+from slowwave.samples.opencode import Begun, write_opencode
+from slowwave.samples.pi import write_pi
+from slowwave.samples.sample_file import SampleFile
 from slowwave.samples.script import Script, parse
 
 HOME = "/home/ana"
 DAYS = 7
-
-
-@dataclass(frozen=True, slots=True)
-class SampleFile:
-    """One file of the sample store: its path below ``.claude/projects``, its bytes, its modification time."""
-
-    path: str
-    data: bytes
-    modified: datetime
+_PROJECTS = ".claude/projects"
 
 
 def scripts() -> tuple[Script, ...]:
@@ -42,16 +37,29 @@ def first_day(now: datetime) -> datetime:
 
 
 def plan(now: datetime) -> Iterator[SampleFile]:
-    """Yield every file of the sample store, always the same for the same ``now``."""
+    """Yield every file of the sample week, always the same for the same ``now``."""
+    in_database: list[Begun] = []
     for script in scripts():
         began = first_day(now) + timedelta(days=script.day - 1, minutes=script.minute)
         cwd = f"{HOME}/{script.project}"
-        written = write_cersei(script, began, cwd) if script.client == "cersei" else write_claude(script, began, cwd)
-        yield from _files(folder_of(script), written)
+        match script.client:
+            case "pi":
+                yield write_pi(script, began, cwd)
+            case "codex":
+                yield write_codex(script, began, cwd)
+            case "opencode":
+                in_database.append(Begun(script, began, cwd))
+            case "cersei":
+                yield from _files(folder_of(script), write_cersei(script, began, cwd))
+            case _:
+                yield from _files(folder_of(script), write_claude(script, began, cwd))
+    database = write_opencode(in_database)
+    if database:
+        yield database
 
 
 def folder_of(script: Script) -> str:
-    """Return the name of the project folder: both clients spell the same path, each in its own way."""
+    """Return the name of a project folder of Claude Code or Cersei: each spells the same path in its own way."""
     path = f"{HOME}/{script.project}"
     # one project has its Cersei sessions among the others (the seed's spelling), one in the library's spelling
     separator = "_" if script.client == "cersei" and script.project == "quill" else "-"
@@ -61,9 +69,9 @@ def folder_of(script: Script) -> str:
 def _files(folder: str, written: Written) -> Iterator[SampleFile]:
     for name, lines in written.lines.items():
         data = b"".join(orjson.dumps(line) + b"\n" for line in lines)
-        yield SampleFile(f"{folder}/{name}", data, _last_time(lines))
+        yield SampleFile(f"{_PROJECTS}/{folder}/{name}", data, _last_time(lines))
     for name, note in written.notes.items():
-        yield SampleFile(f"{folder}/{name}", orjson.dumps(note), written.ended)
+        yield SampleFile(f"{_PROJECTS}/{folder}/{name}", orjson.dumps(note), written.ended)
 
 
 def _last_time(lines: list[dict[str, object]]) -> datetime:

@@ -14,7 +14,7 @@ from slowwave.samples import build
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    return build(tmp_path / "home", datetime.now(UTC)).store
+    return build(tmp_path / "home", datetime.now(UTC)).home
 
 
 def direct(*options: str) -> int:
@@ -29,7 +29,7 @@ def test_a_night_and_a_second_one(store: Path, capsys: pytest.CaptureFixture[str
     assert direct("--store", str(store), "--json") == DONE
     first = printed(capsys)
     assert first["job"] == "nightly"
-    assert len(first["dream_ids"]) == 1
+    assert len(first["dream_ids"]) == 2
     assert {"gate", "project", "passed", "reason"} <= set(first["gates"][0])
     assert {"target", "action", "reason"} <= set(first["items"][0])
     assert direct("--store", str(store), "--json") == DONE
@@ -84,10 +84,10 @@ def test_a_corrupt_state_fails_its_project_on_standard_error(store: Path, capsys
 
 def test_status_answers_for_people_and_programs(store: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["status", "--store", str(store)]) == DONE
-    assert "1 due for a dream" in capsys.readouterr().out
+    assert "2 due for a dream" in capsys.readouterr().out
     assert main(["status", "--store", str(store), "--json"]) == DONE
     rows = printed(capsys)["projects"]
-    assert [row["due"] for row in rows] == [False, True]
+    assert [row["due"] for row in rows] == [True, True]
 
 
 def test_an_unknown_job_is_a_usage_error(capsys: pytest.CaptureFixture[str]):

@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.jobs import workers
-from slowwave.jobs.batches import manifest_of, write_manifest
+from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.story import Run, chosen_projects
 from slowwave.jobs.workers import Reports, consolidate_portion, extract_portion
 from slowwave.report import Report
@@ -25,7 +25,7 @@ NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 
 def planned(home: Path, **overrides: str) -> Path:
     """Build the sample and return the manifest of a run over it."""
-    store = build(home, NOW).store
+    store = build(home, NOW).home
     items = [f"{key.replace('__', '.')}={value}" for key, value in overrides.items()]
     run = Run("r1", load_settings({}, overrides=items).with_roots([store]), FixedClock(NOW), {"HOME": str(home)})
     projects, _ = chosen_projects("extract", run)
@@ -95,7 +95,10 @@ def test_a_small_portion_starts_no_processes(tmp_path: Path, monkeypatch: pytest
 def test_portions_of_a_project_add_up_to_the_whole(tmp_path: Path) -> None:
     whole = extract_portion(planned(tmp_path / "a"), 0, {"HOME": str(tmp_path / "a")})
     manifest = planned(tmp_path / "b", extraction__batch_sessions="3")
-    parts = [extract_portion(manifest, index, {"HOME": str(tmp_path / "b")}) for index in range(5)]
+    parts = [
+        extract_portion(manifest, index, {"HOME": str(tmp_path / "b")})
+        for index in range(len(read_manifest(manifest).batches))
+    ]
     for key, report in whole.items():
         total = Report.total("extract", "r1", [part[key] for part in parts if key in part])
         assert total.counts == report.counts

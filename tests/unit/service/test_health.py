@@ -26,14 +26,14 @@ def examined(store: Path, now: datetime = NOW, **environ: str) -> dict[str, Chec
 
 
 def memory_of(store: Path) -> Path:
-    folder = store / "projects" / "-home-ana-tern" / "memory"
+    folder = store / ".claude" / "projects" / "-home-ana-tern" / "memory"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 @pytest.fixture
 def store(own_home: Path) -> Path:
-    return build(own_home, NOW).store
+    return build(own_home, NOW).home
 
 
 def tree(root: Path) -> list[tuple[str, int]]:
@@ -45,7 +45,7 @@ def test_a_sound_installation_is_well_and_left_alone(store: Path, own_home: Path
     seen = examined(store)
     assert {name: check.seen for name, check in seen.items() if not check.ok} == {}
     assert {"settings", "prefect", "disk", "stores", "clock", "permissions", "locks", "leftovers", "state"} == set(seen)
-    assert seen["stores"].seen.startswith("2 projects with 14 sessions")
+    assert seen["stores"].seen.startswith("2 projects with 19 sessions")
     assert tree(own_home) == before
 
 
@@ -88,7 +88,7 @@ def test_a_clock_that_is_behind_the_sessions_is_named(store: Path) -> None:
 
 
 def test_a_memory_folder_that_is_a_file_is_named(store: Path) -> None:
-    path = store / "projects" / "-home-ana-tern" / "memory"
+    path = store / ".claude" / "projects" / "-home-ana-tern" / "memory"
     path.write_text("no folder", encoding="utf-8")
     assert str(path) in examined(store)["permissions"].seen
 

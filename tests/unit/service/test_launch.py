@@ -148,7 +148,7 @@ def test_what_the_job_would_refuse_is_refused_before_a_server_is_started(
     monkeypatch.setattr(launch, "_prepare", started)
     with pytest.raises(UnreadableError, match="does not exist"):
         run_through_prefect("nightly", {"store": [str(tmp_path / "none")]})
-    store = build(tmp_path / "home", datetime.now(UTC)).store
+    store = build(tmp_path / "home", datetime.now(UTC)).home
     with pytest.raises(NotFoundError, match="no project matches 'nobody'"):
         run_through_prefect("nightly", {"store": [str(store)], "project": "nobody"})
     with pytest.raises(AssertionError, match="Prefect was started"):
