@@ -12,7 +12,7 @@ from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.head import Head, read_head
 from slowwave.stores.kinds.base import Place
-from slowwave.stores.kinds.registry import FLAT
+from slowwave.stores.kinds.registry import BY_NAME
 from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
 from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder
 from slowwave.stores.roots import REMEDY, Root, sessions_of, store_roots
@@ -124,10 +124,10 @@ def changed_since(settings: Settings, environ: Mapping[str, str], since_ns: int)
     """
     problems: list[StoreProblem] = []
     places = [place for root in store_roots(settings, environ, problems) for place in root.places]
-    changed = changed_files([place.path for place in places if place.kind in FLAT], since_ns)
+    changed = changed_files([place.path for place in places if BY_NAME[place.kind].is_flat], since_ns)
     walk = Walk[Known](problems)
     for place in places:
-        if place.kind not in FLAT:
+        if not BY_NAME[place.kind].is_flat:
             found = (s for s in sessions_of(place, walk) if s.mtime_ns > since_ns)
             changed += dict.fromkeys(f"{s.folder}/{file.name}" for s in found for file in s.files)
     return changed

@@ -21,9 +21,15 @@ class Place(NamedTuple):
 
 
 class Kind(Protocol):
-    """How one client lays out its sessions on disk; kinds inherit from it for what they leave out."""
+    """How one client lays out its sessions on disk; kinds inherit from it for what they leave out.
+
+    Attributes:
+        name: what places of this kind, and rows of the catalogue, call it by.
+        is_flat: all transcripts lie directly in the folder of a place, so what changed is told without listing them.
+    """
 
     name: str
+    is_flat: bool = False
 
     def usual(self, environ: Mapping[str, str]) -> list[Path]:
         """Return the roots that the client itself uses: its own variables, then ``HOME``; they may not exist."""

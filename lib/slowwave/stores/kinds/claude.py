@@ -21,6 +21,7 @@ class ClaudeHome(Kind):
     """Claude Code's home, or its ``projects`` folder."""
 
     name = FOLDER_OF_PROJECT
+    is_flat = True
 
     def usual(self, environ: Mapping[str, str]) -> list[Path]:
         """Return Claude Code's home: ``$CLAUDE_CONFIG_DIR``, else ``~/.claude``."""

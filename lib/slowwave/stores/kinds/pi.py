@@ -19,6 +19,7 @@ class Pi(Kind):
     """pi's agent folder, or the ``sessions`` folder in it."""
 
     name = "pi"
+    is_flat = True
 
     def usual(self, environ: Mapping[str, str]) -> list[Path]:
         """Return the agent folder: ``$PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""

@@ -14,5 +14,3 @@ HOMES: tuple[Kind, ...] = (ClaudeHome(), Pi(), CodexHome(), Opencode(), Openclaw
 # What is no client's home: transcripts that somebody put together.
 PLAIN: Kind = Transcripts()
 BY_NAME: dict[str, Kind] = {kind.name: kind for kind in (*HOMES, PLAIN)}
-# Kinds whose places are one folder with all transcripts directly in it: what changed is told without listing them.
-FLAT = frozenset({"claude", "pi"})
