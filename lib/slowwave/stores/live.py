@@ -14,8 +14,8 @@ from slowwave.dialects.times import parse_time
 from slowwave.processes import created_at, is_running, start_ticks
 from slowwave.records.tail import lines_backward
 from slowwave.stores.model import StoredSession
+from slowwave.stores.openclaw.lock import TRANSCRIPT_LOCK, holder
 from slowwave.stores.writing.codex_lock import is_held
-from slowwave.stores.writing.pi_lock import holder
 
 # Start times are rounded differently by clients and systems.
 _START_TOLERANCE_S = 2.0
@@ -91,7 +91,8 @@ def claimed_by(session: StoredSession, home: Path, now: datetime) -> str | None:
     if session.dialect == "codex":
         return "open in a running Codex" if is_held(first) else None
     if session.dialect in ("pi", "openclaw"):
-        return None if session.in_database else holder(first, now)
+        who = "" if session.in_database else holder(first, TRANSCRIPT_LOCK, now.timestamp())
+        return f"being written by {who}" if who else None
     ids = {session.id}
     if session.kind == "subagent":
         # a sub-agent is live as long as the session is that it works for

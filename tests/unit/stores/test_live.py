@@ -171,6 +171,8 @@ def test_a_transcript_with_the_lock_of_a_running_clawdbot_is_live(tmp_path: Path
     lock.write_text(json.dumps({"pid": os.getpid(), "createdAt": made}))
     assert "process" in (live_reason(session, NOW, HOUR, tmp_path) or "")
     lock.write_text(json.dumps({"pid": dead_pid, "createdAt": made}))
+    old = NOW.timestamp() - 1801
+    os.utime(lock, (old, old))
     assert live_reason(session, NOW, HOUR, tmp_path) is None
 
 

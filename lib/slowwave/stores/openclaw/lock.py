@@ -3,7 +3,7 @@
 The client makes the file first and writes its owner into it afterwards, judges by age or by an unreadable owner, and
 removes by name: a lock can be stolen from somebody who lives, and released by somebody who lost it (formats.md §13,
 26 and 27). Here a lock appears whole (temporary file, then link), carries a token that is checked before a commit and
-at release, and is taken over only when its owner is provably gone.
+at release, and is taken over only when its owner is provably gone. pi writes the same transcripts and locks nothing.
 """
 
 import os

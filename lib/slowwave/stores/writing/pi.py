@@ -15,19 +15,22 @@ from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.pi import encode
 from slowwave.dialects.pi.dialect import PI
 from slowwave.dialects.times import millisecond_time
-from slowwave.errors import UsageError
+from slowwave.errors import LockHeldError, UsageError
 from slowwave.records.append import append_records
 from slowwave.stores.forking import write_session
 from slowwave.stores.ids import base_path, checked_id
+from slowwave.stores.openclaw import store as clawdbot
+from slowwave.stores.openclaw.lock import held_lock, holder, lock_path
 from slowwave.stores.walk import SUFFIX
-from slowwave.stores.walk import session_id as id_in_name
+from slowwave.records.parts import session_id as id_in_name
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target, Writer
 from slowwave.stores.writing.lookup import unknown
 from slowwave.stores.writing.pi_copy import copied, extracted
-from slowwave.stores.writing.pi_lock import transcript_lock
 from slowwave.stores.writing.pi_tail import PiTail, on_disk, waiting
 
 BRANCH = "slowwave.branch"
+# Another writer of ours lets go of a lock at once, a client only when the agent has finished.
+_PATIENCE_S = 0.5
 
 
 class PiWriter(Writer):
@@ -47,11 +50,20 @@ class PiWriter(Writer):
 
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
-        """Hold Clawdbot's lock where it keeps the session; pi itself locks nothing."""
+        """Hold Clawdbot's lock where it keeps the session; pi itself locks nothing, and a lock there is only obeyed.
+
+        Raises:
+            LockHeldError: a running client holds the lock.
+        """
         if not target.files:
             yield
-            return
-        with transcript_lock(target.path, target.id, self.means.clock.now()):
+        elif (target.path.parent / clawdbot.NAME).exists():
+            with held_lock(target.path, timeout_s=_PATIENCE_S):
+                yield
+        else:
+            who = holder(target.path)
+            if who:
+                raise LockHeldError(f"{lock_path(target.path)}: held by {who}; close the session there first")
             yield
 
     def message(self, target: Target, draft: Draft) -> str:

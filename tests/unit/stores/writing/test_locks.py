@@ -6,19 +6,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from slowwave.dialects.times import millisecond_time
-from slowwave.errors import RefusedError
+from slowwave.errors import LockHeldError, RefusedError
+from slowwave.stores.openclaw import store
+from slowwave.stores.openclaw.lock import lock_path
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing import codex_lock, pi_lock
+from slowwave.stores.writing import codex_lock
 from slowwave.stores.writing.base import Compaction
 from tests.unit.dialects.codex_files import THREAD, meta, rollout, turn
 from tests.unit.dialects.pi_files import Session
-from tests.unit.stores.writing.written import NOW, records, sessions_in, unchanged
+from tests.unit.stores.writing.written import records, sessions_in, unchanged
 
 NOBODY = 2**22 + 1  # above the largest id that Linux gives
 
@@ -89,68 +92,71 @@ def clawdbot(tmp_path: Path) -> tuple[Sessions, Path]:
     made.model("1")
     path = tmp_path / "other-session.jsonl"
     path.write_bytes(made.data())
-    (tmp_path / pi_lock.STORE).write_text('{"agent:main:main":{"sessionId":"other-session","updatedAt":1}}')
+    (tmp_path / store.NAME).write_text('{"agent:main:main":{"sessionId":"other-session","updatedAt":1}}')
     return sessions_in(tmp_path), path
 
 
-def lock_of(path: Path, pid: int | None, created: datetime = NOW) -> Path:
-    lock = pi_lock.lock_path(path)
-    lock.write_text(json.dumps({"pid": pid, "createdAt": millisecond_time(created)}))
+def lock_of(path: Path, pid: int | None, age: timedelta = timedelta(0)) -> Path:
+    lock = lock_path(path)
+    at = datetime.now(UTC) - age
+    lock.write_text(json.dumps({"pid": pid, "createdAt": millisecond_time(at)}))
+    os.utime(lock, (at.timestamp(), at.timestamp()))
     return lock
 
 
 def test_a_transcript_that_clawdbot_is_writing_is_not_written_to(tmp_path: Path):
     sessions, path = clawdbot(tmp_path)
     lock = lock_of(path, os.getpid())
-    with pytest.raises(RefusedError, match=f"process {os.getpid()}"):
+    with pytest.raises(LockHeldError, match=f"process {os.getpid()}"):
         unchanged(path, lambda: sessions.write_user_message("other-session", "two"))
     assert json.loads(lock.read_bytes())["pid"] == os.getpid()
 
 
 @pytest.mark.parametrize(
-    ("pid", "age"), [(NOBODY, timedelta(seconds=1)), (os.getpid(), timedelta(minutes=31)), (None, timedelta(hours=1))]
+    ("pid", "age"), [(NOBODY, timedelta(minutes=31)), (os.getpid(), timedelta(days=3650)), (None, timedelta(hours=1))]
 )
-def test_a_lock_of_a_dead_process_or_an_old_one_is_stale(tmp_path: Path, pid: int | None, age: timedelta):
+def test_an_old_lock_of_no_process_that_runs_is_stale(tmp_path: Path, pid: int | None, age: timedelta):
     sessions, path = clawdbot(tmp_path)
-    lock = lock_of(path, pid, NOW - age)
-    assert pi_lock.holder(path, NOW) is None
+    lock = lock_of(path, pid, age)
     sessions.write_user_message("other-session", "two")
     assert len(records(path)) == 4
     assert not lock.exists()
 
 
-def test_a_lock_that_is_being_made_is_empty_for_a_moment_and_counts(tmp_path: Path):
+def test_a_lock_of_a_process_that_may_be_one_of_another_container_counts_until_it_is_old(tmp_path: Path):
     sessions, path = clawdbot(tmp_path)
-    lock = pi_lock.lock_path(path)
-    lock.touch()
-    os.utime(lock, (NOW.timestamp(), NOW.timestamp()))
-    with pytest.raises(RefusedError, match="does not say which"):
+    lock = lock_of(path, NOBODY)
+    with pytest.raises(LockHeldError, match="does not run here"):
         unchanged(path, lambda: sessions.write_user_message("other-session", "two"))
     assert lock.exists()
 
 
-def test_clawdbot_is_kept_out_meanwhile_and_finds_no_lock_afterwards(tmp_path: Path):
-    _, path = clawdbot(tmp_path)
-    with pi_lock.transcript_lock(path, "other-session", NOW):
-        held = json.loads(pi_lock.lock_path(path).read_bytes())
-        assert held == {"pid": os.getpid(), "createdAt": millisecond_time(NOW)}
-        with pytest.raises(RefusedError), pi_lock.transcript_lock(path, "other-session", NOW):
-            pytest.fail("two writers at once")
+def test_a_lock_that_is_being_made_is_empty_for_a_moment_and_counts(tmp_path: Path):
+    sessions, path = clawdbot(tmp_path)
+    lock_path(path).touch()
+    with pytest.raises(LockHeldError, match="not named yet"):
+        unchanged(path, lambda: sessions.write_user_message("other-session", "two"))
+    assert lock_path(path).exists()
+
+
+def test_clawdbot_is_kept_out_while_a_transcript_is_written_to(tmp_path: Path):
+    sessions, path = clawdbot(tmp_path)
+    writer, target = sessions.writers.known(sessions.find("other-session"))
+    with writer.alone(target):
+        held = json.loads(lock_path(path).read_bytes())
+        assert held["pid"] == os.getpid()
+        assert "createdAt" in held
+        with ThreadPoolExecutor(1) as other, pytest.raises(LockHeldError):
+            other.submit(sessions_in(tmp_path).write_user_message, "other-session", "two").result()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other-session.jsonl", "sessions.json"]
 
 
-def test_a_lock_that_somebody_took_over_is_not_removed(tmp_path: Path):
-    _, path = clawdbot(tmp_path)
-    lock = pi_lock.lock_path(path)
-    with pi_lock.transcript_lock(path, "other-session", NOW):
-        lock.unlink()
-        lock_of(path, NOBODY)
-    assert json.loads(lock.read_bytes())["pid"] == NOBODY
-
-
-def test_pis_own_folders_get_no_lock(tmp_path: Path):
-    _, path = clawdbot(tmp_path)
-    (tmp_path / pi_lock.STORE).unlink()
-    with pi_lock.transcript_lock(path, "other-session", NOW):
+def test_pis_own_folders_get_no_lock_but_one_that_is_there_counts(tmp_path: Path):
+    sessions, path = clawdbot(tmp_path)
+    (tmp_path / store.NAME).unlink()
+    writer, target = sessions.writers.known(sessions.find("other-session"))
+    with writer.alone(target):
         assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    assert datetime.now(UTC) > NOW
+    lock_of(path, os.getpid())
+    with pytest.raises(LockHeldError, match="close the session there first"):
+        unchanged(path, lambda: sessions.write_user_message("other-session", "two"))
