@@ -7,16 +7,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.codex.head import head_of_rollout
+from slowwave.dialects import by_name
+from slowwave.dialects.base import RecordDialect
 from slowwave.dialects.registry import NAMES, sniff
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession
 
 # The first message of real sessions stands within the first 30 records (copies of requests come before it).
 _MOST_RECORDS = 60
+# A header is the first record, unless damage or a note of the client stands before it.
+_HEADER_WITHIN = 8
 DIALECTS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
 
@@ -35,12 +37,11 @@ class _Record(msgspec.Struct, gc=False):
     cwd: object = None
     isSidechain: object = None  # noqa: N815 - the client's spelling
     is_sidechain: object = None
-    payload: msgspec.Raw = msgspec.Raw()
 
 
 _decoder = msgspec.json.Decoder(_Record)
-# Dialects whose files are no lines, or whose lines name no working folder.
-_TELL_NOTHING = ("opencode", "crabtalk", "ulid", "cersei-bare")
+# Every record of these names the working folder; other clients have a header for it, if they say it at all.
+_ON_EVERY_RECORD = ("claude", "cersei")
 
 
 def read_head(found: FoundSession) -> Head | StoreProblem:
@@ -61,23 +62,30 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
         try:
             dialect = found.dialect or sniff(path)
             if dialect is not None:
-                is_side, cwd = _first_message(path, dialect)
+                is_side, cwd = _beginning(path, dialect)
                 return Head(dialect, side or is_side, found.cwd or cwd)
         except UnreadableError as error:
             return StoreProblem("unreadable", os.fspath(path), error.reason)
     return StoreProblem("unknown-dialect", found.path, f"no record of a known dialect ({DIALECTS})")
 
 
-def _first_message(path: Path, dialect: str) -> tuple[bool, str]:
-    """Return whether all first messages are a sub-agent's, and the first working folder that is named."""
-    if dialect in _TELL_NOTHING:
-        return False, ""
-    problems: list[Problem] = []
+def _beginning(path: Path, dialect: str) -> tuple[bool, str]:
+    """Return whether the first records are a sub-agent's, and the first working folder that is named."""
+    if dialect in _ON_EVERY_RECORD:
+        return _first_message(path)
+    rules = by_name(dialect)
+    if isinstance(rules, RecordDialect):
+        for span, record in islice(read_records(path, rules.decoder, []), _HEADER_WITHIN):
+            told = rules.told(span, record)
+            if told.kind is not None:
+                return told.kind == "subagent", told.cwd
+    return False, ""
+
+
+def _first_message(path: Path) -> tuple[bool, str]:
     side: bool | None = None
     cwd = ""
-    for _, record in islice(read_records(path, _decoder, problems), _MOST_RECORDS):
-        if dialect == "codex":
-            return head_of_rollout(record.payload)
+    for _, record in islice(read_records(path, _decoder, []), _MOST_RECORDS):
         if not cwd and isinstance(record.cwd, str):
             cwd = record.cwd
         if record.type in ("user", "assistant") and side is not False:
