@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from slowwave.dialects.codex.injected import is_injected, is_instruction, is_summary
+from slowwave.dialects.codex.injected import is_context, is_instruction, is_summary
 from slowwave.dialects.codex.messages import CodexMessage, texts_of
 from slowwave.dialects.model import Message
 
@@ -54,18 +54,18 @@ def is_boundary(message: Message) -> bool:
     """Say whether a rollback counts this message as the start of a turn: a person's words, or another agent's."""
     if not isinstance(message, CodexMessage):
         # What a compaction left; the client knows its summaries by their introduction only.
-        return not is_injected(message.text) and not is_summary(message.text)
+        return not is_context(message.text) and not is_summary(message.text)
     kind = message.item.kind
     if kind == "agent_message":
         return True
     if kind != "message" or message.item.role != "user":
         return False
-    return not any(is_injected(t) or is_summary(t) for t in texts_of(message.item))
+    return not any(is_context(t) or is_summary(t) for t in texts_of(message.item))
 
 
 def _is_context(message: Message) -> bool:
     """Say whether this is context that the harness puts in front of a turn; a summary is none."""
     if not isinstance(message, CodexMessage) or message.item.kind != "message":
         return False
-    is_own = {"user": is_injected, "developer": is_instruction}.get(message.item.role or "")
+    is_own = {"user": is_context, "developer": is_instruction}.get(message.item.role or "")
     return is_own is not None and any(is_own(text) for text in texts_of(message.item))

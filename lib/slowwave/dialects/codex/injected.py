@@ -22,8 +22,22 @@ _TAGS = (
 _TAGGED = re.compile(rf"<({'|'.join(_TAGS)})[\s>]", re.IGNORECASE)
 # Instructions that the client writes in front of a turn when they have changed.
 _RENEWED = re.compile(
-    r"<(?:permissions instructions|model_switch|collaboration_mode|realtime_conversation|personality_spec)>",
+    r"<(?:permissions instructions|model_switch|collaboration_mode|realtime_conversation|personality_spec|tools"
+    r"|rollout_budget|token_budget|skills_instructions|plugins_instructions|apps_instructions|persistent_mode"
+    r"|multi_agent_role|multi_agent_mode|managed_developer_instructions|environments_instructions|git_attribution"
+    r"|context_window_guidance|context_window)>",
     re.IGNORECASE,
+)
+# Context in the user's role as client 0.169 itself knows it (tried): narrower than what its harness ever wrote.
+_CONTEXT = re.compile(
+    r"<(environment_context|recommended_plugins|agent_message_board_notification|skill|subagent_notification"
+    r"|goal_context|turn_aborted|user_shell_command|external_[^>\s]+)>.*</\1>"
+    r"|<(hook_prompt|codex_internal_context)\s.*</\2>"
+    r"|# agents\.md instructions.*</instructions>"
+    r"|warning: the maximum number of unified exec processes.*"
+    r"|warning: apply_patch was requested via .*use the apply_patch tool instead of exec_command\."
+    r"|warning: your account was flagged for poten.*",
+    re.IGNORECASE | re.DOTALL,
 )
 _AGENTS = ("# agents.md instructions", "</instructions>")
 # Marks around an attached picture, and warnings that older versions recorded as if the user had said them.
@@ -47,6 +61,11 @@ def is_injected(text: str) -> bool:
     if (tag := _TAGGED.match(bare)) is not None:
         return low.endswith(f"</{tag[1].lower()}>")
     return _IMAGE.fullmatch(bare) is not None or bare.startswith(_WARNINGS)
+
+
+def is_context(text: str) -> bool:
+    """Say whether the client takes a user's ``text`` for its own context, which is no turn."""
+    return _CONTEXT.fullmatch(text.strip()) is not None
 
 
 def is_instruction(text: str) -> bool:
