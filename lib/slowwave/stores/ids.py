@@ -66,6 +66,8 @@ def found_sessions(settings: Settings, environ: Mapping[str, str], problems: lis
 def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSession:
     """Return the session with this id, or the only one whose id begins with it.
 
+    Main sessions go before those of sub-agents, and of files with one id those with content before empty ones.
+
     Raises:
         NotFoundError: none or several fit; the message names some.
     """
@@ -73,7 +75,9 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
     fitting = [s for s in known if s.id == session_id]
     if not fitting and session_id:
         fitting = [s for s in known if s.id.startswith(session_id)]
-        fitting = [s for s in fitting if not s.side] or fitting
+    fitting = [s for s in fitting if not s.side] or fitting
+    if len({s.id for s in fitting}) == 1:
+        fitting = [s for s in fitting if s.size] or fitting
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
