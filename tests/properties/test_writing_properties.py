@@ -104,7 +104,7 @@ class Story:
             self.sessions.name(session, f"name {chosen}")
 
     def tear(self, session: str, _chosen: str) -> None:
-        found = self.sessions.find(session, exactly=True)
+        found = self.sessions.find(session)
         with Path(found.folder, found.files[-1].name).open("ab") as file:
             file.write(b'{"type":"user","uuid":"torn')
         self.torn += 1

@@ -133,10 +133,10 @@ def name(args: argparse.Namespace) -> int:
 def fork(args: argparse.Namespace) -> int:
     """Copy a session, or the path to one of its messages, under a new id."""
     found = chosen_session(args, args.id)
-    writer, session = _writers(args).known(found)
-    folder = writer.folder(session)
-    made = writer.new_id(folder, session)
-    first, *_ = writer.fork(session, folder, made, args.at)
+    with held(_writers(args).known(found)) as (writer, session):
+        folder = writer.folder(session)
+        made = writer.new_id(folder, session)
+        first, *_ = writer.fork(session, folder, made, args.at)
     return _say(args, {"session": made, "from": found.id, "path": os.fspath(first)}, made)
 
 

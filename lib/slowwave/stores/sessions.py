@@ -18,6 +18,7 @@ from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
 from slowwave.records.append import PART_BYTES
 from slowwave.stores.head import DIALECTS, read_head
 from slowwave.stores.ids import meant_session, newest_session
+from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.registry import BY_NAME
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.rows import SessionRow, StoredRow, resolve, stored_row
@@ -26,12 +27,15 @@ from slowwave.stores.walk import FoundSession, Known, Walk
 from slowwave.stores.writing.base import Compaction, Content, Draft, Means, checked, new_uuid
 from slowwave.stores.writing.opened import Opened, Writers, held
 
-# Their sessions are not called by the names of their files.
+# Their sessions are not called by the names of their files, or lie in folders of their own.
 _NAMED_OTHERWISE = ("crabtalk", "ulid")
 
 
 class Sessions:
-    """The sessions in one folder.
+    """The sessions in one folder of transcripts, or of session folders (ulid); databases are read elsewhere.
+
+    A message is added under the whole id of its session, since a beginning could as well be a new id; everywhere else
+    a unique beginning of the id will do.
 
     Args:
         folder: the project folder; it is made when the first session is written.
@@ -161,10 +165,10 @@ class Sessions:
             NotFoundError: there is no such session or message.
             UnknownDialectError: its content is of no known dialect.
         """
-        writer, target = self.writers.known(self.find(session_id))
-        folder = writer.folder(target)
-        new_id = writer.new_id(folder, target)
-        writer.fork(target, folder, new_id, at)
+        with held(self.writers.known(self.find(session_id))) as (writer, target):
+            folder = writer.folder(target)
+            new_id = writer.new_id(folder, target)
+            writer.fork(target, folder, new_id, at)
         return new_id
 
     def load(self, session_id: str) -> list[Message]:
@@ -194,24 +198,35 @@ class Sessions:
         except NotFoundError:
             return None
 
-    def find(self, session_id: str, *, exactly: bool = False) -> FoundSession:
+    def find(self, session_id: str) -> FoundSession:
         """Return the session with this id, or the only one that begins so.
 
         Raises:
             NotFoundError: none or several fit.
         """
-        known = self._found()
-        return meant_session(session_id, [s for s in known if s.id == session_id] if exactly else known)
+        return meant_session(session_id, self._found())
 
     def _found(self) -> list[FoundSession]:
         if not self.folder.is_dir():
             return []
         walk = Walk[Known](self.problems)
-        kind = BY_NAME.get(self.dialect) if self.dialect in _NAMED_OTHERWISE else None
-        if kind is None:
+        places = self._places()
+        if not places:
             return list(walk.sessions(os.fspath(self.folder)))
-        places = kind.places(self.folder, [path.name for path in self.folder.iterdir()], self.problems) or []
-        return [found for place in places for found in kind.sessions(place, walk)]
+        return [found for place in places for found in BY_NAME[place.kind].sessions(place, walk)]
+
+    def _places(self) -> list[Place]:
+        """Return where sessions lie that their clients name in ways of their own; none in other folders."""
+        for name in _NAMED_OTHERWISE:
+            try:
+                places = BY_NAME[name].places(self.folder, (), self.problems)
+            except OSError as error:
+                raise UnreadableError(self.folder, error.strerror or "cannot be listed") from error
+            if not places and name == self.dialect:
+                places = [Place(name, os.fspath(self.folder))]
+            if places:
+                return places
+        return []
 
     def _readable(self, found: FoundSession) -> tuple[Dialect, SessionFiles]:
         head = read_head(found)
@@ -228,15 +243,15 @@ class Sessions:
 
     def _open(self, session_id: str, *, begin: bool) -> Opened:
         """Return a session as it is now: parts may have been added to it since it was opened last."""
-        found = next((s for s in self._found() if s.id == session_id and s.size), None)
-        if found is not None:
-            opened = self.writers.known(found)
+        written = [session for session in self._found() if session.size]
+        if any(session.id == session_id for session in written):
+            opened = self.writers.known(meant_session(session_id, written))
         elif session_id in self._opened:
             return self._opened[session_id]  # it waits for what its client would wait for
-        elif not begin:
-            raise NotFoundError(f"no session {session_id!r} in {self.folder}; `slowwave sessions list` shows them all")
-        else:
+        elif begin:
             opened = self.writers.new(self.dialect, self.folder, session_id, self.cwd)
+        else:
+            return self.writers.known(meant_session(session_id, written))
         self._opened[session_id] = opened
         return opened
 

@@ -1,5 +1,6 @@
 """Which sessions can be written at all: by dialect, by where they lie, and by what became of them."""
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,19 +9,26 @@ import msgspec
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.errors import UsageError
+from slowwave.errors import NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.one import session_of_path
-from slowwave.stores.writing.base import Means, checked
+from slowwave.stores.writing.base import Compaction, Means, checked
 from slowwave.stores.writing.begin import folder_for
 from slowwave.stores.writing.opened import Writers
 from slowwave.stores.writing.registry import READ_ONLY, WRITABLE, writer_for
 from tests.unit.dialects import opencode_files
 from tests.unit.dialects.pi_files import Session
 from tests.unit.stores.store_builder import claude, write
-from tests.unit.stores.writing.written import sessions_in, unchanged
+from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 
 MEANS = Means(FixedClock(datetime(2026, 11, 21, 9, tzinfo=UTC)), Path("/nowhere"))
+
+
+def pi_session(folder: Path, name: str) -> Path:
+    made = Session()
+    made.user("one")
+    made.model("1")
+    return write(folder / name, made.data().rstrip(b"\n"))
 
 
 @pytest.mark.parametrize("dialect", WRITABLE)
@@ -59,10 +67,7 @@ def test_a_link_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
 
 
 def test_sessions_of_clawdbot_are_begun_by_clawdbot_and_forked_in_their_folder(tmp_path: Path):
-    made = Session()
-    made.user("one")
-    made.model("1")
-    write(tmp_path / "main.jsonl", made.data().rstrip(b"\n"))
+    pi_session(tmp_path, "main.jsonl")
     (tmp_path / "sessions.json").write_text("{}")
     writers = Writers(MEANS)
     writer, target = writers.of("openclaw"), writers.known(session_of_path(tmp_path / "main.jsonl")).target
@@ -116,3 +121,56 @@ def test_sessions_of_crabtalk_are_called_by_agent_sender_and_number(tmp_path: Pa
     sessions.write_assistant_message("crab_user_1", "hi")
     assert sessions.fork("crab_user_1") == "crab_user_2"
     assert [m.text for m in sessions.load("crab_user_2")] == ["hello", "hi"]
+
+
+@pytest.mark.parametrize(("dialect", "name"), [("crabtalk", "crab_user_1"), ("ulid", "01ARZ3NDEKTSV4RRFFQ69G5FAV")])
+def test_sessions_are_found_by_their_ids_whatever_new_ones_are_to_be(tmp_path: Path, dialect: str, name: str):
+    sessions_in(tmp_path, dialect).write_user_message(name, "hello")
+    sessions_in(tmp_path, dialect).name(name, "A Title")
+    sessions = sessions_in(tmp_path, "cersei")
+    sessions.write_assistant_message(name, "hi")
+    assert [m.text for m in sessions.load(name)] == ["hello", "hi"]
+    assert [row.id for row in sessions.list()] == [name]
+
+
+def test_an_unreadable_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.scandir", refuse)
+    with pytest.raises(UnreadableError, match="Permission denied"):
+        sessions_in(tmp_path).load("s")
+
+
+def test_an_empty_file_beside_a_session_of_the_same_id_hides_nothing(tmp_path: Path):
+    path = pi_session(tmp_path, "2026-03-15T10-00-00-000Z_abc.jsonl")
+    (tmp_path / "abc.jsonl").touch()
+    sessions = sessions_in(tmp_path)
+    assert sessions.find("abc").path == sessions.find("ab").path == str(path)
+    pi_session(tmp_path, "2026-03-15T11-00-00-000Z_abc.jsonl")
+    for attempt in (lambda: sessions.find("abc"), lambda: sessions.write_user_message("abc", "which one?")):
+        with pytest.raises(NotFoundError, match="fits 2 sessions"):
+            unchanged(path, attempt)
+
+
+def test_a_unique_beginning_names_a_session_except_for_a_message(tmp_path: Path):
+    path = pi_session(tmp_path, "2026-03-15T10-00-00-000Z_abcdef.jsonl")
+    sessions = sessions_in(tmp_path)
+    sessions.name("abc", "counting")
+    sessions.label("abc", "e1", "start")
+    sessions.branch("abc", "e2")
+    sessions.compact("abc", Compaction("the gist"))
+    assert [r["type"] for r in records(path)[-4:]] == ["session_info", "label", "custom", "compaction"]
+    assert texts(sessions, sessions.fork("abc")) == texts(sessions, "abcdef")
+    sessions.write_user_message("abc", "another session")
+    assert sessions.find("abc").id == "abc"
+
+
+def test_a_session_that_a_client_has_open_is_not_copied(tmp_path: Path):
+    path = write(tmp_path / "s.jsonl", claude("user", "hi"))
+    claims = tmp_path / "home" / ".claude" / "sessions"
+    claims.mkdir(parents=True)
+    (claims / f"{os.getpid()}.json").write_text('{"sessionId": "s"}')
+    with pytest.raises(RefusedError, match=f"process {os.getpid()}"):
+        sessions_in(tmp_path).fork("s")
+    assert [p for p in tmp_path.iterdir() if p.suffix] == [path]
