@@ -122,15 +122,15 @@ def test_every_memory_and_candidate_is_accounted_for_once_in_any_order(
     known = [_memory(n, item[0], 0.9) for n, item in enumerate(first)]
     state = type(state)(Book({m.id: m for m in known}), {}, tuple(known), (), (), (), ())
     candidates = [_candidate(n, *item) for n, item in enumerate(second)]  # pyright: ignore[reportArgumentType]
-    unproven = {c.id for c in candidates[::5]}
-    gathered = gather(state.book, candidates, lambda c: "gone" if c.id in unproven else "")
+    unproven = {c.id: "gone" for c in candidates[::5]}
+    gathered = gather(state.book, candidates, lambda _: unproven)
     operations = consolidate(state, gathered, accept_confidence=0.6)
     validate(operations, state, gathered)
     assert lost_share(operations, state) == (0, 0.0)
     shuffled = gather(
         state.book,
         random.Random(seed).sample(candidates, len(candidates)),
-        lambda c: "gone" if c.id in unproven else "",
+        lambda _: unproven,
     )
     assert consolidate(state, shuffled, accept_confidence=0.6) == operations
 

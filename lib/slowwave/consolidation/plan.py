@@ -69,8 +69,9 @@ def make_plan(
     """
     withdrawn = snapshot.waiting.withdrawn
 
-    def refused(candidate: Candidate) -> str:
-        return withdrawn.get(candidate.id) or unproven(candidate.evidence, folders)
+    def refused(waiting: Sequence[Candidate]) -> dict[str, str]:
+        own = {c.id: reason for c in waiting if (reason := withdrawn.get(c.id))}
+        return own | unproven({c.id: c.evidence for c in waiting if c.id not in own}, folders)
 
     gathered = gather(snapshot.state.book, list(snapshot.candidates.values()), refused)
     operations = tuple(planner(snapshot.state, gathered, settings))

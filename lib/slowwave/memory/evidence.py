@@ -1,17 +1,18 @@
 """Whether the bytes that prove a fact are still there: in files, in packed files, in rows of databases."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal, Self
 
 from slowwave.dialects.codex.home import find_rollout, sibling, thread_in_name
 from slowwave.dialects.rows import RowReader, StaleRowsError, names_row
 from slowwave.errors import UnreadableError
 from slowwave.memory.model import Evidence
 from slowwave.memory.names import name_from_json, name_to_json, printable
-from slowwave.records.sources.compressed import SUFFIX, open_plain
+from slowwave.records.sources.compressed import MOST_BYTES, SUFFIX, open_plain
 
 Finding = Literal["ok", "moved", "changed", "lost"]
 
@@ -52,7 +53,7 @@ def check_evidence(evidence: Evidence, folders: Sequence[Path] = ()) -> Checked:
 
 
 def check_all(evidence: Sequence[Evidence], folders: Sequence[Path] = ()) -> list[Checked]:
-    """Read several pieces of evidence again; each database is opened once for all of them.
+    """Read several pieces of evidence again; each database is opened, each packed file unpacked once for all of them.
 
     Raises:
         UnreadableError: a database changes all the time while it is read.
@@ -60,35 +61,79 @@ def check_all(evidence: Sequence[Evidence], folders: Sequence[Path] = ()) -> lis
     reason = ""
     for _ in range(_MOST_READINGS):
         try:
-            with RowReader() as rows:
-                return [
-                    _checked_row(e, folders, rows) if names_row(e.record) else _checked(e, folders) for e in evidence
-                ]
+            with RowReader() as rows, _PlainFiles() as files:
+                return _read_again(evidence, folders, rows, files)
         except StaleRowsError as error:
             reason = str(error)
     raise UnreadableError(evidence[0].path, reason, "try again when its client rests")
 
 
-def unproven(evidence: Iterable[Evidence], folders: Sequence[Path] = ()) -> str:
-    """Return why these bytes do not prove anything any more, or "" when all of them re-read."""
-    for checked in check_all(list(evidence), folders):
+def unproven(evidence: Mapping[str, Sequence[Evidence]], folders: Sequence[Path] = ()) -> dict[str, str]:
+    """Return why the evidence of some facts does not prove anything any more, by the fact; none for what re-reads.
+
+    Raises:
+        UnreadableError: a database changes all the time while it is read.
+    """
+    every = [(fact, piece) for fact, pieces in evidence.items() for piece in pieces]
+    reasons: dict[str, str] = {}
+    for (fact, _), checked in zip(every, check_all([piece for _, piece in every], folders), strict=True):
         if checked.finding == "changed":
-            return f"its evidence is no longer in {printable(checked.path)}"
-        if checked.finding == "lost":
-            return f"its evidence is gone with {printable(checked.path)}"
-    return ""
+            reasons.setdefault(fact, f"its evidence is no longer in {printable(checked.path)}")
+        elif checked.finding == "lost":
+            reasons.setdefault(fact, f"its evidence is gone with {printable(checked.path)}")
+    return reasons
 
 
-def _checked(evidence: Evidence, folders: Sequence[Path]) -> Checked:
+class _PlainFiles:
+    """Opens plain and packed files for reading; the last one stays open, since its pieces come one after the other."""
+
+    def __init__(self) -> None:
+        self._opened: tuple[Path, int, BinaryIO] | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def open(self, path: Path, most: int = MOST_BYTES) -> BinaryIO:
+        """Return the file; of its plain bytes only the first ``most`` are needed.
+
+        Raises:
+            UnreadableError: it cannot be opened.
+        """
+        if self._opened is None or self._opened[0] != path or self._opened[1] < most:
+            self._opened = None
+            self._stack.close()
+            self._opened = path, most, self._stack.enter_context(open_plain(path, most=most))
+        return self._opened[2]
+
+
+def _read_again(
+    evidence: Sequence[Evidence], folders: Sequence[Path], rows: RowReader, files: _PlainFiles
+) -> list[Checked]:
+    """Check pieces file by file and return the findings in the order of the pieces."""
+    # from the last piece of a file to its first: what the last one needs of a packed file is enough for all
+    order = sorted(range(len(evidence)), key=lambda i: (evidence[i].path, -evidence[i].offset))
+    found: dict[int, Checked] = {}
+    for index in order:
+        piece = evidence[index]
+        is_row = names_row(piece.record)
+        found[index] = _checked_row(piece, folders, rows) if is_row else _checked(piece, folders, files)
+    return [found[index] for index in range(len(evidence))]
+
+
+def _checked(evidence: Evidence, folders: Sequence[Path], files: _PlainFiles) -> Checked:
     path = Path(name_from_json(evidence.path))
-    if _bytes_at(path, evidence) == evidence.sha256:
+    if _bytes_at(path, evidence, files) == evidence.sha256:
         return Checked(evidence, "ok", evidence.path, evidence.offset)
     looked: dict[Path, None] = {}
     for place in _places(path, folders):
         if place in looked or not place.is_file():
             continue
         looked[place] = None
-        offset = _find(place, evidence)
+        offset = _find(place, evidence, files)
         if offset >= 0:
             return Checked(evidence, "moved", name_to_json(place), offset)
     if looked:
@@ -139,28 +184,28 @@ def _literal(name: str) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
-def _bytes_at(path: Path, evidence: Evidence) -> str:
+def _bytes_at(path: Path, evidence: Evidence, files: _PlainFiles) -> str:
     try:
-        with open_plain(path, most=evidence.offset + evidence.length) as file:
-            file.seek(evidence.offset)
-            return hashlib.sha256(file.read(evidence.length)).hexdigest()
+        file = files.open(path, most=evidence.offset + evidence.length)
+        file.seek(evidence.offset)
+        return hashlib.sha256(file.read(evidence.length)).hexdigest()
     except (OSError, UnreadableError):
         return ""
 
 
-def _find(path: Path, evidence: Evidence) -> int:
+def _find(path: Path, evidence: Evidence, files: _PlainFiles) -> int:
     """Return where the recorded bytes lie in a file, -1 when nowhere; records stand on lines of their own."""
-    if _bytes_at(path, evidence) == evidence.sha256:
+    if _bytes_at(path, evidence, files) == evidence.sha256:
         return evidence.offset
     try:
-        with open_plain(path) as file:
-            offset = 0
-            for line in file:
-                begin = len(line) - len(line.lstrip(b" \t\r\n\0"))
-                raw = line[begin : begin + evidence.length]
-                if len(raw) == evidence.length and hashlib.sha256(raw).hexdigest() == evidence.sha256:
-                    return offset + begin
-                offset += len(line)
+        file = files.open(path)
+        offset = file.seek(0)
+        for line in file:
+            begin = len(line) - len(line.lstrip(b" \t\r\n\0"))
+            raw = line[begin : begin + evidence.length]
+            if len(raw) == evidence.length and hashlib.sha256(raw).hexdigest() == evidence.sha256:
+                return offset + begin
+            offset += len(line)
     except (OSError, UnreadableError):
         return -1
     return -1

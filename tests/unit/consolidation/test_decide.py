@@ -19,7 +19,7 @@ from tests.unit.consolidation.dreams import House
 
 def _decide(house: House, *candidates: Candidate, unproven: str = "") -> tuple[list[Operation], State, Gathered]:
     state = orient(read_texts(house.memory), read_book(house.memory))
-    gathered = gather(state.book, candidates, lambda _c: unproven)
+    gathered = gather(state.book, candidates, lambda waiting: {c.id: unproven for c in waiting if unproven})
     operations = consolidate(state, gathered, accept_confidence=0.6)
     validate(operations, state, gathered)
     return operations, state, gathered

@@ -200,8 +200,10 @@ def test_a_row_that_is_gone_is_lost_and_one_that_was_changed_is_changed(tmp_path
         db.execute("UPDATE part SET data = '{}' WHERE id = ?", (second.record.removeprefix("part/"),))
         db.commit()
     assert [c.finding for c in check_all([first, second])] == ["lost", "changed"]
-    assert unproven([first]).startswith("its evidence is gone")
-    assert unproven([second]).startswith("its evidence is no longer")
+    reasons = unproven({"first": [first], "second": [second], "both": [first, second]})
+    assert reasons["first"].startswith("its evidence is gone")
+    assert reasons["second"].startswith("its evidence is no longer")
+    assert reasons["both"] == reasons["first"]
     session.files.paths[0].unlink()
     assert [c.finding for c in check_all([first, second])] == ["lost", "lost"]
 

@@ -1,8 +1,15 @@
 """Whether memories prove themselves: the bytes are where they were, elsewhere, changed or gone."""
 
+import hashlib
 from pathlib import Path
 
+import pytest
+import zstandard
+
+from slowwave.memory import evidence
 from slowwave.memory.book import read_book
+from slowwave.memory.evidence import check_all
+from slowwave.memory.model import Evidence
 from slowwave.memory.verify import totals, verify
 from tests.unit.consolidation.dreams import House
 
@@ -50,3 +57,30 @@ def test_other_bytes_are_changed_and_no_file_is_lost(tmp_path: Path) -> None:
     path.unlink()
     assert _findings(house) == ["lost"]
     assert not verify(read_book(house.memory).active, [])[0].is_proven
+
+
+def test_a_packed_file_is_unpacked_once_for_all_pieces_and_each_keeps_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f'{{"n": {number}}}'.encode() for number in range(100)]
+    path, other = tmp_path / "s.jsonl.zst", tmp_path / "t.jsonl"
+    path.write_bytes(zstandard.compress(b"\n".join(lines)))
+    other.write_bytes(b"\n".join(lines))
+    starts = [sum(len(line) + 1 for line in lines[:number]) for number in range(100)]
+    every = [
+        Evidence(str(file), str(n + 1), starts[n], len(lines[n]), hashlib.sha256(lines[n]).hexdigest())
+        for n in range(100)
+        for file in (path, other)
+    ]
+    opened: list[Path] = []
+    real = evidence.open_plain
+
+    def counted(file: Path, *, most: int) -> object:
+        opened.append(file)
+        return real(file, most=most)
+
+    monkeypatch.setattr(evidence, "open_plain", counted)
+    checked = check_all(every)
+    assert [c.evidence for c in checked] == every
+    assert {c.finding for c in checked} == {"ok"}
+    assert sorted(opened) == [path, other]
