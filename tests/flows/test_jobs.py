@@ -1,5 +1,6 @@
 """The flows against a test server: same bytes as without Prefect, named states, artifacts, contained failures."""
 
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -77,7 +78,7 @@ def test_a_flow_leaves_the_same_bytes_and_the_same_report_as_a_direct_run(
 ) -> None:
     store = build(own_home, NOW).home
     parameters = given(store, overrides=["extraction.batch_sessions=2"])
-    direct = run_job("nightly", run_of(NightlyParameters.model_validate(parameters), {"HOME": str(own_home)}))
+    direct = run_job("nightly", run_of(NightlyParameters.model_validate(parameters), os.environ))
     expected = tree(store)
     shutil.rmtree(store)
     build(own_home, NOW)

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
+from uuid import RFC_4122, UUID
 
 import orjson
 import pytest
@@ -15,14 +16,24 @@ from slowwave.dialects.registry import by_name, detect
 from slowwave.errors import UnreadableError
 from slowwave.samples import build, secrets
 from slowwave.samples.building import MARKER
+from slowwave.samples.codex import write_codex
+from slowwave.samples.identity import Identity
 from slowwave.samples.opencode import PATH as DATABASE
-from slowwave.samples.script import Say, ScriptError, parse
+from slowwave.samples.opencode import Begun, write_opencode
+from slowwave.samples.pi import write_pi
+from slowwave.samples.script import Say, Script, ScriptError, parse
 from slowwave.samples.week_plan import plan, scripts
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 # Codex keeps the titles of its sessions outside of them.
 UNTITLED = ("cersei", "codex")
 CLIENTS = (".claude", ".codex", ".local", ".pi")
+
+WRITERS: dict[str, Callable[[Script, datetime, str], object]] = {
+    "pi": write_pi,
+    "codex": write_codex,
+    "opencode": lambda script, began, cwd: write_opencode([Begun(script, began, cwd)]),
+}
 
 
 def tree(root: Path) -> dict[str, tuple[bytes, int]]:
@@ -167,6 +178,33 @@ def test_every_tool_call_has_its_one_result_under_its_own_line():
                 pairs += 1
         assert not calls, path
     assert pairs > 100
+
+
+def test_ids_are_made_of_the_time_as_the_clients_make_theirs():
+    ids, at = Identity("any"), datetime.fromtimestamp(1795294925.419, UTC)
+
+    assert re.fullmatch(r"ses_e00156d94ffe[0-9A-Za-z]{14}", ids.sorted_id("ses", at, newest_first=True))
+    assert ids.sorted_id("msg", at) < ids.sorted_id("msg", at, 2) < ids.sorted_id("msg", at + timedelta(seconds=1))
+    made = UUID(ids.uuid7(at))
+    assert (made.version, made.variant, made.int >> 80) == (7, RFC_4122, 1795294925419)
+
+
+@pytest.mark.parametrize(
+    ("client", "step", "reason"),
+    [
+        ("pi", "compact: no more", "pi has no 'compact'"),
+        ("codex", "queued: and this", "Codex has no 'queued'"),
+        ("opencode", "part:", "opencode has no 'part'"),
+        ("pi", "Task: look\n  please\nreport: done", "pi has no sub-agents"),
+        ("codex", "Task: look\n  please\nreport: done", "rollouts of their own"),
+        ("opencode", "Task: look\n  please\nreport: done", "sessions of their own"),
+    ],
+)
+def test_a_step_that_a_client_does_not_have_is_refused(client: str, step: str, reason: str):
+    script = parse("story", f"client: {client}\nproject: x\nstart: 1 09:00\n\nuser: hi\n{step}\n")
+
+    with pytest.raises(ValueError, match=reason):
+        WRITERS[client](script, NOW, "/home/ana/x")
 
 
 def test_all_sessions_read_back_without_problems(tmp_path: Path):

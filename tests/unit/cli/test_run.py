@@ -1,6 +1,9 @@
 """``slowwave run`` as a person calls it: exit codes, one line on standard error, JSON for programs."""
 
 import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,22 @@ def test_a_night_and_a_second_one(store: Path, capsys: pytest.CaptureFixture[str
     assert {"target", "action", "reason"} <= set(first["items"][0])
     assert direct("--store", str(store), "--json") == DONE
     assert printed(capsys)["dream_ids"] == []
+
+
+def test_two_nights_over_the_sample_leave_the_home_that_they_are_given_empty(own_home: Path, tmp_path: Path):
+    command = [sys.executable, "-m", "slowwave", "run", "nightly", "--direct", "--sample", str(tmp_path / "sample")]
+    # as a person calls it: without places of their own for state and data
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+
+    first, second = (subprocess.run(command, env=environ, capture_output=True, text=True, check=True) for _ in "ab")
+
+    assert list(own_home.iterdir()) == []
+    assert "Kept as new memories" in first.stdout
+    assert "sessions 19" in first.stdout
+    assert second.stdout.endswith("\nNothing to do.\n")
+    assert {p.name for p in (tmp_path / "sample").iterdir()} == {
+        *(".claude", ".codex", ".local", ".pi", ".slowwave-sample.json", "state")
+    }
 
 
 def test_require_turns_a_closed_gate_into_its_own_code(store: Path):
