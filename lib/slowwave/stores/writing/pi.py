@@ -183,7 +183,7 @@ class PiWriter(Writer):
 
     def _message(self, tail: PiTail, draft: Draft, place: encode.Place) -> dict[str, object]:
         if draft.role == "assistant":
-            model = tail.model()
+            model = tail.model(place.parent)
             return encode.assistant_message(
                 draft.content, at=place.at, api=model.api, provider=model.provider, model=model.name
             )

@@ -15,7 +15,7 @@ _FIRST_WITH_IDS = 2
 
 
 class Model(NamedTuple):
-    """How an answer says which model gave it; pi goes on with that of the last one."""
+    """How an answer says which model gave it; pi goes on with that of the last one on the path."""
 
     api: str
     provider: str
@@ -48,10 +48,10 @@ class PiTail:
         """Say whether an id may be taken; of large sessions any may."""
         return self._large or (isinstance(entry_id, str) and self.has(entry_id))
 
-    def model(self) -> Model:
-        """Return the model of the last answer, or the one that was chosen after it."""
+    def model(self, parent: str | None) -> Model:
+        """Return the model of the last answer on the path to ``parent``, or the one that was chosen after it."""
         chosen: tuple[str, str] | None = None
-        for record in self._backward():
+        for record in self._path(parent):
             if record.get("type") == "model_change" and chosen is None:
                 chosen = _text(record.get("provider")), _text(record.get("modelId"))
             message = _answer(record)
@@ -63,6 +63,16 @@ class PiTail:
             if found.provider == chosen[0]:
                 return Model(found.api, *chosen)
         return _NO_MODEL if chosen is None else Model(_NO_MODEL.api, *chosen)
+
+    def _path(self, entry_id: str | None) -> Iterator[dict[str, Any]]:
+        """Yield an entry and those above it; pi writes none before its parent."""
+        wanted: object = entry_id
+        for record in self._backward():
+            if wanted is None:
+                return
+            if record.get("id") == wanted and record.get("type") != "session":
+                yield record
+                wanted = record.get("parentId")
 
 
 def on_disk(path: Path) -> PiTail:

@@ -107,17 +107,31 @@ def test_answers_name_the_model_that_the_session_goes_on_with(tmp_path: Path):
     made.user("one")
     made.model("1")
     sessions, path = stored(tmp_path, made.data())
-    sessions.write_assistant_message(ID, "2")
+    second = sessions.write_assistant_message(ID, "2")
     message = records(path)[-1]["message"]
     assert (message["provider"], message["model"], message["api"]) == ("fake", "fake-1", "openai-completions")
     model = read(path).model
     assert model is not None
     assert model.name == "fake-1"
     with path.open("ab") as file:
-        change = {"type": "model_change", "id": "m", "parentId": None, "provider": "fake", "modelId": "fake-2"}
+        change = {"type": "model_change", "id": "m", "parentId": second, "provider": "fake", "modelId": "fake-2"}
         file.write(json.dumps(change).encode() + b"\n")
     sessions.write_assistant_message(ID, "3")
     assert records(path)[-1]["message"]["model"] == "fake-2"
+
+
+def test_an_answer_on_a_branch_names_the_model_of_the_branch(tmp_path: Path):
+    made = Session()
+    made.user("one")
+    old = made.model("1")
+    made.add("model_change", provider="other", modelId="other-1")
+    made.model("2", provider="other", model="other-1", api="anthropic-messages")
+    sessions, path = stored(tmp_path, made.data())
+    sessions.write_assistant_message(ID, "3", parent=old)
+    message = records(path)[-1]["message"]
+    assert (message["provider"], message["model"], message["api"]) == ("fake", "fake-1", "openai-completions")
+    sessions.write_assistant_message(ID, "4", parent="e1")
+    assert records(path)[-1]["message"]["provider"] == "slowwave"
 
 
 def test_calls_and_their_results_are_written_in_pis_own_form(tmp_path: Path):
