@@ -1,6 +1,7 @@
 """The protocol that every dialect implements; a new dialect is one new package, its marks and its samples."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from slowwave.dialects.model import Message, SessionFiles, SessionKind, Transcript
@@ -48,12 +49,16 @@ class Told(NamedTuple):
         title: the name that it gives to the session ("" takes it away); None when it is about something else.
         kind: what the session is, when the record is its header.
         cwd: the working folder that a header names.
+        parent: id of the session that a header says this one belongs to or was forked from.
+        created: when a header says that the session was created, where messages tell no time.
     """
 
     message: Message | None = None
     title: str | None = None
     kind: SessionKind | None = None
     cwd: str = ""
+    parent: str = ""
+    created: datetime | None = None
 
 
 @runtime_checkable

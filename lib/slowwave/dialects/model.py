@@ -202,6 +202,8 @@ class Transcript(msgspec.Struct, eq=False):
         unknown_types: count of records by a type that this version does not know; they survive rewrites.
         title: the title that the client shows, or "".
         kind: main, subagent or fork.
+        parent: id of the session that started a sub-agent's, or that a fork was made from, where this one names it.
+        created: when it was created, where its records say so beside their own times.
         is_tail: True when only the end of the session was read, which is enough for its context; the problems are
             those of that part then, and all but them and ``files`` is empty.
     """
@@ -214,4 +216,6 @@ class Transcript(msgspec.Struct, eq=False):
     unknown_types: dict[str, int] = {}
     title: str = ""
     kind: SessionKind = "main"
+    parent: str = ""
+    created: datetime | None = None
     is_tail: bool = False

@@ -13,9 +13,21 @@ from slowwave.errors import UnreadableError
 from slowwave.records.model import Problem
 
 SUFFIX = ".jsonl"
+PACKED_SUFFIX = ".zst"
 WARN_BYTES = 200_000_000
 # Cersei counts from 2 and writes no leading zeros: any other ending belongs to the session's own name
 _PART = re.compile(r"(?s)(?P<stem>.+)_part(?P<number>[2-9]|[1-9][0-9]+)")
+# pi and Codex put the time before the id: the id alone is what their users know a session by.
+_TIMED_NAME = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]+Z_|rollout-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]{8}-)(.+)\Z", re.DOTALL
+)
+
+
+def session_id(name: str) -> str:
+    """Return the id that a transcript's file name holds."""
+    stem = name.removesuffix(PACKED_SUFFIX).removesuffix(SUFFIX)
+    timed = _TIMED_NAME.match(stem) if stem[:1] in "0123456789r" else None
+    return timed[1] if timed else stem
 
 
 def session_stem(name: str) -> tuple[str, int]:

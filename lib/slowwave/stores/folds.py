@@ -5,7 +5,7 @@ same rules as when the session is read.
 """
 
 from collections.abc import Callable
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -61,6 +61,9 @@ def _add_about(summary: Summary, told: Told) -> None:
         summary.cwd = told.cwd
         summary.is_sub_agent = told.kind == "subagent"
         summary.is_fork = told.kind == "fork"
+        summary.parent = told.parent
+    if told.created is not None:
+        saw_creation(summary, told.created)
 
 
 def add_message(summary: Summary, message: Message) -> None:
@@ -80,6 +83,16 @@ def add_message(summary: Summary, message: Message) -> None:
             summary.first_prompt = text
     at = message.timestamp
     if at is not None:
-        stamp = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z"
+        stamp = _stamp(at)
         summary.created = min(summary.created or stamp, stamp)
         summary.last_activity = max(summary.last_activity, stamp)
+
+
+def saw_creation(summary: Summary, at: datetime) -> None:
+    """Take the time at which a session says that it was created; nothing was said then."""
+    stamp = _stamp(at)
+    summary.created = min(summary.created or stamp, stamp)
+
+
+def _stamp(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z"

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
-from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
-from slowwave.stores.walk import SIDE_PREFIX, SUFFIXES, FoundFile, FoundSession, session_id
+from slowwave.records.parts import SUFFIX, numbered_parts, session_id, session_stem
+from slowwave.stores.walk import SIDE_PREFIX, SUFFIXES, FoundFile, FoundSession
 
 
 def session_of_path(path: Path) -> FoundSession:

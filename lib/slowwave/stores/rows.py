@@ -32,6 +32,7 @@ class SessionRow(msgspec.Struct, gc=False, array_like=True):
     tool_calls: int
     cwd: str
     source: Source = ""
+    parent: str = ""
 
 
 class ShownRow(SessionRow, gc=False, array_like=False):
@@ -44,7 +45,7 @@ class ShownRow(SessionRow, gc=False, array_like=False):
 
 
 class Hints(msgspec.Struct, gc=False, array_like=True):
-    """What a row's title and kind follow from, together with the other sessions of its project."""
+    """What a row's title, kind and parent follow from, together with the other sessions of its project."""
 
     title: str
     side: bool
@@ -52,6 +53,7 @@ class Hints(msgspec.Struct, gc=False, array_like=True):
     first_uuid: str
     last_uuid: str
     leaves: dict[str, str]
+    parent: str
 
 
 class StoredRow(msgspec.Struct, gc=False, array_like=True):
@@ -116,8 +118,17 @@ def stored_row(found: FoundSession, seen: Summary) -> StoredRow:
         seen.bad_lines, found.size, seen.created or None, activity, "subagent" if side else "main", seen.tool_calls,
         found.cwd or seen.cwd, found.source,
     )  # fmt: skip
-    hints = Hints(seen.title, side, seen.is_fork or found.kind == "fork", seen.first_uuid, seen.last_uuid, seen.leaves)
+    hints = Hints(
+        seen.title, side, seen.is_fork or found.kind == "fork", seen.first_uuid, seen.last_uuid, seen.leaves,
+        _parent(found, seen, side=side),
+    )  # fmt: skip
     return _stored(found, row, "", msgspec.msgpack.encode(hints))
+
+
+def _parent(found: FoundSession, seen: Summary, *, side: bool) -> str:
+    """Return the session that one belongs to or was forked from, as far as it tells itself."""
+    named = found.parent or seen.parent or (seen.session if side else "")
+    return named if named != found.id else ""
 
 
 def no_session(found: FoundSession, problem: str) -> StoredRow:
@@ -136,7 +147,7 @@ def _stored(found: FoundSession, row: SessionRow, problem: str, hints: bytes) ->
 
 
 def resolve(stored: Iterable[StoredRow]) -> None:
-    """Set title and kind of the rows of one project, as far as only its sessions together tell them.
+    """Set title, kind and parent of the rows of one project, as far as only its sessions together tell them.
 
     Client 1.0 writes a session's title into whichever file it has open, and a fork is known by the first message that
     it shares with an older session.
@@ -148,11 +159,15 @@ def resolve(stored: Iterable[StoredRow]) -> None:
     origins = _origins(pairs)
     for row, hints in pairs:
         row.title = hints.title or leaves.get(hints.last_uuid, "")
+        row.parent = hints.parent
         if hints.side:
             row.kind = "subagent"
         else:
-            is_copy = hints.is_fork or origins.get(hints.first_uuid, row) is not row
+            origin = origins.get(hints.first_uuid, row)
+            is_copy = hints.is_fork or origin is not row
             row.kind = "fork" if is_copy else "main"
+            if is_copy and not row.parent and origin is not row:
+                row.parent = origin.id
 
 
 def _origins(pairs: list[tuple[SessionRow, Hints]]) -> dict[str, SessionRow]:

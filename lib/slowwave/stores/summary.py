@@ -1,5 +1,7 @@
 """What a listing shows of a session, folded from its records one by one, so that new bytes can be added later."""
 
+from typing import cast
+
 import msgspec
 
 from slowwave.dialects.claude.origin import split_typed
@@ -78,6 +80,8 @@ class Summary(msgspec.Struct):
         tombstones: ids that tombstones name; their records do not count.
         has_header: the record that says what the session is was met; later ones are copies.
         is_sub_agent: the header says that all of it is a sub-agent's.
+        parent: the session that a header or a copied record names as the one it was started or forked from.
+        session: the first session that a record of Claude Code names; a sub-agent's names the one that started it.
     """
 
     dialect: str
@@ -100,6 +104,8 @@ class Summary(msgspec.Struct):
     message_ids: list[str] = []
     has_header: bool = False
     is_sub_agent: bool = False
+    parent: str = ""
+    session: str = ""
 
     @property
     def title(self) -> str:
@@ -143,6 +149,9 @@ class Summary(msgspec.Struct):
             return  # a system record of Claude Code is a note of the client, not a message
         if record.forkedFrom or record.forked_from:
             self.is_fork = True
+            self.parent = self.parent or _origin(record)
+        if not self.session and isinstance(record.sessionId, str):
+            self.session = record.sessionId
         if isinstance(record.uuid, str):
             self.first_uuid = self.first_uuid or record.uuid
             self.last_uuid = record.uuid
@@ -189,6 +198,14 @@ class Summary(msgspec.Struct):
             self.created = stamp
         if stamp[:23] > self.last_activity[:23]:
             self.last_activity = stamp
+
+
+def _origin(record: ListedRecord) -> str:
+    """Return the session that a record says it was copied from: an object of Claude Code's, a text of Cersei's."""
+    named: object = record.forkedFrom or record.forked_from
+    if isinstance(named, dict):
+        named = cast("dict[str, object]", named).get("sessionId")
+    return named if isinstance(named, str) else ""
 
 
 def _blocks(content: msgspec.Raw) -> list[_Block]:

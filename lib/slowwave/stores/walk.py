@@ -15,6 +15,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import msgspec
 
 from slowwave.dialects.model import SessionKind
+from slowwave.records.parts import session_id
 from slowwave.stores.model import StoreProblem
 
 SUFFIX = ".jsonl"
@@ -28,10 +29,6 @@ SIDE_PREFIX = "agent-"
 _PART_FILE = re.compile(r"(.+)_part([2-9]|[1-9][0-9]+)\.jsonl\Z", re.DOTALL)
 # What lies beside sessions and is certainly no folder: not worth a failing system call each.
 _PLAIN_FILES = (".json", ".md", ".txt", ".bak", ".lock", ".tmp", ".gz", ".zst")
-# pi and Codex put the time before the id: the id alone is what their users know a session by.
-_TIMED_NAME = re.compile(
-    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]+Z_|rollout-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]{8}-)(.+)\Z", re.DOTALL
-)
 MAX_DEPTH = 8
 
 K = TypeVar("K", bound="Known")
@@ -43,13 +40,6 @@ Source = Literal["", "archived", "reset", "deleted", "backup"]
 def key_in_database(path: str, session: str) -> str:
     """Return the key of a session that shares its file with others."""
     return f"{path}#{session}"
-
-
-def session_id(name: str) -> str:
-    """Return the id that a transcript's file name holds."""
-    stem = name.removesuffix(".zst").removesuffix(SUFFIX)
-    timed = _TIMED_NAME.match(stem) if stem[:1] in "0123456789r" else None
-    return timed[1] if timed else stem
 
 
 class FoundFile(msgspec.Struct, gc=False, frozen=True):
@@ -82,6 +72,7 @@ class FoundSession(msgspec.Struct, gc=False):
         dialect: the dialect, where the place tells it; else the content does.
         cwd: the working folder, where the place tells it.
         kind: main, subagent or fork, where the place tells it.
+        parent: id of the session that it belongs to or was forked from, where the place tells it.
         source: what became of it: "", archived, reset, deleted or backup.
         in_database: its file holds other sessions, too.
     """
@@ -96,6 +87,7 @@ class FoundSession(msgspec.Struct, gc=False):
     kind: SessionKind | Literal[""] = ""
     source: Source = ""
     in_database: bool = False
+    parent: str = ""
 
     @property
     def path(self) -> str:
@@ -256,9 +248,8 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
             if split and (match := _PART_FILE.match(name)):
                 numbered.append((match[1], int(match[2]), file))
             else:
-                found.append(
-                    FoundSession(folder, session_id(name), [file], bool(inside) or name.startswith(SIDE_PREFIX))
-                )
+                side = bool(inside) or name.startswith(SIDE_PREFIX)
+                found.append(FoundSession(folder, session_id(name), [file], side, parent=inside.partition("/")[0]))
         if numbered:
             _stitch(found, numbered, folder, side=bool(inside))
         return found, folders

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slowwave.dialects import by_name
 from slowwave.dialects.model import SessionFiles
-from slowwave.stores.folds import add_message
+from slowwave.stores.folds import add_message, saw_creation
 from slowwave.stores.summary import Summary
 from slowwave.stores.walk import FoundSession
 
@@ -30,8 +30,11 @@ def summary_of_whole(found: FoundSession, dialect: str) -> Summary:
         titles={"ai-title": transcript.title} if transcript.title else {},
         is_fork=transcript.kind == "fork",
         is_sub_agent=transcript.kind == "subagent",
+        parent=transcript.parent,
         cwd=next((m.cwd for m in transcript.messages if m.cwd), ""),
     )
     for message in transcript.messages:
         add_message(summary, message)
+    if transcript.created is not None:
+        saw_creation(summary, transcript.created)
     return summary

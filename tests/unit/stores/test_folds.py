@@ -67,3 +67,12 @@ def test_folding_the_new_bytes_only_gives_the_same_as_folding_all(path: Path, tm
 def test_what_no_fold_can_do_is_read_as_a_whole():
     assert fold_of("opencode") is None
     assert PACKED.endswith(".zst")
+
+
+def test_a_session_whose_messages_tell_no_time_was_created_when_its_first_line_says(tmp_path: Path):
+    path = tmp_path / "crab_user_1.jsonl"
+    meta = b'{"agent":"crab","created_by":"user","created_at":"2026-02-25T11:00:00.5+01:00"}\n'
+    path.write_bytes(meta + b'{"role":"user","content":"hello"}\n')
+    found = session_of_file(path)
+    for summary in (scan(found, "crabtalk").summary, summary_of_whole(found, "crabtalk")):
+        assert (summary.created, summary.last_activity) == ("2026-02-25T10:00:00.500Z", "")

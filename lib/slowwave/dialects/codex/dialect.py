@@ -15,7 +15,7 @@ import msgspec
 
 from slowwave.dialects.base import Told
 from slowwave.dialects.chain import set_parent
-from slowwave.dialects.codex.head import is_of_sub_agent
+from slowwave.dialects.codex.head import is_of_sub_agent, parent_of
 from slowwave.dialects.codex.history import History
 from slowwave.dialects.codex.home import find_rollout, home_of, present, thread_name
 from slowwave.dialects.codex.messages import CodexMessage, Place
@@ -59,7 +59,7 @@ class Codex:
             for part, path in enumerate(files.paths):
                 result.lines += _lines(path, part, result.problems)
             meta = _meta(result.lines)
-            result.kind = _kind(meta)
+            result.kind, result.parent = _kind(meta), parent_of(meta)
             result.inherited = _inherited(files, meta, result.problems)
             renumber(result.lines)
             result.messages, unknown = _messages(result.lines, meta, own_agent=result.kind == "subagent")
@@ -89,7 +89,7 @@ class Codex:
         line = line_of(span, record)
         if line.kind == "session_meta":
             meta = line.fields()
-            return Told(kind=_kind(meta), cwd=_string(meta.get("cwd")))
+            return Told(kind=_kind(meta), cwd=_string(meta.get("cwd")), parent=parent_of(meta))
         if line.kind == "event_msg":
             return Told(title=_renamed(line))
         return Told(_message_of(line, Place(own_agent=by_agent)))

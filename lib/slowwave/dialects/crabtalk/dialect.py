@@ -13,6 +13,7 @@ from slowwave.dialects.base import Told
 from slowwave.dialects.crabtalk.records import DECODER, SPEAKING, CrabtalkMessage, Line, Meta, kind_of, meta_of
 from slowwave.dialects.linear import read_linear
 from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError
 from slowwave.records.model import Span
 
@@ -37,6 +38,7 @@ class CrabtalkTranscript(Transcript):
         """Add one line, and say what it is when it says nothing to this version."""
         if self.records == 1 and (meta := meta_of(line, span)) is not None:
             self.meta, self.meta_line, self.title = meta, span.number, meta.title
+            self.created = parse_time(meta.created_at)
             return None
         kind = kind_of(line)
         if kind not in SPEAKING:
@@ -92,7 +94,7 @@ class Crabtalk:
     def told(self, span: Span, record: Line, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
         """Return what a line tells: metadata with a title if it is the first, else a message or a marker."""
         if is_first and (meta := meta_of(record, span)) is not None:
-            return Told(title=meta.title or None)
+            return Told(title=meta.title or None, created=parse_time(meta.created_at))
         return Told(CrabtalkMessage(record, span)) if kind_of(record) in SPEAKING else Told()
 
 

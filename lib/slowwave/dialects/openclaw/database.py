@@ -34,12 +34,14 @@ class About(msgspec.Struct):
         title: what a person or the client named it.
         spawned_by: the key of the session that started it, as a sub-agent.
         forked_from: the id of the session that it was forked from.
+        parent: the id of the session that started it, where the database still has it.
     """
 
     key: str = ""
     title: str = ""
     spawned_by: str = ""
     forked_from: str = ""
+    parent: str = ""
 
 
 class ActivePath(NamedTuple):
@@ -149,7 +151,16 @@ def about(rows: sqlite3.Connection, session: str) -> About:
     title = next((t for t in _titles(node, window, entry) if t), "")
     spawned = next((s for s in (window.get("spawned_by"), node.get("spawned_by"), entry.get("spawnedBy")) if s), "")
     forked = text_or_empty(node.get("fork_source_session_id")) if node.get("current_session_id") == session else ""
-    return About(key, title, text_or_empty(spawned), forked)
+    return About(key, title, text_or_empty(spawned), forked, _current(rows, text_or_empty(spawned)))
+
+
+def _current(rows: sqlite3.Connection, key: str) -> str:
+    """Return the id of the session that a key leads to now, "" when there is none."""
+    if not key:
+        return ""
+    node = _row(rows, "session_nodes", "session_key", key)
+    window = {} if node else _row(rows, "session_windows", "session_key", key)
+    return text_or_empty(node.get("current_session_id")) or text_or_empty(window.get("session_id"))
 
 
 def _titles(node: dict[str, Any], window: dict[str, Any], entry: dict[str, Any]) -> list[str]:

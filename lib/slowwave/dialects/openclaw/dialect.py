@@ -118,9 +118,9 @@ def _from_rows(result: OpenclawTranscript) -> Loaded:
 def _add_about(result: OpenclawTranscript) -> None:
     result.title = result.about.title or result.title
     if result.about.spawned_by or parse_key(result.about.key).is_run:
-        result.kind = "subagent"
+        result.kind, result.parent = "subagent", result.about.parent
     elif result.about.forked_from:
-        result.kind = "fork"
+        result.kind, result.parent = "fork", result.about.forked_from
 
 
 OPENCLAW = Openclaw()

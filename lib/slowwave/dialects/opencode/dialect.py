@@ -54,7 +54,7 @@ class Opencode:
             chain(result.messages)
         result.records = 1 + sum(1 + len(stored.parts) for stored in result.stored)
         result.unknown_types = _unknown(result.stored)
-        result.title = result.session.title
+        result.title, result.parent = result.session.title, result.session.parent
         result.kind = "subagent" if result.session.parent else "fork" if result.session.is_fork else "main"
         return result
 

@@ -20,6 +20,7 @@ from slowwave.dialects.pi.tree import live_entries, path_of
 from slowwave.dialects.pi.wire import wire
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.model import Span
+from slowwave.records.parts import session_id
 
 
 class PiTranscript(Transcript):
@@ -94,7 +95,7 @@ def told_by(entry: Entry, message_of: Callable[..., Message]) -> Told:
     """Return what an entry tells of its session; ``message_of`` makes the message of it."""
     if entry.type == "session":
         fields = entry.fields()
-        return Told(kind=_kind(fields), cwd=text_or_empty(fields.get("cwd")))
+        return Told(kind=_kind(fields), cwd=text_or_empty(fields.get("cwd")), parent=parent_of(fields))
     if entry.type == "session_info":
         return Told(title=_title(entry))
     return Told(message_of(entry, "", True)) if entry.kind else Told()  # noqa: FBT003 - fields of a struct
@@ -107,7 +108,7 @@ def describe(result: PiTranscript, loaded: Loaded, known_types: frozenset[str] =
     result.unknown_types = Counter([kind for e in entries if (kind := _unknown(e, known_types)) is not None])
     header = next((e for e in entries if e.type == "session"), None)
     result.header = header.fields() if header is not None else {}
-    result.kind = _kind(result.header)
+    result.kind, result.parent = _kind(result.header), parent_of(result.header)
     for entry in entries:
         if entry.type == "session_info":
             result.title = _title(entry)
@@ -119,6 +120,13 @@ def describe(result: PiTranscript, loaded: Loaded, known_types: frozenset[str] =
 
 def _kind(header: dict[str, Any]) -> SessionKind:
     return "fork" if header.get("parentSession") or header.get("branchedFrom") else "main"
+
+
+def parent_of(header: dict[str, Any]) -> str:
+    """Return the id of the session that a header says it was forked from, "" for none: it names the file."""
+    named = text_or_empty(header.get("parentSession")) or text_or_empty(header.get("branchedFrom"))
+    # the path may be of another system
+    return session_id(named.replace("\\", "/").rpartition("/")[2])
 
 
 def _title(entry: Entry) -> str:

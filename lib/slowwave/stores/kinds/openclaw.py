@@ -83,10 +83,9 @@ class OpenclawHome(Kind):
                 about = facts.by_stem.get(stem)
                 side = about is not None and about.is_side
                 own = name.removesuffix(".zst").replace(".jsonl", "", 1)
-                kind = "subagent" if side else ""
-                yield FoundSession(
-                    place.path, own, [file], side=side, dialect=self.name, kind=kind, source=found.source
-                )
+                session = FoundSession(place.path, own, [file], side=side, dialect=self.name, source=found.source)
+                session.kind, session.parent = "subagent" if side else "", "" if about is None else about.parent
+                yield session
         if kinds["trajectory"]:
             detail = f"{kinds['trajectory']} trajectories, which record the runs of sessions once more"
             walk.problems.append(StoreProblem("ignored", place.path, detail))

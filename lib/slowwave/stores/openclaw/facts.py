@@ -22,11 +22,13 @@ class Facts(NamedTuple):
         key: the session key.
         title: the label that a person gave, else the client's name for it.
         is_side: nobody types into it: another session, a job or a hook started it.
+        parent: the id of the session that started it, where the store still knows that one.
     """
 
     key: str
     title: str
     is_side: bool
+    parent: str = ""
 
 
 class StoreFacts(NamedTuple):
@@ -68,11 +70,8 @@ def _read(path: Path) -> StoreFacts:
     problems: list[StoreProblem] = []
     if store.odd:
         problems.append(StoreProblem("damaged", os.fspath(path), f"{len(store.odd)} keys without an entry"))
-    facts: dict[str, Facts] = {}
-    for key, entry in store.items():
-        stem = _stem(path.parent, entry, problems)
-        if stem:
-            facts[stem] = _facts(key, entry)
+    stems = {key: _stem(path.parent, entry, problems) for key, entry in store.items()}
+    facts = {stem: _facts(key, entry, stems) for key, entry in store.items() if (stem := stems[key])}
     return StoreFacts(facts, tuple(problems))
 
 
@@ -90,6 +89,7 @@ def _stem(folder: Path, entry: SessionEntry, problems: list[StoreProblem]) -> st
     return f"{found.session}-topic-{found.topic}" if found.topic else found.session
 
 
-def _facts(key: str, entry: SessionEntry) -> Facts:
+def _facts(key: str, entry: SessionEntry, stems: Mapping[str, str]) -> Facts:
     title = next((t for name in ("label", "displayName", "subject") if (t := entry.text(name))), "")
-    return Facts(key, title, bool(entry.text("spawnedBy")) or parse_key(key).is_run)
+    spawned = entry.text("spawnedBy")
+    return Facts(key, title, bool(spawned) or parse_key(key).is_run, stems.get(spawned, ""))

@@ -14,8 +14,9 @@ from slowwave.dialects.registry import sniff
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import read_records
 from slowwave.records.model import REFUSALS, Problem
+from slowwave.records.parts import session_id
 from slowwave.records.values import clean
-from slowwave.stores.walk import MAX_DEPTH, SIDE_FOLDER, SIDE_PREFIX, SUFFIX, session_id
+from slowwave.stores.walk import MAX_DEPTH, SIDE_FOLDER, SIDE_PREFIX, SUFFIX
 
 # Where the first message of a session stands; copies of requests may come before it.
 _MOST_RECORDS = 60
