@@ -12,6 +12,12 @@ _STRING_BODY = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4
 _HEX = re.compile(rb"[0-9a-fA-F]*+")
 _ATOM_RUN = re.compile(rb"[-+.0-9A-Za-z]*+")
 _NUMBER = re.compile(rb"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+# one whole token and, before it is consumed, its first byte; whatever is anything else is looked at more closely
+_TOKEN = re.compile(
+    rb'[ \t\r\n]*+(?=(.))(?:[]{}[,:]|"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+    rb"|(?:-?(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?\d++)?+|true|false|null|NaN|-?Infinity)(?![-+.0-9A-Za-z]))",
+    re.DOTALL,
+)
 _NUMBER_PREFIX = re.compile(rb"-?(?:(?:0|[1-9]\d*)(?:\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?)?")
 # NaN and Infinity are no JSON, but Python programs write them; clean() turns them into null
 _WORDS = (b"true", b"false", b"null", b"NaN", b"Infinity", b"-Infinity")
@@ -20,7 +26,9 @@ _VALUE = b'{["-0123456789tfnNI'
 _FIRST_ITEM = _VALUE + b"]"
 _KEY = b'"'
 _FIRST_KEY = b'"}'
+_KEYS = (_KEY, _FIRST_KEY)
 _COLON = b":"
+_CLOSING = b"]}"
 _AFTER = {b"}": b",}", b"]": b",]"}
 
 
@@ -41,44 +49,44 @@ def scan_value(raw: bytes, at: int = 0) -> Scan:
     stack: list[bytes] = []  # the closing bracket of every open object and array
     want = _VALUE
     while want:
-        at = _skip(_SPACE, raw, at)
-        char = raw[at : at + 1]
-        if not char:
-            return Scan("open", at)
+        token = _TOKEN.match(raw, at)
+        if token is None:
+            return _stop(raw, at, want)
+        char = token[1]
         if char not in want:
-            return Scan("broken", at)
-        if char == b'"':
-            token = _string(raw, at + 1)
-        elif char in b"{}[],:":
-            token = Scan("whole", at + 1)
-        else:
-            token = _atom(raw, at)
-        if token.status != "whole":
-            return token
-        at = token.at
+            return Scan("broken", token.start(1))
+        at = token.end()
         want = _wanted_after(char, want, stack)
     return Scan("whole", at)
 
 
+def _stop(raw: bytes, at: int, want: bytes) -> Scan:
+    """Say where exactly no token is whole."""
+    at = _skip(_SPACE, raw, at)
+    char = raw[at : at + 1]
+    if not char:
+        return Scan("open", at)
+    if char not in want:
+        return Scan("broken", at)
+    return _string(raw, at + 1) if char == b'"' else _atom(raw, at)
+
+
 def _wanted_after(char: bytes, want: bytes, stack: list[bytes]) -> bytes:
     """Return the characters with which the next token may begin; none when the value is complete."""
-    match char:
-        case b"{":
-            stack.append(b"}")
-            return _FIRST_KEY
-        case b"[":
-            stack.append(b"]")
-            return _FIRST_ITEM
-        case b",":
-            return _KEY if stack[-1] == b"}" else _VALUE
-        case b":":
-            return _VALUE
-        case b'"' if want in (_KEY, _FIRST_KEY):
-            return _COLON
-        case b"}" | b"]":
-            stack.pop()
-        case _:
-            pass
+    if char == b'"' and want in _KEYS:
+        return _COLON
+    if char == b",":
+        return _KEY if stack[-1] == b"}" else _VALUE
+    if char == b":":
+        return _VALUE
+    if char == b"{":
+        stack.append(b"}")
+        return _FIRST_KEY
+    if char == b"[":
+        stack.append(b"]")
+        return _FIRST_ITEM
+    if char in _CLOSING:
+        stack.pop()
     return _AFTER[stack[-1]] if stack else b""
 
 
