@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
@@ -37,12 +37,33 @@ def store_roots(settings: Settings, environ: Mapping[str, str], problems: list[S
     """
     named = [path.expanduser().absolute() for path in dict.fromkeys(settings.store.roots)]
     if named:
-        return [Root(path, tuple(_places(path, problems)), is_named=True) for path in named]
-    found = list(_usual(environ, problems))
+        return _once([Root(path, tuple(_places(path, problems)), is_named=True) for path in named], problems)
+    found = _once(list(_usual(environ, problems)), problems)
     if not found:
         homes = ", ".join(os.fspath(path) for kind in HOMES for path in kind.usual(environ)[:1])
         problems.append(StoreProblem("ignored", homes, "not one exists, so there is no store; name one with --store"))
     return found
+
+
+def _once(roots: list[Root], problems: list[StoreProblem]) -> list[Root]:
+    """Leave out places that lie in two roots, or in one under two names; the walk itself enters no folder twice."""
+    met: set[tuple[int, int]] = set()
+
+    def is_new(place: Place) -> bool:
+        if BY_NAME[place.kind].is_flat:
+            return True
+        try:
+            at = os.stat(place.path)  # noqa: PTH116 - a name as it is on disk, any bytes
+        except OSError:
+            return True  # reported by those who list it
+        identity = (at.st_dev, at.st_ino)
+        if identity in met:
+            problems.append(StoreProblem("duplicate", place.path, "lies in another root, too, or has another name"))
+            return False
+        met.add(identity)
+        return True
+
+    return [replace(root, places=tuple(filter(is_new, root.places))) for root in roots]
 
 
 def sessions_of(place: Place, walk: Walk[K]) -> Iterator[FoundSession]:

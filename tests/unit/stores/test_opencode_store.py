@@ -191,3 +191,19 @@ def test_listing_changes_no_file(tmp_path: Path, form: Callable[[Path], None]) -
     listed(root, tmp_path / "catalogue")
     found(root)
     assert {p: (p.stat().st_mtime_ns, p.read_bytes() if p.is_file() else b"") for p in root.rglob("*")} == before
+
+
+def test_a_place_in_two_roots_or_under_two_names_is_listed_once(tmp_path: Path) -> None:
+    root = tmp_path / "home" / ".local" / "share" / "opencode"
+    in_database(root)
+    in_tree(root.with_name("old"))
+    (tmp_path / "alias").symlink_to(root)
+    (tmp_path / "older").symlink_to(root.with_name("old"))
+    roots = (root, tmp_path / "home", tmp_path / "alias", root.with_name("old"), tmp_path / "older")
+    settings = Settings(store=StoreSettings(roots=roots))
+    with Catalogue(tmp_path / "catalogue") as catalogue:
+        listing = list_sessions(settings, {"HOME": str(tmp_path)}, catalogue)
+    assert sorted(row.id for row in listing.rows) == sorted((MAIN, CHILD, FORK) * 2)
+    assert [problem.kind for problem in listing.problems] == ["duplicate"] * 3
+    found = find_projects(settings, {"HOME": str(tmp_path)})
+    assert sum(len(project.sessions) for project in found.projects) == 6
