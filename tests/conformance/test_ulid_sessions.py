@@ -121,9 +121,9 @@ def compact(writer: UlidWriter, target: Target, keep: int, answer: str) -> Plan:
     record = Compaction(
         joined(plan, parts),
         plan.first_kept,
-        plan.tokens_summarised,
-        tuple(files.read_files),
-        tuple(files.modified_files),
+        tokens_summarised=plan.tokens_summarised,
+        read_files=tuple(files.read_files),
+        modified_files=tuple(files.modified_files),
     )
     writer.compaction(target, record)
     return plan
@@ -221,7 +221,7 @@ def test_s7_6_a_compaction_is_appended_and_the_file_not_rewritten(writer: UlidWr
     target = begun(writer, tmp_path)
     say_pods(writer, target)
     inode, before = target.path.stat().st_ino, target.path.read_bytes()
-    assert writer.compaction(target, Compaction("## Goal\npods", "4", 77)) == "5"
+    assert writer.compaction(target, Compaction("## Goal\npods", "4", tokens_summarised=77)) == "5"
     assert target.path.read_bytes().startswith(before)
     assert target.path.stat().st_ino == inode
     assert records(target)[-1] == {

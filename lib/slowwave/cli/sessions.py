@@ -93,7 +93,9 @@ def _writing(command: _Command) -> None:
         "add a message at the end, in the form of the session's own client; prints its id. A session that a running"
         " client has open, or that is rows of a database, is refused",
     )
-    append.add_argument("id", metavar="ID", help=f"{_ID}; a new id begins a new session")
+    append.add_argument(
+        "id", metavar="ID", help="a whole session id, or the path of one of its files; a new id begins a new session"
+    )
     append.add_argument("--role", choices=("user", "assistant", "tool"), required=True, help="who says it")
     append.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
     append.add_argument("--answer", metavar="TEXT", help="what the assistant says to it, added behind it")

@@ -17,6 +17,14 @@ from slowwave.stores.one import session_of_path
 from slowwave.stores.walk import SUFFIX, FoundSession
 
 
+def path_of(name: str) -> Path | None:
+    """Return the file that ``name`` is the path of, absolute; None when it looks like a session id."""
+    path = Path(name).expanduser()
+    if name and (os.sep in name or name.endswith(SUFFIX) or path.exists()):
+        return path.absolute()
+    return None
+
+
 def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
     """Return the session that a person means by an id, a file, or nothing (the most recent one).
 
@@ -24,9 +32,9 @@ def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
         UnreadableError: a file is missing, a folder or unreadable, or a store is.
         NotFoundError: no session or several have this id.
     """
-    path = Path(name).expanduser()
-    if name and (os.sep in name or name.endswith(SUFFIX) or path.exists()):
-        return _of_file(path.absolute())
+    path = path_of(name)
+    if path is not None:
+        return _of_file(path)
     from slowwave.stores.ids import found_sessions, meant_session, newest_session  # noqa: PLC0415  # a file needs none
 
     problems: list[StoreProblem] = []

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import say, say_json
-from slowwave.cli.sessions_target import chosen_session, opened
+from slowwave.cli.sessions_target import chosen_session, opened, path_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, NotFoundError, UsageError
 from slowwave.places import home_folder
-from slowwave.stores.ids import found_sessions
-from slowwave.stores.walk import SUFFIX, FoundSession
+from slowwave.stores.ids import found_sessions, meant_session
+from slowwave.stores.walk import FoundSession
 from slowwave.stores.writing.base import Compaction, Draft, Means, checked
 from slowwave.stores.writing.begin import folder_for
 from slowwave.stores.writing.lookup import unknown
@@ -46,10 +46,9 @@ def append(args: argparse.Namespace) -> int:
 
 def _target(args: argparse.Namespace) -> Opened:
     """Return the session that is meant, which is a new one when no session has this id."""
-    try:
-        found = chosen_session(args, args.id) if os.sep in args.id or args.id.endswith(SUFFIX) else _known(args)
-    except NotFoundError:
-        found = None
+    path = path_of(args.id)
+    is_id = path is None or (os.sep not in args.id and path.is_dir())  # a folder may well be called like an id
+    found = _known(args) if is_id else chosen_session(args, args.id)
     writers = _writers(args)
     if found is not None and found.size:
         return writers.known(found)
@@ -59,17 +58,30 @@ def _target(args: argparse.Namespace) -> Opened:
 
 
 def _known(args: argparse.Namespace) -> FoundSession | None:
-    """Return the session with exactly this id: a beginning could as well be a new id."""
+    """Return the session with exactly this id, None when it is a new one.
+
+    Raises:
+        UsageError: a session's id begins so: whether that one or a new one is meant cannot be told.
+        NotFoundError: several sessions have the id.
+    """
     settings = settings_of(args)
-    if any(not root.exists() for root in settings.store.roots):
+    named = (root.expanduser() for root in settings.store.roots)
+    roots = [root for root in named if root.is_dir() and any(root.iterdir())]  # a new store may be empty
+    if settings.store.roots and not roots:
         return None
+    sessions = found_sessions(settings.with_roots(roots), os.environ, [])
     try:
-        sessions = [s for s in found_sessions(settings, os.environ, []) if s.id == args.id]
+        found = meant_session(args.id, sessions)
     except NotFoundError:
+        if any(session.id.startswith(args.id) for session in sessions):
+            raise
         return None
-    if len(sessions) > 1:
-        raise UsageError(f"{args.id!r} is in {len(sessions)} folders; name its file: {sessions[0].path}")
-    return sessions[0] if sessions else None
+    if found.id != args.id:
+        raise UsageError(
+            f"{args.id!r} is the beginning of session {found.id} in {found.folder}; write that id in full to add to it,"
+            " or another one to begin a session"
+        )
+    return found
 
 
 def tombstone(args: argparse.Namespace) -> int:
@@ -88,17 +100,22 @@ def compact(args: argparse.Namespace) -> int:
     summary = _text(args.summary, "summary")
     found = chosen_session(args, args.id)
     with held(_writers(args).known(found)) as (writer, session):
-        compaction = Compaction(summary, args.keep_from, _tokens(found))
+        before, summarised = _tokens(found, args.keep_from)
+        compaction = Compaction(summary, args.keep_from, before, summarised)
         checked(compaction)
         made = writer.compaction(session, compaction)
     return _say(args, {"session": found.id, "uuid": made, "path": found.path}, made or f"compacted: {found.id}")
 
 
-def _tokens(found: FoundSession) -> int:
-    """Return about how many tokens the context has before the compaction."""
+def _tokens(found: FoundSession, keep_from: str | None) -> tuple[int, int]:
+    """Return about how many tokens the context has before the compaction, and how many of them it summarises."""
     dialect, files = opened(found)
-    said = (text for m in dialect.context(dialect.read(files)) for text in (m.text, *(r.text for r in m.results)))
-    return -(-sum(len(text.encode("utf-8", "replace")) for text in said) // _BYTES_PER_TOKEN)
+    messages = dialect.context(dialect.read(files))
+    end = next((i for i, m in enumerate(messages) if m.id == keep_from), len(messages))
+    sizes = [
+        sum(len(text.encode("utf-8", "replace")) for text in (m.text, *(r.text for r in m.results))) for m in messages
+    ]
+    return -(-sum(sizes) // _BYTES_PER_TOKEN), -(-sum(sizes[:end]) // _BYTES_PER_TOKEN)
 
 
 def branch(args: argparse.Namespace) -> int:

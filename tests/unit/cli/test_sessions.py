@@ -227,8 +227,8 @@ def test_append_keeps_the_dialect_and_the_folder_of_a_session(tmp_path: Path, ca
     assert sessions("append", "abc", "--role", "user", "more", "--store", store, "--dialect", "cersei") == 0
     added = json.loads((store / "-home-ann-shop" / "abc.jsonl").read_bytes().splitlines()[-1])
     assert (added["sessionId"], added["parentUuid"]) == ("abc", "u3")
-    assert sessions("append", "ab", "--role", "user", "a new id", "--store", store, "--cwd", "/home/ann/shop") == 0
-    assert (store / "-home-ann-shop" / "ab.jsonl").exists()
+    assert sessions("append", "xy", "--role", "user", "a new id", "--store", store, "--cwd", "/home/ann/shop") == 0
+    assert (store / "-home-ann-shop" / "xy.jsonl").exists()
     capsys.readouterr()
 
 

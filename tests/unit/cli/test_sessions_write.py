@@ -116,6 +116,51 @@ def test_a_compaction_says_about_how_large_the_context_was(tmp_path: Path):
     assert json.loads(path.read_bytes().splitlines()[-1])["tokensBefore"] == 1002
 
 
+def test_a_compaction_with_a_ulid_says_how_large_what_it_summarises_was(tmp_path: Path):
+    store, session = tmp_path / ".agent", "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    log = store / "sessions" / session / "session.jsonl"
+    for text in ("x" * 400, "y" * 4000):
+        assert sessions("append", session, "--role", "user", text, "--dialect", "ulid", "--store", store) == 0
+    assert sessions("compact", session[:12], "--summary", "the gist", "--keep-from", "2", "--store", store) == 0
+    assert json.loads(log.read_bytes().splitlines()[-1])["tokensBefore"] == 100
+    assert sessions("compact", log, "--summary", "the gist") == 0
+    assert json.loads(log.read_bytes().splitlines()[-1])["tokensBefore"] > 1000
+
+
+def test_a_message_to_the_beginning_of_an_id_names_the_session_meant(tmp_path: Path, capsys: Capture):
+    path = claude_file(tmp_path).with_name("abcdef.jsonl")
+    claude_file(tmp_path).rename(path)
+    append = ["append", "abc", "--role", "user", "hi", "--store", tmp_path]
+    assert sessions(*append) == 2
+    assert "beginning of session abcdef" in capsys.readouterr().err
+    path.with_name("abcxyz.jsonl").write_bytes(path.read_bytes())
+    assert sessions(*append) == 3
+    assert "fits 2 sessions" in capsys.readouterr().err
+    assert len(list(path.parent.iterdir())) == 2
+    path.with_name("abc.jsonl").touch()
+    assert sessions(*append) == 0
+    assert path.with_name("abc.jsonl").read_bytes()
+    for words in (["name", "abcd", "x"], ["compact", "abcd", "--summary", "x"], ["fork", "abcd"], ["rm", "abcd"]):
+        assert sessions(*words, "--store", tmp_path) == 0
+    assert not path.exists()
+
+
+def test_a_session_is_begun_in_a_store_that_is_empty_or_not_there(tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    for store in ("empty", "new"):
+        assert sessions("append", "s", "--role", "user", "hi", "--cwd", "/w", "--store", tmp_path / store) == 0
+    assert len(list(tmp_path.rglob("s.jsonl"))) == 2
+
+
+def test_a_file_of_the_working_folder_is_no_new_id(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch):
+    session = opencode_files.Session("ses_one1")
+    session.user("hello")
+    opencode_files.database(tmp_path, session)
+    monkeypatch.chdir(tmp_path)
+    assert sessions("append", "opencode.db", "--role", "user", "hi", "--store", tmp_path) == 2
+    assert "read only" in capsys.readouterr().err
+
+
 def test_branches_labels_and_names_of_pi(tmp_path: Path, capsys: Capture):
     path = pi_file(tmp_path)
     assert sessions("label", path, "e1", "start") == 0

@@ -100,7 +100,7 @@ class UlidWriter(Writer):
                 seq=seq,
                 at=now,
                 first_kept=seq + 1 if first is None else first,
-                tokens_before=compaction.tokens_before,
+                tokens_before=compaction.tokens_summarised,
                 read_files=read | set(compaction.read_files),
                 modified_files=modified | set(compaction.modified_files),
             )
