@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from slowwave.dialects import NAMES, by_name, detect, sniff
+from slowwave.dialects.base import RecordDialect
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from slowwave.stores.kinds.registry import BY_NAME
+from slowwave.stores.writing.registry import READ_ONLY, WRITABLE
 from tests.unit.dialects.opencode_files import database
 
+SAMPLES = Path(__file__).parents[2] / "samples"
 CLAUDE = {
     "type": "user",
     "uuid": "u",
@@ -126,3 +130,18 @@ def test_names_lead_to_dialects() -> None:
     assert tuple(by_name(name).name for name in NAMES) == NAMES
     with pytest.raises(UsageError, match="claude"):
         by_name("clod")
+
+
+def test_every_dialect_tells_its_records_has_samples_and_is_written_or_says_why_not() -> None:
+    assert [name for name in NAMES if not (SAMPLES / name.removesuffix("-bare")).is_dir()] == []
+    assert {*WRITABLE, *READ_ONLY} == set(NAMES)
+    assert not {*WRITABLE} & {*READ_ONLY}
+    # sessions of Cersei lie where Claude Code's do
+    assert {*BY_NAME, "cersei", "cersei-bare"} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_row_names_is_there(name: str) -> None:
+    rules = by_name(name)
+    assert rules.name == name
+    assert isinstance(rules, RecordDialect) == (name in ("pi", "openclaw", "codex", "crabtalk", "ulid"))
