@@ -57,22 +57,23 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
         known = len(before.state.tombstones)
         scanned = _read(found, _copy(before.state), before)
         if len(scanned.summary.tombstones) == known:
-            return _with_titles(found, scanned, before.state.leaves)
+            return _with_leaves(found, scanned, before.state.leaves)
     tombstones: dict[str, bool] = {}
     while True:
         # a tombstone may stand behind what it deletes, so a session that shows new ones is read again knowing them
         scanned = _read(found, Summary(dialect, tombstones=dict(tombstones)), None)
         if len(scanned.summary.tombstones) == len(tombstones):
-            return _with_titles(found, scanned, {})
+            return _with_leaves(found, scanned, {})
         tombstones = scanned.summary.tombstones
 
 
-def _with_titles(found: FoundSession, scanned: Scanned, known: Mapping[str, str]) -> Scanned:
-    """Add the titles of client 1.0 that are about a message of this very session; most are about other sessions."""
-    for leaf, title in scanned.summary.leaves.items():
+def _with_leaves(found: FoundSession, scanned: Scanned, known: Mapping[str, str]) -> Scanned:
+    """Find the titles of client 1.0 that are about a message before them; one behind them was met while reading."""
+    for leaf in scanned.summary.leaves:
         if leaf not in known and any(_has_record(Path(found.folder, file.name), leaf) for file in found.files):
-            scanned.summary.titles["summary"] = title
-            scanned.mark.state.titles["summary"] = title
+            for state in (scanned.summary, scanned.mark.state):
+                if leaf in state.leaves:
+                    state.own_leaves[leaf] = True
     return scanned
 
 

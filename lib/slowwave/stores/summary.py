@@ -12,8 +12,8 @@ PROMPT_CHARS = 160
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}
-# Strongest first: a person's own title, a generated one, an agent's name, a title of client 1.0.
-_TITLE_ORDER = ("custom-title", "ai-title", "agent-name", "summary")
+# Strongest first: a person's own title, a generated one, an agent's name; then a title of client 1.0.
+_TITLE_ORDER = ("custom-title", "ai-title", "agent-name")
 _MESSAGES = ("user", "assistant", "system")
 _ABSENT = msgspec.Raw()
 
@@ -68,7 +68,9 @@ class Summary(msgspec.Struct):
         side_messages: messages of sub-agents that lie in the same file.
         tool_calls: calls that the assistant made.
         titles: the newest title of each kind.
-        leaves: titles that this file holds for sessions ending in some message (client 1.0 writes them anywhere).
+        leaves: titles that this file holds for sessions ending in some message (client 1.0 writes them anywhere), in
+            the order in which they were last written.
+        own_leaves: those whose message is in this very session; most are about other sessions.
         first_prompt: the first text that a person typed, shortened.
         side_prompt: the first task of a sub-agent, shortened.
         first_uuid: id of the first message; forks share it with their origin.
@@ -92,6 +94,7 @@ class Summary(msgspec.Struct):
     bad_lines: int = 0
     titles: dict[str, str] = {}
     leaves: dict[str, str] = {}
+    own_leaves: dict[str, bool] = {}
     first_prompt: str = ""
     side_prompt: str = ""
     first_uuid: str = ""
@@ -110,7 +113,8 @@ class Summary(msgspec.Struct):
     @property
     def title(self) -> str:
         """The title that the client would show, or ""."""
-        return next((self.titles[kind] for kind in _TITLE_ORDER if self.titles.get(kind)), "")
+        named = next((self.titles[kind] for kind in _TITLE_ORDER if self.titles.get(kind)), "")
+        return named or next((self.leaves[leaf] for leaf in reversed(self.leaves) if leaf in self.own_leaves), "")
 
     @property
     def is_side(self) -> bool:
@@ -120,6 +124,8 @@ class Summary(msgspec.Struct):
     def add(self, record: ListedRecord) -> None:
         """Fold one record in."""
         self.records += 1
+        if self.leaves and isinstance(record.uuid, str) and record.uuid in self.leaves:
+            self.own_leaves[record.uuid] = True
         if self.tombstones and isinstance(record.uuid, str) and record.uuid in self.tombstones:
             return
         if isinstance(record.timestamp, str):
@@ -140,6 +146,7 @@ class Summary(msgspec.Struct):
                 self.tombstones[record.deleted_uuid] = True
         elif kind == "summary":
             if isinstance(record.leafUuid, str) and isinstance(record.summary, str):
+                self.leaves.pop(record.leafUuid, None)
                 self.leaves[record.leafUuid] = record.summary
         elif kind in _TITLES:
             self.titles[kind] = str(getattr(record, _TITLES[kind]) or "")
