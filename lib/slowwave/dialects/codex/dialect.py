@@ -15,13 +15,23 @@ import msgspec
 
 from slowwave.dialects.base import Told
 from slowwave.dialects.chain import set_parent
-from slowwave.dialects.codex.head import is_of_sub_agent, parent_of
+from slowwave.dialects.codex.head import is_of_sub_agent, is_paginated, parent_of
 from slowwave.dialects.codex.history import History
 from slowwave.dialects.codex.home import find_rollout, home_of, present, thread_name
 from slowwave.dialects.codex.messages import CodexMessage, Place
 from slowwave.dialects.codex.ordinals import renumber
-from slowwave.dialects.codex.records import DECODER, KNOWN_ITEMS, KNOWN_TYPES, Envelope, Line, item_of, line_of
-from slowwave.dialects.codex.replay import repaired, replay, rolled_back, summary_of
+from slowwave.dialects.codex.records import (
+    DECODER,
+    KNOWN_ITEMS,
+    KNOWN_TYPES,
+    UNREADABLE_LINE,
+    Envelope,
+    Line,
+    item_of,
+    line_of,
+)
+from slowwave.dialects.codex.replay import repaired, replay, summary_of
+from slowwave.dialects.codex.turns import rolled_back
 from slowwave.dialects.model import Message, Other, SessionFiles, SessionKind, Text, Transcript
 from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
@@ -39,6 +49,7 @@ class CodexTranscript(Transcript):
 
     lines: list[Line] = msgspec.field(default_factory=list[Line])
     inherited: list[Line] = msgspec.field(default_factory=list[Line])
+    is_paginated: bool = False
 
 
 class Codex:
@@ -60,6 +71,7 @@ class Codex:
                 result.lines += _lines(path, part, result.problems)
             meta = _meta(result.lines)
             result.kind, result.parent = _kind(meta), parent_of(meta)
+            result.is_paginated = is_paginated(meta)
             result.inherited = _inherited(files, meta, result.problems)
             renumber(result.lines)
             result.messages, unknown = _messages(result.lines, meta, own_agent=result.kind == "subagent")
@@ -77,12 +89,14 @@ class Codex:
         if found is None:
             return None
         problems = [*files.problems, *found.problems]
-        return CodexTranscript(self.name, files, problems=problems, is_tail=True, lines=found.lines)
+        return CodexTranscript(
+            self.name, files, problems=problems, is_tail=True, lines=found.lines, is_paginated=found.is_paginated
+        )
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Codex would send if the session were resumed now, without its own instructions."""
         whole = transcript if isinstance(transcript, CodexTranscript) else self.read(transcript.files)
-        return repaired(replay([*whole.inherited, *whole.lines]))
+        return repaired(replay([*whole.inherited, *whole.lines], is_paginated=whole.is_paginated))
 
     def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
         """Return what a line tells: a header, a name of the thread, or a message."""
@@ -96,7 +110,12 @@ class Codex:
 
 
 def _lines(path: Path, part: int, problems: list[Problem]) -> list[Line]:
-    return [line_of(span, env) for span, env in read_records(path, DECODER, problems, part=part)]
+    before = len(problems)
+    lines = [line_of(span, env) for span, env in read_records(path, DECODER, problems, part=part)]
+    if damaged := {p.line for p in problems[before:] if p.kind in UNREADABLE_LINE}:
+        for line in lines:
+            line.lost = line.span.number in damaged
+    return lines
 
 
 def _meta(lines: Sequence[Line]) -> dict[str, Any]:

@@ -24,6 +24,11 @@ def is_of_sub_agent(meta: dict[str, Any]) -> bool:
     return _started(meta) is not None or meta.get("thread_source") == "subagent" or bool(meta.get("parent_thread_id"))
 
 
+def is_paginated(meta: dict[str, Any]) -> bool:
+    """Say whether the client reads a rollout with this header from its end, window by window."""
+    return meta.get("history_mode") == "paginated"
+
+
 def parent_of(meta: dict[str, Any]) -> str:
     """Return the id of the thread that a header belongs to: that which started a sub-agent, or a fork's origin."""
     if is_of_sub_agent(meta):

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
-from slowwave.dialects.claude.records import whole
 from slowwave.errors import UnreadableError
+from slowwave.records.lenient import whole
 from slowwave.records.sources.compressed import SUFFIX, is_compressed
 from slowwave.records.tail import lines_backward
 

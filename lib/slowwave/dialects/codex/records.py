@@ -65,6 +65,8 @@ class Item(msgspec.Struct, gc=False):
         return self.type or ("message" if self.role and self.content else "")
 
 
+# Damage that costs the client the whole line, also the good objects on it.
+UNREADABLE_LINE = frozenset({"glued", "garbage", "torn", "nul", "nonstandard", "not-utf8"})
 DECODER = msgspec.json.Decoder(Envelope)
 _ITEM = msgspec.json.Decoder(Item)
 _TEXTS = ("type", "role", "id", "call_id", "name")
@@ -77,6 +79,7 @@ class Line(msgspec.Struct, gc=False):
     Attributes:
         kind: the line's type; items of bare rollouts are ``response_item``, their header is ``session_meta``.
         body: the payload, or the whole line in a bare rollout; where it can be, a view of bytes that are held anyway.
+        lost: the client cannot parse the line that it stands on, so no context has it.
     """
 
     kind: str
@@ -84,6 +87,7 @@ class Line(msgspec.Struct, gc=False):
     span: Span
     timestamp: str | None
     ordinal: int | None
+    lost: bool = False
 
     def fields(self) -> dict[str, Any]:
         """Return the payload as a dictionary, empty when it is none."""

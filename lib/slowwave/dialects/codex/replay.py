@@ -13,6 +13,7 @@ from slowwave.dialects.codex.injected import SUMMARY_PREFIX
 from slowwave.dialects.codex.messages import CodexMessage, Place, texts_of
 from slowwave.dialects.codex.records import CALLS, KNOWN_ITEMS, OUTPUTS, Item, Line, item_of, replacement_items
 from slowwave.dialects.codex.truncate import middle_cut, tokens_of
+from slowwave.dialects.codex.turns import base_of, rolled_back, window_start
 from slowwave.dialects.model import Message, Text
 from slowwave.dialects.normal import Verbatim
 from slowwave.dialects.plain import PlainMessage
@@ -29,11 +30,15 @@ _ANSWERS = {
 Sent = CodexMessage | PlainMessage
 
 
-def replay(lines: Sequence[Line]) -> list[Sent]:
+def replay(lines: Sequence[Line], *, is_paginated: bool = False) -> list[Sent]:
     """Return the messages after all lines, without the client's repairs and with the harness's own."""
-    start, skipped = base_of(lines)
+    lines = [line for line in lines if not line.lost]
+    lines = lines[window_start(lines) :] if is_paginated else lines
+    base, skipped = base_of(lines)
+    if is_paginated:
+        skipped.discard(0)  # no rollback reaches over the beginning of a window
     history = History[Sent]()
-    for index in range(start, len(lines)):
+    for index in range(base or 0, len(lines)):
         line = lines[index]
         if line.kind == "response_item":
             history.extend(_sent([item_of(line.body)], line))
@@ -71,53 +76,6 @@ def repaired(history: Iterable[Sent]) -> list[Message]:
             ):
                 found.append(_aborted(message))
     return found
-
-
-def rolled_back(line: Line) -> int:
-    """Return how many turns a line takes back; 0 for lines that are no rollback."""
-    if line.kind != "event_msg" or not line.mentions(b"thread_rolled_back"):
-        return 0
-    fields = line.fields()
-    turns = fields.get("num_turns")
-    return turns if fields.get("type") == "thread_rolled_back" and isinstance(turns, int) else 0
-
-
-def base_of(lines: Sequence[Line]) -> tuple[int, set[int]]:
-    """Return the index of the newest compaction that holds the whole history, and those that were rolled back."""
-    pending = 0
-    segment: list[int] = []
-    skipped: set[int] = set()
-    base = 0
-    is_turn = False
-    started = any(starts_turn(line) for line in lines)
-    # whether somebody spoke in a turn only matters to rollbacks and where nothing else parts the turns
-    looks_at_items = not started or any(rolled_back(line) for line in lines)
-    for index in range(len(lines) - 1, -1, -1):
-        line = lines[index]
-        if line.kind == "compacted" and line.mentions(b'"replacement_history"'):
-            segment.append(index)
-        elif turns := rolled_back(line):
-            pending += turns
-        elif line.kind == "response_item" and looks_at_items:
-            is_turn = is_turn or any(is_boundary(m) for m in _sent([item_of(line.body)], line))
-        # Rollouts without marks of turns are parted by the user's messages.
-        if index > 0 and not (starts_turn(line) if started else is_turn):
-            continue
-        if pending > 0:
-            pending -= is_turn
-            skipped.update(segment)
-        elif whole := [i for i in segment if replacement_items(lines[i]) is not None]:
-            base = max(whole)
-            break
-        segment, is_turn = [], False
-    return base, skipped
-
-
-def starts_turn(line: Line) -> bool:
-    """Say whether a turn begins with this line."""
-    if line.kind != "event_msg" or not (line.mentions(b"task_started") or line.mentions(b"turn_started")):
-        return False
-    return line.fields().get("type") in ("task_started", "turn_started")
 
 
 def _sent(items: Iterable[Item], line: Line) -> Iterator[CodexMessage]:

@@ -7,11 +7,12 @@ the suffix; the replay then begins at it. Rollouts without marks of turns, and c
 
 from typing import NamedTuple
 
-from slowwave.dialects.codex.records import DECODER, Line, line_of
-from slowwave.dialects.codex.replay import base_of, starts_turn
+from slowwave.dialects.codex.head import is_paginated
+from slowwave.dialects.codex.records import DECODER, UNREADABLE_LINE, Line, line_of
+from slowwave.dialects.codex.turns import base_of, window_start
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.model import Problem
-from slowwave.records.suffix import Suffix
+from slowwave.records.suffix import Suffix, first_record
 
 _COMPACTED = b'"replacement_history"'
 _STARTED = b'_started"'
@@ -24,6 +25,7 @@ class Tail(NamedTuple):
 
     lines: list[Line]
     problems: list[Problem]
+    is_paginated: bool
 
 
 def tail_of(files: SessionFiles) -> Tail | None:
@@ -34,14 +36,18 @@ def tail_of(files: SessionFiles) -> Tail | None:
     """
     if any(path.suffix != ".jsonl" or not path.is_file() for path in files.paths):
         return None
+    header = first_record(files.paths[0], DECODER) if len(files.paths) == 1 else None
+    first = line_of(*header) if header is not None else None
     suffix = Suffix(files.paths, DECODER)
-    if not suffix.back_to(_COMPACTED):
+    if first is None or first.kind != "session_meta" or not suffix.back_to(_COMPACTED):
         return None
+    paged = is_paginated(first.fields())
     for _ in range(_MOST_TRIES):
         lines = [line_of(span, env) for span, env in suffix.records]
-        start = next((i for i, line in enumerate(lines) if starts_turn(line)), None)
-        if start is not None and base_of(lines[start:])[0] > 0:
-            return Tail(lines[start:], suffix.problems) if suffix.is_steady() else None
+        if any(p.kind in UNREADABLE_LINE for p in suffix.problems) or any(x.kind == "session_meta" for x in lines):
+            return None
+        if base_of(lines, is_whole=False)[0] is not None or (paged and window_start(lines) is not None):
+            return Tail(lines, suffix.problems, paged) if suffix.is_steady() else None
         if not suffix.back_to(_STARTED):
             return None
     return None

@@ -13,8 +13,9 @@ from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
 from slowwave.dialects.codex.history import is_boundary
 from slowwave.dialects.codex.messages import CodexMessage, texts_of
 from slowwave.dialects.codex.records import KNOWN_ITEMS, Line, item_of
-from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay, rolled_back, starts_turn
+from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay
 from slowwave.dialects.codex.truncate import middle_cut, tokens_of
+from slowwave.dialects.codex.turns import rolled_back, starts_turn
 from slowwave.dialects.model import SessionFiles
 from slowwave.stores.writing.base import Target
 from slowwave.stores.writing.lookup import unknown
@@ -30,7 +31,7 @@ def replacement(target: Target, summary: Item, keep_from: str | None) -> list[It
     """
     whole = CODEX.read(SessionFiles(target.id, target.files))
     lines = [*whole.inherited, *whole.lines]
-    sent = replay(lines)
+    sent = replay(lines, is_paginated=whole.is_paginated)
     items = _raw_items(sent, lines)
     start = len(sent)
     if keep_from is not None:

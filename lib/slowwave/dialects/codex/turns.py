@@ -1,0 +1,147 @@
+"""Where the history of a Codex rollout begins: the newest whole compaction that no rollback took back.
+
+Source: tried on client 0.169, whose reconstruction reads a rollout from its end. Lines belong to a turn by the ids in
+its marks. In a paginated rollout the client never reads further back than the newest compaction that numbers its
+window, or a later header; a rollback cannot reach over it.
+"""
+
+from collections.abc import Sequence
+
+from slowwave.dialects.codex.history import is_boundary
+from slowwave.dialects.codex.messages import CodexMessage, Place
+from slowwave.dialects.codex.records import Line, item_of, replacement_items
+
+_ENDS = ("task_complete", "turn_complete", "turn_aborted")
+_STARTS = ("task_started", "turn_started")
+# What a header needs to be one for the client.
+_HEADER = ("id", "timestamp", "cwd", "originator", "cli_version")
+
+
+def window_start(lines: Sequence[Line]) -> int | None:
+    """Return the index of the line before which the client does not look in a paginated rollout, or None.
+
+    The first header of a file is no such line: what stands before it was inherited by a fork.
+    """
+    first: dict[int, int] = {}
+    for index, line in enumerate(lines):
+        if line.kind == "session_meta":
+            first.setdefault(line.span.part, index)
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index]
+        if line.kind == "compacted" and line.mentions(b'"window_number"') and _has_window(line):
+            return index
+        if line.kind == "session_meta" and first[line.span.part] != index and _is_header(line):
+            return index
+    return None
+
+
+def _has_window(line: Line) -> bool:
+    number = line.fields().get("window_number")
+    return isinstance(number, int) and not isinstance(number, bool) and replacement_items(line) is not None
+
+
+def _is_header(line: Line) -> bool:
+    fields = line.fields()
+    return all(isinstance(fields.get(name), str) for name in _HEADER) and len(fields["id"]) == len(_AN_ID)
+
+
+_AN_ID = "00000000-0000-0000-0000-000000000000"
+
+
+class _Turn:
+    """The lines of one turn as they are met from the end: its id, its compactions, and whether somebody spoke."""
+
+    def __init__(self) -> None:
+        self.id: object = None
+        self.compactions: list[int] = []
+        self.is_spoken = False
+
+    def is_of(self, turn: object) -> bool:
+        return self.id is None or turn is None or self.id == turn
+
+
+def base_of(lines: Sequence[Line], *, is_whole: bool = True) -> tuple[int | None, set[int]]:
+    """Return the index of the newest compaction that holds the whole history, and those that were rolled back.
+
+    The first is None when no such compaction is left.
+
+    Args:
+        lines: the rollout, or its end.
+        is_whole: whether nothing stands before them; else a turn counts only when its beginning is among them.
+    """
+    if not any(rolled_back(line) for line in lines):
+        found = (i for i in range(len(lines) - 1, -1, -1) if lines[i].kind == "compacted")
+        return next((i for i in found if replacement_items(lines[i]) is not None), None), set()
+    return _surviving(lines, is_whole=is_whole)
+
+
+def _surviving(lines: Sequence[Line], *, is_whole: bool) -> tuple[int | None, set[int]]:
+    pending = 0
+    skipped: set[int] = set()
+    turn: _Turn | None = None
+    for index in range(len(lines) - 1, -2, -1):
+        if index >= 0:
+            line = lines[index]
+            pending += rolled_back(line)
+            started = started_turn(line)
+            if started is None:
+                turn = _taken(turn, index, line)
+                continue
+            if turn is None or not turn.is_of(started):
+                continue
+        elif turn is None or not is_whole:
+            break
+        if pending > 0:
+            pending -= turn.is_spoken
+            skipped.update(turn.compactions)
+        elif turn.compactions:
+            return turn.compactions[0], skipped
+        turn = None
+    return None, skipped
+
+
+def _taken(turn: _Turn | None, index: int, line: Line) -> _Turn | None:
+    """Return the turn with one more line in front; lines that say nothing of turns belong to none."""
+    if line.kind == "response_item":
+        turn = turn or _Turn()
+        turn.is_spoken = turn.is_spoken or is_boundary(_message(line))
+    elif line.kind == "compacted":
+        turn = turn or _Turn()
+        if replacement_items(line) is not None:
+            turn.compactions.append(index)
+    elif line.kind in ("turn_context", "event_msg"):
+        fields = line.fields()
+        if line.kind == "turn_context" or fields.get("type") in _ENDS:
+            turn = turn or _Turn()
+            turn.id = fields.get("turn_id") if turn.id is None else turn.id
+        elif fields.get("type") == "user_message":
+            turn = turn or _Turn()
+            turn.is_spoken = True
+    return turn
+
+
+def _message(line: Line) -> CodexMessage:
+    return CodexMessage(item_of(line.body), line.span, line.timestamp, Place())
+
+
+def rolled_back(line: Line) -> int:
+    """Return how many turns a line takes back; 0 for lines that are no rollback."""
+    if line.kind != "event_msg" or not line.mentions(b"thread_rolled_back"):
+        return 0
+    fields = line.fields()
+    turns = fields.get("num_turns")
+    return turns if fields.get("type") == "thread_rolled_back" and isinstance(turns, int) else 0
+
+
+def started_turn(line: Line) -> object:
+    """Return the id of the turn that begins with this line, "" for one without, None when none begins."""
+    if not starts_turn(line):
+        return None
+    return line.fields().get("turn_id", "")
+
+
+def starts_turn(line: Line) -> bool:
+    """Say whether a turn begins with this line."""
+    if line.kind != "event_msg" or not (line.mentions(b"task_started") or line.mentions(b"turn_started")):
+        return False
+    return line.fields().get("type") in _STARTS
