@@ -101,7 +101,7 @@ def compact(args: argparse.Namespace) -> int:
     found = chosen_session(args, args.id)
     with held(_writers(args).known(found)) as (writer, session):
         before, summarised = _tokens(found, args.keep_from)
-        compaction = Compaction(summary, args.keep_from, before, summarised)
+        compaction = Compaction(summary, args.keep_from, before, tokens_summarised=summarised)
         checked(compaction)
         made = writer.compaction(session, compaction)
     return _say(args, {"session": found.id, "uuid": made, "path": found.path}, made or f"compacted: {found.id}")

@@ -94,21 +94,21 @@ class Compaction(NamedTuple):
         summary: what stands in the place of everything before ``keep_from``.
         keep_from: id of the first message that stays as it is; None keeps none.
         tokens_before: tokens of the whole context before it; 0 when nobody counted.
-        tokens_summarised: tokens of what the summary stands for, which the specification with ULIDs notes instead.
         read_files: files that were read, where the record has them; one that was modified too is left out.
         modified_files: files that were modified.
         trigger: whether a person asked for it.
         messages: Cersei: how many messages right before it are summarised; all by default.
+        tokens_summarised: tokens of what the summary stands for, which the specification with ULIDs notes instead.
     """
 
     summary: str
     keep_from: str | None = None
     tokens_before: int = 0
-    tokens_summarised: int = 0
     read_files: tuple[str, ...] = ()
     modified_files: tuple[str, ...] = ()
     trigger: Literal["manual", "auto"] = "manual"
     messages: int | None = None
+    tokens_summarised: int = 0
 
 
 def checked(value: object) -> None:
