@@ -1,7 +1,5 @@
 """Writing the bare-message files of Cersei: a role and content, and nothing else."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,25 +9,15 @@ from slowwave.errors import UsageError
 from slowwave.records.append import append_record
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
-from slowwave.stores.writing.base import Draft, Target, Writer
+from slowwave.stores.writing.base import Draft, Target
 from slowwave.stores.writing.cersei import said
-from slowwave.stores.writing.claimed import refuse_claimed
+from slowwave.stores.writing.claimed import ClaimedWriter
 
 
-class BareWriter(Writer):
+class BareWriter(ClaimedWriter):
     """Messages only: the form has no ids, so nothing can refer to another message."""
 
     dialect: ClassVar[str] = "cersei-bare"
-
-    def path(self, folder: Path, session_id: str) -> Path:
-        """Return ``ID.jsonl``."""
-        return base_path(folder, session_id)
-
-    @contextmanager
-    def alone(self, target: Target) -> Generator[None]:
-        """Look whether a running client has the session open; Cersei itself locks nothing."""
-        refuse_claimed(self.dialect, target, self.means)
-        yield
 
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message; it gets no id."""

@@ -1,7 +1,6 @@
 """Writing Cersei's sessions: entries in part files, tombstones and summaries."""
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,25 +13,15 @@ from slowwave.records.append import append_forking
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
 from slowwave.stores.last import last_record
-from slowwave.stores.writing.base import Compaction, Content, Draft, Target, Writer
-from slowwave.stores.writing.claimed import refuse_claimed
+from slowwave.stores.writing.base import Compaction, Content, Draft, Target
+from slowwave.stores.writing.claimed import ClaimedWriter
 from slowwave.stores.writing.extract import cersei_path
 
 
-class CerseiWriter(Writer):
+class CerseiWriter(ClaimedWriter):
     """Cersei's ``write_user_message``, ``write_assistant_message``, ``tombstone`` and ``write_summary``."""
 
     dialect: ClassVar[str] = "cersei"
-
-    def path(self, folder: Path, session_id: str) -> Path:
-        """Return ``ID.jsonl``; parts follow as they are needed."""
-        return base_path(folder, session_id)
-
-    @contextmanager
-    def alone(self, target: Target) -> Generator[None]:
-        """Look whether a running client has the session open; Cersei itself locks nothing."""
-        refuse_claimed(self.dialect, target, self.means)
-        yield
 
     def message(self, target: Target, draft: Draft) -> str:
         """Append an entry; only assistant entries name a parent, and results are blocks of a user entry."""

@@ -1,14 +1,36 @@
-"""Refusing a session that a running Claude Code has open; its folders are Cersei's, too."""
+"""What the writers of ``ID.jsonl`` share: a session that a running Claude Code has open is refused.
+
+Its folders are Cersei's, too, whichever of the two wrote a session.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import RefusedError
+from slowwave.stores.ids import base_path
 from slowwave.stores.live import claimed_by
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import SIDE_FOLDER
-from slowwave.stores.writing.base import Means, Target
+from slowwave.stores.writing.base import Means, Target, Writer
 
 
-def refuse_claimed(dialect: str, target: Target, means: Means) -> None:
+class ClaimedWriter(Writer):
+    """Writes to files called after their session's id, which no client locks."""
+
+    def path(self, folder: Path, session_id: str) -> Path:
+        """Return ``ID.jsonl``."""
+        return base_path(folder, session_id)
+
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Look whether a running client notes the session as open (clients.md 4.1)."""
+        _refuse_claimed(self.dialect, target, self.means)
+        yield
+
+
+def _refuse_claimed(dialect: str, target: Target, means: Means) -> None:
     """Refuse a session that a running client says to have open.
 
     Raises:

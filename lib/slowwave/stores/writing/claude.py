@@ -15,9 +15,9 @@ from slowwave.records.append import append_record, append_records
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
 from slowwave.stores.last import LastRecord, leaf_record
-from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
+from slowwave.stores.writing.base import Compaction, Draft, Target
 from slowwave.stores.writing.cersei import said
-from slowwave.stores.writing.claimed import refuse_claimed
+from slowwave.stores.writing.claimed import ClaimedWriter
 from slowwave.stores.writing.extract import claude_path
 from slowwave.stores.writing.lookup import record_with, unknown
 
@@ -25,7 +25,7 @@ from slowwave.stores.writing.lookup import record_with, unknown
 FIRST_THAT_KEEPS = (2, 1)
 
 
-class ClaudeWriter(Writer):
+class ClaudeWriter(ClaimedWriter):
     """Records as client 2.1 writes them; what it goes on from is looked up under the lock.
 
     It knows no tombstones, no labels and no branch summaries. A message under an older one is a rewind.
@@ -33,17 +33,17 @@ class ClaudeWriter(Writer):
 
     dialect: ClassVar[str] = "claude"
 
-    def path(self, folder: Path, session_id: str) -> Path:
-        """Return ``ID.jsonl``."""
-        return base_path(folder, session_id)
-
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
-        """Look whether the client notes the session as open; it locks nothing (clients.md 4.1)."""
-        refuse_claimed(self.dialect, target, self.means)
+        """Look whether the client notes the session as open; one of a sub-agent is refused.
+
+        Raises:
+            UsageError: the session is a sub-agent's, which nobody resumes by itself.
+        """
         if target.side:
             raise UsageError(f"{target.id}: a sub-agent's session belongs to the session it works for; write there")
-        yield
+        with super().alone(target):
+            yield
 
     def message(self, target: Target, draft: Draft) -> str:
         """Append a record under the last one, or under an older one; then the client is told where it goes on.
