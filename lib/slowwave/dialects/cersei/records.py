@@ -6,10 +6,10 @@ from typing import cast
 import msgspec
 
 from slowwave.dialects.blocks import blocks_of
-from slowwave.dialects.claude.records import decoded
 from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text, ToolResult
 from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
+from slowwave.records.lenient import decoded
 from slowwave.records.model import Span
 
 MESSAGE_TYPES = frozenset({"user", "assistant", "system"})

@@ -3,11 +3,12 @@
 Rare record types are decoded a second time, from the bytes that their span keeps.
 """
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
-from slowwave.records.model import REFUSALS, Span
+from slowwave.records.lenient import decoded, whole
+from slowwave.records.model import Span
 
 
 class Head(msgspec.Struct, gc=False):
@@ -49,32 +50,6 @@ class Node(msgspec.Struct, gc=False):
         return whole(self.span.raw)
 
 
-def whole(raw: bytes) -> dict[str, Any]:
-    """Return a record as a dictionary; bytes that are not UTF-8 and lone surrogates become U+FFFD."""
-    try:
-        value: object = msgspec.json.decode(raw)
-    except REFUSALS:
-        value = lenient(raw)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def lenient(raw: bytes) -> object:
-    """Decode JSON that a strict decoder refuses, or return None when nothing can be read."""
-    import json  # noqa: PLC0415  # only damaged records need the slow decoder
-
-    from slowwave.records.values import clean  # noqa: PLC0415  # as above
-
-    cleaned = clean(raw)
-    try:
-        return msgspec.json.decode(cleaned)
-    except REFUSALS:
-        pass  # what is still odd: control characters in strings
-    try:
-        return json.loads(cleaned, strict=False)
-    except (ValueError, RecursionError):
-        return None
-
-
 def start_of(head: Head | None) -> bytes:
     """Return the first bytes of the undecoded content: enough to see what its first block is."""
     return b"" if head is None else bytes(memoryview(head.content)[:256])
@@ -83,14 +58,3 @@ def start_of(head: Head | None) -> bytes:
 def content_of(head: Head | None) -> object:
     """Return the decoded ``message.content`` (a string, a list, or None)."""
     return None if head is None else decoded(head.content)
-
-
-def decoded(content: msgspec.Raw) -> object:
-    """Return the value of an undecoded field, None when it is absent."""
-    raw = bytes(content)
-    if not raw:
-        return None
-    try:
-        return msgspec.json.decode(raw)
-    except REFUSALS:
-        return lenient(raw)

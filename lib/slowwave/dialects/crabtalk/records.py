@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.claude.records import decoded
 from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text, Thinking, ToolCall, ToolResult
 from slowwave.dialects.times import parse_time
+from slowwave.records.lenient import decoded
 from slowwave.records.model import REFUSALS, Span
 from slowwave.records.values import clean
 

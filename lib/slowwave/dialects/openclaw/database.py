@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.dialects.claude.records import whole
 from slowwave.dialects.pi.records import DECODER, Entry, entry_of, text_or_empty
 from slowwave.errors import UnreadableError
 from slowwave.records.database import opened_read_only, text_of
+from slowwave.records.lenient import whole
 from slowwave.records.model import REFUSALS, Problem, RowSpan
 from slowwave.records.values import clean
 

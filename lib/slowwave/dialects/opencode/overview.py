@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from slowwave.dialects.claude.records import whole
 from slowwave.dialects.opencode.export import file_bytes
 from slowwave.dialects.opencode.records import object_in, session_of
 from slowwave.errors import UnreadableError
 from slowwave.records.database import opened_read_only, text_of
+from slowwave.records.lenient import whole
 
 if TYPE_CHECKING:
     import sqlite3

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.claude.records import whole
+from slowwave.records.lenient import whole
 from slowwave.records.model import Span
 
 KNOWN_PARTS = frozenset(

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.claude.records import decoded
+from slowwave.records.lenient import decoded
 from slowwave.records.model import REFUSALS, Span
 from slowwave.records.values import clean
 

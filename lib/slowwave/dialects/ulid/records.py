@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from slowwave.dialects.claude.records import decoded
 from slowwave.dialects.model import Block, Content, Message, Origin, Role, Text
 from slowwave.dialects.pi.blocks import block_of, parts_of, result_of
 from slowwave.dialects.pi.texts import compaction_text
 from slowwave.dialects.times import parse_time
+from slowwave.records.lenient import decoded
 from slowwave.records.model import Span
 from slowwave.records.values import clean
 
