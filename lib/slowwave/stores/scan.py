@@ -1,6 +1,5 @@
 """Read a session for the catalogue: all of it, or only the bytes that were appended since the last time."""
 
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.records.cursor import hash_before
 from slowwave.records.lines import open_regular, read_records
 from slowwave.records.model import REFUSALS, Problem
 from slowwave.records.tail import find_last, line_around
@@ -16,8 +16,6 @@ from slowwave.stores.summary import Summary, record_decoder
 from slowwave.stores.walk import PACKED, FoundSession, Signature, signatures
 from slowwave.stores.whole import HARMLESS, summary_of_whole
 
-# The bytes before the cursor whose hash must still hold before anything behind the cursor is trusted.
-CHECK_BYTES = 4096
 _BLOCK = 1 << 16
 
 
@@ -185,12 +183,7 @@ def _continues(found: FoundSession, before: Mark) -> bool:
 
 def _check(path: Path, cursor: int) -> bytes:
     with open_regular(path) as file:
-        return _hash_before(file.fileno(), cursor)
-
-
-def _hash_before(fd: int, cursor: int) -> bytes:
-    begin = max(0, cursor - CHECK_BYTES)
-    return hashlib.blake2b(os.pread(fd, cursor - begin, begin), digest_size=16).digest()
+        return hash_before(file.fileno(), cursor)
 
 
 def _checked_end(path: Path, size: int, start: int) -> tuple[int, bytes]:
@@ -202,6 +195,6 @@ def _checked_end(path: Path, size: int, start: int) -> tuple[int, bytes]:
             begin = max(start, end - _BLOCK)
             newline = os.pread(fd, end - begin, begin).rfind(b"\n")
             if newline >= 0:
-                return begin + newline + 1, _hash_before(fd, begin + newline + 1)
+                return begin + newline + 1, hash_before(fd, begin + newline + 1)
             end = begin
-        return start, _hash_before(fd, start)
+        return start, hash_before(fd, start)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.claude.records import decoded, whole
+from slowwave.records.lenient import decoded, whole
 from slowwave.records.model import REFUSALS, Span
 from slowwave.records.values import clean
 

@@ -3,7 +3,6 @@
 A file that was rewritten, or whose new records change what older ones mean, is read as a whole again.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,11 +13,9 @@ from slowwave.dialects import by_name
 from slowwave.dialects.base import RecordDialect
 from slowwave.dialects.model import Message
 from slowwave.errors import UnreadableError
+from slowwave.records.cursor import hash_before
 from slowwave.records.lines import read_records
 from slowwave.stores.walk import SUFFIX
-
-# The bytes before the cursor whose hash must still hold before anything behind the cursor is trusted.
-_CHECK_BYTES = 4096
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
@@ -50,12 +47,7 @@ def mark_of(paths: Sequence[Path], messages: Sequence[Message], *, by_agent: boo
 def _mark(path: Path, cursor: int, *, by_agent: bool) -> Mark:
     with path.open("rb", buffering=0) as file:
         at = os.fstat(file.fileno())
-        return Mark(at.st_dev, at.st_ino, cursor, _hash_before(file.fileno(), cursor), by_agent)
-
-
-def _hash_before(fd: int, cursor: int) -> bytes:
-    begin = max(0, cursor - _CHECK_BYTES)
-    return hashlib.blake2b(os.pread(fd, cursor - begin, begin), digest_size=16).digest()
+        return Mark(at.st_dev, at.st_ino, cursor, hash_before(file.fileno(), cursor), by_agent)
 
 
 def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message], Mark] | None:
@@ -71,7 +63,7 @@ def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message],
             at = os.fstat(file.fileno())
             if (at.st_dev, at.st_ino) != (mark.dev, mark.ino) or at.st_size < mark.cursor:
                 return None
-            if _hash_before(file.fileno(), mark.cursor) != mark.check:
+            if hash_before(file.fileno(), mark.cursor) != mark.check:
                 return None
         read = _READERS.get(dialect)
         messages = read(path, mark) if read else _told(dialect, path, mark)
