@@ -6,9 +6,10 @@ from pathlib import Path
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
+from slowwave.files import TEMP_PREFIX, at_fault_point, write_all
 from slowwave.records.parts import SUFFIX, part_name
 from slowwave.stores.fork import Place, forked_lines
+from slowwave.stores.moving import move_file
 
 _BUFFER = 1 << 20
 
@@ -56,15 +57,24 @@ def write_session(lines: Iterator[bytes], base: Path, part_bytes: int | None) ->
             temps.append(base.with_name(f"{TEMP_PREFIX}{os.getpid()}-{stem[:40]}-{len(temps)}"))
             _write(temps[-1], portion)
         targets = [base.with_name(part_name(stem, number)) for number in range(1, len(temps) + 1)]
-        for temp, target in reversed(list(zip(temps, targets, strict=True))):
-            at_fault_point("rename", target)
-            temp.rename(target)
+        _publish(temps, targets)
     finally:
         for temp in temps:
             temp.unlink(missing_ok=True)
-    if targets:
-        fsync_folder(base.parent)
     return targets
+
+
+def _publish(temps: list[Path], targets: list[Path]) -> None:
+    """Give complete files their names, the base last; what another process put there meanwhile stays."""
+    named: list[Path] = []
+    try:
+        for temp, target in reversed(list(zip(temps, targets, strict=True))):
+            move_file(temp, target)
+            named.append(target)
+    except FileExistsError as error:
+        for target in named:
+            target.unlink()
+        raise UsageError(f"{targets[0]}: was made by somebody else meanwhile; nothing was written") from error
 
 
 def _portions(lines: Iterator[bytes], part_bytes: int | None) -> Iterator[Iterator[bytes]]:

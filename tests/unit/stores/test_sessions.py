@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.dialects.model import ToolCall
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
-from tests.unit.stores.store_builder import claude, tombstone, write
+from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 
 
 def numbered() -> Iterator[str]:
@@ -269,6 +270,24 @@ def test_a_fork_of_cersei_keeps_tombstones_and_parts(tmp_path: Path):
     assert len(texts(sessions, copy)) == 7
     assert (tmp_path / f"{copy}_part2.jsonl").exists()
     assert all(p.stat().st_size <= 700 for p in tmp_path.glob(f"{copy}*"))
+
+
+def test_a_fork_replaces_no_file_that_somebody_made_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    sessions = sessions_in(tmp_path, part_bytes=700)
+    for n in range(8):
+        sessions.write_user_message("orig", f"{n} " + "x" * 100)
+    before = sorted(tmp_path.iterdir())
+    theirs: list[Path] = []
+
+    def be_faster(event: str, path: str) -> None:
+        if event == "link" and "_part" not in Path(path).name:
+            theirs.append(write(Path(path), cersei("user", "mine")))
+
+    monkeypatch.setattr(files, "fault_hook", be_faster)
+    with pytest.raises(UsageError, match="somebody else"):
+        sessions.fork("orig")
+    assert theirs[0].read_bytes().count(b"mine") == 1
+    assert sorted(tmp_path.iterdir()) == sorted([*before, *theirs])
 
 
 def test_a_session_without_messages_cannot_be_forked(tmp_path: Path):
