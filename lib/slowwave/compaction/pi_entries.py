@@ -43,11 +43,6 @@ def pi_items(path: Sequence[Entry], loaded: Loaded, cwd: str = "") -> list[Item]
     return [_item(entry, cwd, is_stale=id(entry) in before) for entry in session_entries(list(path), loaded)]
 
 
-def entry_tokens(entry: Entry) -> int:
-    """Return the estimate of an entry; 0 when it says nothing to a model."""
-    return message_tokens(entry.kind, entry.message() if entry.role else entry.fields()) if entry.kind else 0
-
-
 def message_tokens(kind: str, body: Mapping[str, object]) -> int:
     """Return the estimate of a message in pi's own form; ``kind`` is its role, or the type of its entry."""
     match kind:

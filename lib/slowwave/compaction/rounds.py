@@ -14,7 +14,6 @@ from slowwave.compaction.javascript import fields_of
 from slowwave.dialects.model import Message
 
 KEEP_RECENT_MESSAGES = 10
-SUMMARY_TOKENS = 4096
 _HINTS = ("file_path", "path", "filePath")
 _TASK = (
     "Summarise the conversation so far in short points. Say which decisions were made and why, which files were read, "
