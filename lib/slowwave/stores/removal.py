@@ -23,11 +23,12 @@ _NOT_OURS = ("opencode",)
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The plan of one removal: the session as it was found, and what moves, in order."""
+    """The plan of one removal: the session as it was found, what moves, in order, and where clients note theirs."""
 
     session: FoundSession
     dialect: str
     paths: tuple[Path, ...]
+    home: Path
 
 
 def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock) -> Removal:
@@ -47,14 +48,13 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock
     if session.in_database or dialect in _NOT_OURS:
         raise UsageError(f"{session.id}: {session.path} belongs to {dialect} alone; remove the session in its client")
     paths = [Path(session.folder, file.name) for file in session.files]
-    reason = claimed_by(stored_session(session, dialect), home_folder(environ), clock.now())
-    if reason:
-        raise RefusedError(f"session {session.id} is {reason}; close it there first")
+    home = home_folder(environ)
+    _refuse_open(session, dialect, home, clock)
     if dialect == "ulid" and os.path.basename(session.folder) == session.id:  # noqa: PTH119 - a name of any bytes
-        return Removal(session, dialect, (Path(session.folder),))
+        return Removal(session, dialect, (Path(session.folder),), home)
     side = Path(session.folder, session.id)
     sides = [side] if side.is_dir() and not side.is_symlink() else []
-    return Removal(session, dialect, (*sides, *reversed(paths)))
+    return Removal(session, dialect, (*sides, *reversed(paths)), home)
 
 
 def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed on request") -> TrashItem:
@@ -62,6 +62,7 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
 
     Raises:
         MovedError: it changed since the plan was made; nothing was moved.
+        RefusedError: a client has opened it since then.
         LockHeldError: somebody has been writing to it all the time.
     """
     now = clock.now()
@@ -72,9 +73,16 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
             at = path.stat()
             if (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino) != (file.size, file.mtime_ns, file.dev, file.ino):
                 raise MovedError(f"{path}: changed since it was looked at, so nothing was removed; try again")
+        _refuse_open(plan.session, plan.dialect, plan.home, clock)
         return throw_away(
             plan.paths, trash, item_id=item_id, session=plan.session.id, dialect=plan.dialect, reason=reason, at=now
         )
+
+
+def _refuse_open(session: FoundSession, dialect: str, home: Path, clock: Clock) -> None:
+    reason = claimed_by(stored_session(session, dialect), home, clock.now())
+    if reason:
+        raise RefusedError(f"session {session.id} is {reason}; close it there first")
 
 
 def stored_session(found: FoundSession, dialect: str) -> StoredSession:

@@ -108,13 +108,18 @@ def test_a_session_that_changed_since_the_plan_is_not_removed(tmp_path: Path):
 
 
 def test_a_session_that_a_client_has_open_is_not_removed(tmp_path: Path):
-    store = store_with_a_session(tmp_path / "store")
+    store, trash = store_with_a_session(tmp_path / "store"), tmp_path / "trash"
     claims = tmp_path / ".claude" / "sessions"
     claims.mkdir(parents=True)
-    (claims / f"{os.getpid()}.json").write_text('{"sessionId": "s"}')
     found = meant_session("s", found_sessions(settings_for(store), {}, []))
-    with pytest.raises(RefusedError, match="running client"):
-        plan_removal(found, {"HOME": str(tmp_path)}, CLOCK)
+    plan = plan_removal(found, {"HOME": str(tmp_path)}, CLOCK)
+    (claims / f"{os.getpid()}.json").write_text('{"sessionId": "s"}')
+    before = snapshot(store)
+    for attempt in (lambda: plan_removal(found, {"HOME": str(tmp_path)}, CLOCK), lambda: remove(plan, trash, CLOCK)):
+        with pytest.raises(RefusedError, match="running client"):
+            attempt()
+    assert snapshot(store) == before
+    assert not trash.exists()
 
 
 def test_bytes_that_were_appended_after_the_removal_come_back_too(tmp_path: Path):
