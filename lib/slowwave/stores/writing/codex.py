@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from slowwave.dialects.codex import encode
+from slowwave.dialects.codex.dialect import CODEX
 from slowwave.dialects.codex.home import home_of, thread_in_name
+from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.records.append import append_record, append_records
 from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
@@ -73,10 +75,11 @@ class CodexWriter(Writer):
             if form == "bare":
                 raise UsageError(f"{target.id}: a rollout of before version 0.34 takes no compactions")
             summary = encode.summary_item(compaction.summary, uuid=uuid)
-            history = replacement(target, summary, compaction.keep_from)
-            window = window_after(target, self.means.ids())
+            whole = CODEX.read(SessionFiles(target.id, target.files))
+            history = replacement(whole, summary, compaction.keep_from)
+            window = window_after(whole, self.means.ids())
             at = self.means.clock.now()
-            in_turn = is_rolled_back(target)
+            in_turn = is_rolled_back(whole)
             numbers = [None if ordinal is None else ordinal + i for i in range(3)]
             own = numbers[1] if in_turn else numbers[0]
             line = encode.compacted_line(compaction.summary, history, window=window, ordinal=own, at=at)

@@ -9,27 +9,24 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
+from slowwave.dialects.codex.dialect import CodexTranscript
 from slowwave.dialects.codex.history import is_boundary
 from slowwave.dialects.codex.messages import CodexMessage, texts_of
 from slowwave.dialects.codex.records import KNOWN_ITEMS, Line, item_of
 from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay
 from slowwave.dialects.codex.truncate import middle_cut, tokens_of
 from slowwave.dialects.codex.turns import rolled_back, starts_turn
-from slowwave.dialects.model import SessionFiles
-from slowwave.stores.writing.base import Target
 from slowwave.stores.writing.lookup import unknown
 
 Item = Mapping[str, Any]
 
 
-def replacement(target: Target, summary: Item, keep_from: str | None) -> list[Item]:
+def replacement(whole: CodexTranscript, summary: Item, keep_from: str | None) -> list[Item]:
     """Return the replacement history: the user's messages, the summary, and what stays from ``keep_from`` on.
 
     Raises:
         NotFoundError: no item that would be sent has that id.
     """
-    whole = CODEX.read(SessionFiles(target.id, target.files))
     lines = [*whole.inherited, *whole.lines]
     sent = replay(lines, is_paginated=whole.is_paginated)
     items = _raw_items(sent, lines)
@@ -37,7 +34,7 @@ def replacement(target: Target, summary: Item, keep_from: str | None) -> list[It
     if keep_from is not None:
         found = next((i for i, m in enumerate(sent) if isinstance(m, CodexMessage) and m.item.id == keep_from), None)
         if found is None:
-            raise unknown(keep_from, target.id)
+            raise unknown(keep_from, whole.files.id)
         start = found
     asked = _asked(sent[:start], items[:start])
     return [*asked, summary, *items[start:]]
@@ -87,9 +84,8 @@ def _text(text: str) -> list[dict[str, str]]:
     return [{"type": "input_text", "text": text}]
 
 
-def window_after(target: Target, window_id: str) -> dict[str, object]:
+def window_after(whole: CodexTranscript, window_id: str) -> dict[str, object]:
     """Return the fields that number the context window after a compaction, where the rollout numbers them."""
-    whole = CODEX.read(SessionFiles(target.id, target.files))
     before = _window(whole)
     if before is None:
         return {}
@@ -102,9 +98,9 @@ def window_after(target: Target, window_id: str) -> dict[str, object]:
     }
 
 
-def is_rolled_back(target: Target) -> bool:
+def is_rolled_back(whole: CodexTranscript) -> bool:
     """Say whether the last turn was taken back: what follows without a turn of its own would count as part of it."""
-    for line in reversed(CODEX.read(SessionFiles(target.id, target.files)).lines):
+    for line in reversed(whole.lines):
         if starts_turn(line):
             return False
         if rolled_back(line):
