@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from slowwave.errors import UnreadableError
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -97,13 +99,19 @@ def _connection(path: Path, mode: str) -> "Generator[sqlite3.Connection]":
 
 
 def tables_of(path: Path) -> frozenset[str]:
-    """Return the names of a database's tables; none when nothing can be read from it."""
+    """Return the names of a database's tables; none when it is damaged so that there are none.
+
+    Raises:
+        UnreadableError: it cannot be read now; what it is stays unknown.
+    """
     import sqlite3  # noqa: PLC0415 - as above
 
     try:
         with opened_read_only(path) as rows:
             named = rows.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    except (sqlite3.Error, OSError):
+    except (sqlite3.OperationalError, OSError) as error:
+        raise UnreadableError(path, f"no readable database: {error}", "try again when its client rests") from error
+    except sqlite3.Error:
         return frozenset()
     return frozenset(text_of(name) for (name,) in named)
 

@@ -109,6 +109,13 @@ def test_a_database_is_opencode_s_when_it_has_its_tables(tmp_path: Path) -> None
     assert sniff(path) is None
 
 
+def test_a_database_that_cannot_be_read_now_is_not_taken_for_another_program_s(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    (tmp_path / f"{path.name}-wal").mkdir()
+    with pytest.raises(UnreadableError, match="try again when its client rests"):
+        sniff(path)
+
+
 def test_a_giant_codex_header_is_not_read_whole(tmp_path: Path) -> None:
     record = {"timestamp": "t", "ordinal": 0, "type": "session_meta", "payload": {"base_instructions": "y" * 3_000_000}}
     assert detect(file(tmp_path, record)).name == "codex"
