@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.dialects.model import SessionFiles, SessionKind
-from slowwave.errors import UnknownDialectError
 from slowwave.records.model import Problem
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue
@@ -15,7 +14,7 @@ from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.registry import BY_NAME
 from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
 from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder
-from slowwave.stores.roots import REMEDY, Root, sessions_of, store_roots
+from slowwave.stores.roots import Root, sessions_of, store_roots
 from slowwave.stores.rows import StoredRow, resolve
 from slowwave.stores.walk import MEMORY, FoundSession, Known, Walk, changed_files
 
@@ -69,9 +68,7 @@ def _bundles(
         known += len(seen)
         bundles += bundled(place, seen, lambda s: (s.head.cwd, s.found.mtime_ns))
     problems += strangers
-    if root.is_named and strangers and not known and not root.has_memory():
-        text = f"no transcript of a known dialect in it ({len(strangers)} seen, {strangers[-1].kind})"
-        raise UnknownDialectError(root.path, text, REMEDY)
+    root.refuse_strangers(known, strangers)
     return bundles
 
 

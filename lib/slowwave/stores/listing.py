@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from slowwave.errors import UnknownDialectError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page
@@ -12,7 +11,7 @@ from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.registry import BY_NAME
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.projects import Bundle, Roots, bundled, grouped, spelling_of
-from slowwave.stores.roots import REMEDY, Root, store_roots
+from slowwave.stores.roots import Root, store_roots
 from slowwave.stores.rows import SessionRow, StoredRow, resolve
 from slowwave.stores.walk import Walk
 
@@ -38,7 +37,7 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
     with relaxed_collector():
         roots = store_roots(settings, environ, listing.problems)
         known = [0] * len(roots)
-        strangers = [0] * len(roots)
+        strangers: list[list[StoreProblem]] = [[] for _ in roots]
         for members in _neighbours(roots).values():
             pages = [catalogue.read_place(place, walk) for _, place in members]
             _settle(pages, catalogue)
@@ -49,12 +48,10 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
                     _entitle(shown, titles)
                 bundles += bundled(page.place, shown, _facts)
                 listing.problems += odd
-                strangers[number] += len(odd)
+                strangers[number] += odd
                 known[number] += len(shown)
         for number, root in enumerate(roots):
-            if root.is_named and strangers[number] and not known[number] and not root.has_memory():
-                text = f"no transcript of a known dialect in it ({strangers[number]} seen)"
-                raise UnknownDialectError(root.path, text, REMEDY)
+            root.refuse_strangers(known[number], strangers[number])
         for group in grouped(bundles, Roots(settings, environ)):
             key = group.key
             for stored in group.items:

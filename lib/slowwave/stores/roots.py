@@ -1,11 +1,11 @@
 """Which places of which roots hold sessions: homes of the clients, a person's home, or plain folders of transcripts."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from slowwave.errors import UnreadableError
+from slowwave.errors import UnknownDialectError, UnreadableError
 from slowwave.settings import Settings
 from slowwave.stores.head import DIALECTS
 from slowwave.stores.kinds.base import Place
@@ -27,6 +27,20 @@ class Root:
     def has_memory(self) -> bool:
         """Say whether some project in it has a memory folder: such a root is a store, whatever else is in it."""
         return any(os.path.isdir(f"{place.path}/{MEMORY}") for place in self.places)  # noqa: PTH112
+
+    def refuse_strangers(self, known: int, strangers: Sequence[StoreProblem]) -> None:
+        """Refuse a root that somebody named, and that holds nothing but what is no session.
+
+        Args:
+            known: how many sessions were found in it.
+            strangers: what else looked like transcripts.
+
+        Raises:
+            UnknownDialectError: it is such a root.
+        """
+        if self.is_named and strangers and not known and not self.has_memory():
+            text = f"no transcript of a known dialect in it ({len(strangers)} seen, {strangers[-1].kind})"
+            raise UnknownDialectError(self.path, text, REMEDY)
 
 
 def store_roots(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
