@@ -7,6 +7,9 @@ from slowwave.errors import UnreadableError
 from slowwave.records.parts import SUFFIX, numbered_parts, session_id, session_stem
 from slowwave.stores.walk import SIDE_PREFIX, SUFFIXES, FoundFile, FoundSession
 
+# The specification with ULIDs names the folder of a session by its id, and every log alike.
+_ULID_LOG = "session.jsonl"
+
 
 def session_of_path(path: Path) -> FoundSession:
     """Return the session that a file belongs to, with its other parts (Cersei), whatever lies beside them.
@@ -16,6 +19,8 @@ def session_of_path(path: Path) -> FoundSession:
     """
     side = path.name.startswith(SIDE_PREFIX)
     folder = os.fspath(path.parent)
+    if path.name == _ULID_LOG and _is_ulid(path.parent.name):
+        return FoundSession(folder, path.parent.name, [_found(path)], side=False)
     if not path.name.endswith(SUFFIXES) or path.name.startswith("."):
         return FoundSession(folder, path.name, [_found(path)], side=False)
     base = path.with_name(session_stem(path.name)[0] + SUFFIX)
@@ -24,6 +29,12 @@ def session_of_path(path: Path) -> FoundSession:
         return FoundSession(folder, session_id(path.name), [_found(path)], side)
     files = [_found(path.with_name(numbers[number])) for number in sorted(numbers)]
     return FoundSession(folder, session_id(base.name), files, side, sorted(numbers))
+
+
+def _is_ulid(name: str) -> bool:
+    from slowwave.dialects.ulid.ids import is_ulid  # noqa: PLC0415 - no other client has a file of this name
+
+    return is_ulid(name)
 
 
 def _found(path: Path) -> FoundFile:

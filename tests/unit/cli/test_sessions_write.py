@@ -127,6 +127,18 @@ def test_a_compaction_with_a_ulid_says_how_large_what_it_summarises_was(tmp_path
     assert json.loads(log.read_bytes().splitlines()[-1])["tokensBefore"] > 1000
 
 
+def test_the_log_with_a_ulid_names_its_session_and_goes_with_its_folder(tmp_path: Path, capsys: Capture):
+    session = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    words = ["append", session, "--role", "user", "hello", "--dialect", "ulid", "--store", tmp_path / ".agent"]
+    assert sessions(*words) == 0
+    log = tmp_path / ".agent" / "sessions" / session / "session.jsonl"
+    capsys.readouterr()
+    assert sessions("name", log, "greeting", "--json") == 0
+    assert objects(capsys) == [{"session": session, "name": "greeting"}]
+    assert sessions("rm", log) == 0
+    assert not log.parent.exists()
+
+
 def test_a_message_to_the_beginning_of_an_id_names_the_session_meant(tmp_path: Path, capsys: Capture):
     path = claude_file(tmp_path).with_name("abcdef.jsonl")
     claude_file(tmp_path).rename(path)
