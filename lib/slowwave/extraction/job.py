@@ -15,7 +15,7 @@ from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
 from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import PartState
-from slowwave.extraction.session import Read, gates_for, has_enough_lines, read_session, states_of
+from slowwave.extraction.session import Read, gates_for, has_enough_lines, is_taken_up, read_session, states_of
 from slowwave.extraction.streams import is_known, is_stream, rest_reason, stamp, stream_state
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import reconcile
@@ -146,7 +146,7 @@ def _stream(session: StoredSession, batch: Batch) -> Read | None:
         return None
     transcript = by_name(session.dialect).read(session.files)
     states = [stream_state(session, transcript, EXTRACTOR, batch.ranges)]
-    if not states[0].has_new:
+    if not states[0].has_new and not is_taken_up(transcript, states):
         return _unchanged(session, states, batch)
     read = read_session(session, states, batch, transcript)
     if batch.asked(session, read.gates):

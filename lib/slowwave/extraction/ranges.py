@@ -3,13 +3,14 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import orjson
 
 from slowwave.errors import UnreadableError
+from slowwave.extraction.left import Runs, is_in, left_until
 from slowwave.memory.model import ExtractedRange
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
@@ -29,6 +30,7 @@ class PartState:
         stop: end of the last whole record now.
         sha256: of the bytes from ``known`` to ``stop``.
         rewritten: bytes that were read before are not the same any more.
+        left: what of the bytes before ``known`` was passed over, since its branch had been left.
     """
 
     path: Path
@@ -36,6 +38,7 @@ class PartState:
     stop: int
     sha256: str
     rewritten: bool
+    left: Runs = field(default=(), kw_only=True)
 
     @property
     def has_new(self) -> bool:
@@ -48,10 +51,18 @@ class PartState:
 
     def is_new(self, span: Span) -> bool:
         """Say whether a record was not read before."""
-        return span.offset >= self.known
+        return self.position(span) >= self.known
+
+    def was_left(self, span: Span) -> bool:
+        """Say whether a record was passed over before, on a branch that had been left."""
+        return bool(self.left) and is_in(self.left, self.position(span))
+
+    def position(self, span: Span) -> int:
+        """Return where a record begins."""
+        return span.offset
 
 
-def part_state(path: Path, ranges: Iterable[ExtractedRange]) -> PartState:
+def part_state(path: Path, ranges: Sequence[ExtractedRange]) -> PartState:
     """Compare a file with the ranges recorded for it, by hash, without decoding anything.
 
     Of a packed file the plain bytes are compared, so that one that was packed meanwhile is still known.
@@ -64,7 +75,8 @@ def part_state(path: Path, ranges: Iterable[ExtractedRange]) -> PartState:
             size = file.seek(0, os.SEEK_END)
             known, rewritten = known_until(ranges, size, lambda start, stop: _digest(file, start, stop))
             stop = _whole_records_end(file, known, size)
-            return PartState(path, known, stop, _digest(file, known, stop), rewritten)
+            digest = _digest(file, known, stop)
+            return PartState(path, known, stop, digest, rewritten, left=left_until(ranges, known))
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
 

@@ -1,7 +1,7 @@
 """One session read for extraction: what is new, whether the gates let it pass, and the candidates in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.registry import by_name
 from slowwave.extraction.events import Event, events_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
+from slowwave.extraction.left import runs_of
 from slowwave.extraction.mining import EXTRACTOR, Mined, mine
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.redact import Redactor
@@ -102,7 +103,7 @@ def read_session(
     if transcript.kind == "subagent":
         return Read(states, [], Mined(), problems, size, 0, is_subagent=True)
     messages = [m for m in transcript.messages if _is_within(m, states)]
-    new = [m for m in messages if any(_is_new(span, states) for span in m.sources)]
+    new = [m for m in messages if _is_unread(m, states)]
     is_first = all(state.known == 0 for state in states)
     progress = progress_of(messages, new, is_first=is_first)
     gates = gates_for(session, progress, around)
@@ -112,14 +113,23 @@ def read_session(
     ref = _part(session, session.files.paths[0])
 
     def is_new(event: Event) -> bool:
-        return any(_is_new(span, states) for span in event.sources)
+        # of what was left before only what is active again gives events
+        return any(_is_new(span, states) or _was_left(span, states) for span in event.sources)
 
     events = events_of(messages, counter)
     least = around.settings.extraction.min_confidence
     mined = mine(events, ref, transcript.files.paths, around.redact, is_new=is_new, min_confidence=least)
     sidechain = sum(m.sidechain for m in new)
     abandoned = sum(not m.active and not m.sidechain for m in new)
+    states = _after(states, messages)
     return Read(states, gates, mined, problems, size, counter.number, abandoned=abandoned, sidechain=sidechain)
+
+
+def is_taken_up(transcript: Transcript, states: Sequence[PartState]) -> bool:
+    """Say whether a branch that had been left when it was read is active again."""
+    if not any(state.left for state in states):
+        return False
+    return any(_is_taken_up(m, states) for m in transcript.messages if _is_within(m, states))
 
 
 def gates_for(session: StoredSession, progress: Progress, around: Around) -> list[Gate]:
@@ -147,7 +157,9 @@ def new_ranges(session: StoredSession, states: Sequence[PartState], at: str) -> 
     """Return the ranges that were read now; of a session with a stamp also where nothing was new."""
     now = stamp(session)
     return [
-        ExtractedRange(_part(session, state.path), state.known, state.stop, state.sha256, EXTRACTOR, at, now)
+        ExtractedRange(
+            _part(session, state.path), state.known, state.stop, state.sha256, EXTRACTOR, at, now, state.left
+        )
         for state in states
         if state.has_new or now
     ]
@@ -168,3 +180,32 @@ def _is_within(message: Message, states: Sequence[PartState]) -> bool:
 
 def _is_new(span: Span, states: Sequence[PartState]) -> bool:
     return _state_of(span, states).is_new(span)
+
+
+def _was_left(span: Span, states: Sequence[PartState]) -> bool:
+    return _state_of(span, states).was_left(span)
+
+
+def _is_unread(message: Message, states: Sequence[PartState]) -> bool:
+    return any(_is_new(span, states) for span in message.sources) or _is_taken_up(message, states)
+
+
+def _is_taken_up(message: Message, states: Sequence[PartState]) -> bool:
+    return message.active and not message.sidechain and any(_was_left(span, states) for span in message.sources)
+
+
+def _after(states: Sequence[PartState], messages: Sequence[Message]) -> list[PartState]:
+    """Return the states with what is left now: on branches that are not active, and never read before."""
+    records: dict[int, list[tuple[int, int, bool]]] = {}
+    for message in messages if any(_is_aside(m) for m in messages) else ():
+        is_aside = _is_aside(message)
+        for span in message.sources:
+            state = _state_of(span, states)
+            begin = state.position(span)
+            is_left = is_aside and (state.is_new(span) or state.was_left(span))
+            records.setdefault(id(state), []).append((begin, begin + len(span.raw), is_left))
+    return [replace(state, left=runs_of(records.get(id(state), ()))) for state in states]
+
+
+def _is_aside(message: Message) -> bool:
+    return not message.active and not message.sidechain

@@ -6,13 +6,14 @@ candidates keep these single.
 """
 
 import hashlib
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 
 from slowwave.dialects.model import Transcript
+from slowwave.extraction.left import left_until
 from slowwave.extraction.ranges import PartState, known_until, ranges_of
 from slowwave.memory.model import ExtractedRange
 from slowwave.records.model import Span
@@ -28,20 +29,18 @@ class StreamState(PartState):
     """A stream against what was read of it before; ``path`` is the session's first file.
 
     Attributes:
-        records: part and offset of every record that it has.
-        new: of those that were not read before.
+        begins: where in the stream each of its records begins, by part and offset.
     """
 
-    records: frozenset[tuple[int, int]]
-    new: frozenset[tuple[int, int]]
+    begins: Mapping[tuple[int, int], int]
 
     def holds(self, span: Span) -> bool:
         """Say whether a record is one of the stream."""
-        return (span.part, span.offset) in self.records
+        return (span.part, span.offset) in self.begins
 
-    def is_new(self, span: Span) -> bool:
-        """Say whether a record was not read before."""
-        return (span.part, span.offset) in self.new
+    def position(self, span: Span) -> int:
+        """Return where a record begins in the stream."""
+        return self.begins[span.part, span.offset]
 
 
 def is_stream(session: StoredSession) -> bool:
@@ -91,11 +90,11 @@ def stream_state(
     spans = list(_records(transcript))
     stream = _Stream([span.raw for span in spans])
     path = session.files.paths[0]
-    known, rewritten = known_until(ranges_of(path, session.id, extractor, ranges), stream.size, stream.digest)
-    first = bisect_left(stream.begins, known)
-    every = [(span.part, span.offset) for span in spans]
+    recorded = ranges_of(path, session.id, extractor, ranges)
+    known, rewritten = known_until(recorded, stream.size, stream.digest)
+    begins = {(span.part, span.offset): begin for span, begin in zip(spans, stream.begins, strict=True)}
     digest = stream.digest(known, stream.size)
-    return StreamState(path, known, stream.size, digest, rewritten, frozenset(every), frozenset(every[first:]))
+    return StreamState(path, known, stream.size, digest, rewritten, begins, left=left_until(recorded, known))
 
 
 def _records(transcript: Transcript) -> Iterable[Span]:

@@ -95,6 +95,9 @@ class ExtractedRange(msgspec.Struct, frozen=True, omit_defaults=True, rename={"s
         extractor: name and version of what read them.
         at: ISO time.
         stamp: of a session that need not be looked into as long as its size and time are the same; else "".
+        abandoned: where the records lie, from the first byte of the file to ``to``, that no run has taken anything
+            from, because they stood on branches that were left: begin and end of each run of them. They are read when
+            their branch is taken up again.
     """
 
     session: SessionRef
@@ -104,6 +107,7 @@ class ExtractedRange(msgspec.Struct, frozen=True, omit_defaults=True, rename={"s
     extractor: str
     at: str = ""
     stamp: str = ""
+    abandoned: tuple[tuple[int, int], ...] = ()
 
 
 def candidate_id(session: SessionRef, category: Category, text: str, evidence: tuple[Evidence, ...]) -> str:
