@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from slowwave import __version__
+from slowwave.cli.parser import Parser, declared
 from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
@@ -63,13 +64,15 @@ def _print_no_more() -> None:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="slowwave", description="Nightly memory for coding agents.")
+    parser = Parser(prog="slowwave", description="Nightly memory for coding agents.")
     parser.add_argument("--version", action="version", version=f"slowwave {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     asked = next((a for a in arguments if not a.startswith("-")), "")
-    for name, (module_name, summary) in COMMANDS.items():
+    for name in declared(COMMANDS, arguments):
+        module_name, summary = COMMANDS[name]
         sub = commands.add_parser(name, help=summary, description=summary)
         if name == asked:
+            sub.behind = arguments[1:] if arguments[0] == name else ()
             module = importlib.import_module(module_name)
             module.configure(sub)
             sub.set_defaults(run=module.run)

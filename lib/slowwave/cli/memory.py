@@ -6,6 +6,7 @@ from pathlib import Path
 
 from slowwave.cli.memory_folders import chosen
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options
+from slowwave.cli.parser import Parser, declared
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
@@ -19,10 +20,11 @@ _ACTIONS = {
 }
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave memory``."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, (summary, _, _) in _ACTIONS.items():
+    for name in declared(_ACTIONS, parser.behind):
+        summary = _ACTIONS[name][0]
         action = actions.add_parser(name, help=summary, description=summary)
         add_settings_options(action)
         add_project_option(action)

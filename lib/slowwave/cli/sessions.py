@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
+from slowwave.cli.parser import Parser, Undeclared, declared
 from slowwave.cli.quick import import_msgspec
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
@@ -24,11 +25,14 @@ KINDS = ("main", "subagent", "fork")
 _ID = "a session id, its unique beginning, or the path of one of its files"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     """Declare the subcommands; none of their code is imported before one is chosen."""
     commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    wanted = declared(_MODULES, parser.behind)
 
     def command(name: str, summary: str) -> argparse.ArgumentParser:
+        if name not in wanted:
+            return Undeclared()
         added = commands.add_parser(name, help=summary, description=summary)
         add_settings_options(added)
         add_json_option(added)
