@@ -3,7 +3,7 @@
 import json
 import multiprocessing
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,51 +14,17 @@ from hypothesis import strategies as st
 
 from slowwave.clock import FixedClock
 from slowwave.dialects.crabtalk.dialect import CRABTALK
-from slowwave.dialects.model import Block, SessionFiles, Text, Thinking, ToolCall, ToolResult
+from slowwave.dialects.model import Block, SessionFiles, Text
 from slowwave.dialects.ulid.dialect import ULID
-from slowwave.stores.writing.base import Block as Written
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
 from slowwave.stores.writing.crabtalk import CrabtalkWriter
 from slowwave.stores.writing.crabtalk_files import file_of
 from slowwave.stores.writing.ulid import UlidWriter
+from tests.properties.said import CALLS, TEXTS, Said, answer, result, user
 
 NOW = datetime(2025, 2, 11, 10, tzinfo=UTC)
 ID = "01JKQ5W8ZP3V9YB2C4D6E8F0GH"
 FORK = multiprocessing.get_context("fork")
-
-TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12) | st.sampled_from(
-    ["{", '"}\n{"compact":"x"}', "\u2028", "\0", "\\", "NaN", "Infinity"]
-)
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXTS,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
-    max_leaves=4,
-)
-CALLS = st.builds(ToolCall, TEXTS, TEXTS, st.dictionaries(TEXTS, VALUES, max_size=3))
-
-
-class Said:
-    """A message, and the blocks that it must come back as."""
-
-    def __init__(self, draft: Draft, blocks: Sequence[Block]) -> None:
-        self.draft = draft
-        self.blocks = tuple(blocks)
-
-
-def user(text: str) -> Said:
-    return Said(Draft("user", text), [Text(text)])
-
-
-def answer(text: str, calls: list[ToolCall], thought: str = "") -> Said:
-    blocks: list[Thinking | Text | ToolCall] = [Thinking(thought)] if thought else []
-    blocks += [Text(text), *calls]
-    written: tuple[Written, ...] = tuple(blocks)
-    return Said(Draft("assistant", written), blocks)
-
-
-def result(call_id: str, text: str, *, is_error: bool = False) -> Said:
-    return Said(Draft("tool", text, call_id=call_id, is_error=is_error), [ToolResult(call_id, text, is_error)])
-
 
 OF_CRABTALK = (
     st.builds(user, TEXTS)

@@ -1,9 +1,11 @@
 """Any order of writes to sessions: what is read back is what a plain list of messages would hold.
 
 Appends, branches, tombstones, compactions, labels, names, forks and torn tails are mixed at random over sessions of
-Cersei, Claude Code and pi; after every step old bytes stand where they stood and every record has a line of its own.
+Cersei, Claude Code, pi and Clawdbot; after every step old bytes stand where they stood and every record has a line of
+its own.
 """
 
+import json
 import re
 import tempfile
 from collections.abc import Callable
@@ -23,6 +25,7 @@ from tests.unit.stores.writing.written import sessions_in
 
 TOKEN = re.compile(r"[ms]\d+\Z")
 ID = "01a20006-4850-7187-9c46-f871573043ed"
+PI_LIKE = ("pi", "openclaw")
 KINDS = ("user", "assistant", "rewind", "tombstone", "compact", "summarise", "fork", "extract", "mark", "tear")
 # messages are more likely than anything else
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS[:2] * 4 + KINDS[2:]), st.integers(0, 99)), max_size=25)
@@ -50,6 +53,13 @@ class Expected:
         return deepcopy(self)
 
 
+def begun_by_clawdbot() -> bytes:
+    """Return what the client writes before the first message: nobody else begins its sessions."""
+    header = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-11-21T08:59:00.000Z", "cwd": "/w"}
+    model = {"type": "custom", "customType": "model-snapshot", "data": {}, "id": "abcdef12", "parentId": None}
+    return b"".join(json.dumps(row).encode() + b"\n" for row in (header, model))
+
+
 class Story:
     """Sessions of one dialect, written step by step beside a model of them."""
 
@@ -61,6 +71,8 @@ class Story:
         self.ids: dict[str, str] = {}  # token -> id of the record
         self.torn = 0
         self.count = 0
+        if dialect == "openclaw":
+            (folder / f"{ID}.jsonl").write_bytes(begun_by_clawdbot())
         for role in ("user", "assistant"):
             self.say(ID, role)
 
@@ -99,7 +111,7 @@ class Story:
         self.expected[self.sessions.fork(session)] = self.expected[session].copy()
 
     def mark(self, session: str, chosen: str) -> None:
-        if self.dialect == "pi":
+        if self.dialect in PI_LIKE:
             self.sessions.label(session, self.ids[chosen], f"label of {chosen}")
             self.sessions.name(session, f"name {chosen}")
 
@@ -143,7 +155,7 @@ class Story:
     def extract(self, session: str, chosen: str) -> None:
         known = self.expected[session]
         path = known.at[chosen]
-        if self.dialect == "pi" and chosen not in known.answered:
+        if self.dialect in PI_LIKE and chosen not in known.answered:
             with pytest.raises(UsageError, match="without an answer"):
                 self.sessions.fork(session, at=self.ids[chosen])
             return
@@ -160,7 +172,7 @@ class Story:
         return [line for line in lines if TOKEN.match(line)]
 
 
-@pytest.mark.parametrize("dialect", ["cersei", "claude", "pi"])
+@pytest.mark.parametrize("dialect", ["cersei", "claude", "pi", "openclaw"])
 @given(steps=STEPS)
 @settings(max_examples=40, deadline=None)
 def test_what_is_written_in_any_order_is_what_is_read(dialect: str, steps: list[tuple[str, int]]):
