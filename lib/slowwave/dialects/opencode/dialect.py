@@ -13,7 +13,7 @@ import msgspec
 from slowwave.dialects.chain import chain
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.opencode.context import filter_compacted
-from slowwave.dialects.opencode.db import Database
+from slowwave.dialects.opencode.database import Database
 from slowwave.dialects.opencode.export import Export
 from slowwave.dialects.opencode.messages import messages_of, sent_as
 from slowwave.dialects.opencode.records import KNOWN_PARTS, Session, Stored, take_back

@@ -5,7 +5,7 @@ Of an export that is cut short everything whole is read, and the tear is reporte
 
 from pathlib import Path
 
-from slowwave.dialects.opencode.json import elements, members, text_of, value_start
+from slowwave.dialects.opencode.offsets import elements, members, text_of, value_start
 from slowwave.dialects.opencode.records import Record, Session, Stored, record_of, session_of
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import open_regular
