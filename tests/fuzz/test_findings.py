@@ -1,18 +1,42 @@
 """What fuzzing once found, by its smallest input; inputs that are too large to stand here lie in tests/samples/fuzz."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slowwave.records.search import lines_with
 from slowwave.stores.scan import scan
 from tests.fuzz.invariants import check_listing, check_session, found
-from tests.fuzz.layout import written
+from tests.fuzz.layout import SEPARATOR, written
+from tests.unit.dialects import codex_files as files
 
+
+def lines(*rows: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+KEPT = files.compacted("s", files.message("user", "kept"))
 SMALL = {
     "a title's leaf that is no string": (
         "claude",
         b'{"type":"summary","summary":"x","leafUuid":[1],"sessionId":"s"}\n',
+    ),
+    "a rollback inside of the turn that ends with a compaction": (
+        "codex",
+        lines(
+            *(files.meta(), KEPT, files.event("task_started", turn_id="2"), files.said("assistant", "2")),
+            *(files.event("thread_rolled_back", num_turns=1), files.said("user", "two"), KEPT),
+        ),
+    ),
+    "a stored message behind an empty line": (
+        "opencode",
+        b'{"id":"s","time":{"created":1}}'
+        + SEPARATOR
+        + b'{"id":"m","role":"user"}'
+        + SEPARATOR
+        + b'\n{"id":"p","messageID":"m","type":"text","text":"x"}',
     ),
 }
 

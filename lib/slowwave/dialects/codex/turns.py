@@ -69,7 +69,8 @@ def base_of(lines: Sequence[Line], *, is_whole: bool = True) -> tuple[int | None
         lines: the rollout, or its end.
         is_whole: whether nothing stands before them; else a turn counts only when its beginning is among them.
     """
-    if not any(rolled_back(line) for line in lines):
+    # a rollback before the end of a rollout may be of the very turn that this end begins in
+    if is_whole and not any(rolled_back(line) for line in lines):
         found = (i for i in range(len(lines) - 1, -1, -1) if lines[i].kind == "compacted")
         return next((i for i in found if replacement_items(lines[i]) is not None), None), set()
     return _surviving(lines, is_whole=is_whole)

@@ -55,7 +55,8 @@ class Tree:
             self._problems.append(Problem("unreadable", path, 0, 0, 0, error.reason))
             return None
         raw = data.strip()
-        record = record_of(Span(len(self.paths) - 1, 1, data.find(raw), raw))
+        at = data.find(raw)
+        record = record_of(Span(len(self.paths) - 1, 1 + data.count(b"\n", 0, at), at, raw))
         if not record.fields:
             self._problems.append(Problem("torn", path, 1, 0, len(data), "not one whole JSON object"))
             return None
