@@ -3,9 +3,10 @@
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage
+from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.cli.tree import tree_lines
 from slowwave.dialects.branching import state_of
@@ -13,7 +14,10 @@ from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE
 from slowwave.records.model import Problem
-from slowwave.stores.search.kin import Agent, Fork, agents_of, forks_of
+
+if TYPE_CHECKING:
+    from slowwave.stores.rows import SessionRow
+    from slowwave.stores.search.kin import Agent
 
 _WIDTH = 100
 
@@ -47,9 +51,12 @@ class _Around:
     """What belongs to a session and does not stand among its messages."""
 
     def __init__(self, transcript: Transcript, problems: list[Problem]) -> None:
-        self._transcript = transcript
-        self.agents: list[Agent] = agents_of(transcript.files, problems) if transcript.dialect == "claude" else []
-        self.forks: list[Fork] = forks_of(transcript, problems)
+        from slowwave.stores.search.kin import agents_of, forks_of  # noqa: PLC0415  # only a tree needs the stores
+
+        self._dialect = transcript.dialect
+        rows = _rows_around(transcript, problems)
+        self.agents = agents_of(transcript, rows, problems)
+        self.forks = forks_of(transcript, rows, problems)
         self.labels = cast("Mapping[str, str]", getattr(transcript, "labels", {}))
 
     def form(self) -> dict[str, Any]:
@@ -63,28 +70,38 @@ class _Around:
         """Return what is told on the line of a message."""
         return {target: [f"[{label}]"] for target, label in self.labels.items()}
 
-    def notes(self) -> dict[str, list[str]]:
-        """Return what branches off at a message and lies in another file."""
-        found: dict[str, list[str]] = {}
+    def notes(self) -> dict[int, list[str]]:
+        """Return what branches off at a message, by its number, and lies elsewhere."""
+        found: dict[int, list[str]] = {}
         for fork in self.forks:
-            found.setdefault(fork.message, []).append(f"⑂ {fork.relation}: {fork.session}")
+            found.setdefault(fork.at, []).append(f"⑂ {fork.relation}: {fork.session}")
         for agent in self.agents:
             task = f": {agent.task}" if agent.task else ""
-            line = (
-                f"◇ sub-agent {agent.name}{task} ({counted(agent.messages, 'message')}, {os.path.basename(agent.path)})"  # noqa: PTH119 - a name
-            )
-            if (at := self._started(agent)) is not None:
-                found.setdefault(at, []).append(line)
+            words = [counted(agent.messages, "message"), *self._place(agent)]
+            found.setdefault(agent.at, []).append(f"◇ sub-agent {agent.name}{task} ({', '.join(words)})")
         return found
 
-    def _started(self, agent: Agent) -> str | None:
-        """Return the message that started a sub-agent: its call, else the last one before it began, else the first."""
-        messages = [m for m in self._transcript.messages if m.id]
-        for message in messages:
-            if agent.call and any(call.id == agent.call for call in message.calls):
-                return message.id
-        before = [m.id for m in messages if m.timestamp and agent.began and m.timestamp.isoformat() <= agent.began]
-        return before[-1] if before else (messages[0].id if messages else None)
+    def _place(self, agent: "Agent") -> list[str]:
+        """Return by what a person finds a sub-agent, where its name does not say it: Claude Code's have files."""
+        place = Path(agent.path).name if self._dialect == "claude" else agent.session
+        return [place] if place != agent.name else []
+
+
+def _rows_around(transcript: Transcript, problems: list[Problem]) -> "list[SessionRow]":
+    """Return the sessions among which those are that belong to one."""
+    from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # only a tree needs the stores
+    from slowwave.stores.model import StoreProblem  # noqa: PLC0415  # as above
+    from slowwave.stores.search.around import rows_around  # noqa: PLC0415  # as above
+
+    path = transcript.files.paths[0].absolute()
+    odd: list[StoreProblem] = []
+    with Catalogue(catalogue_path(os.environ)) as catalogue:
+        rows = rows_around(path, transcript.dialect, catalogue, odd)
+        for warning in catalogue.warnings:
+            warn(warning)
+    unread = [problem for problem in odd if problem.kind in ("unreadable", "damaged")]
+    problems += [Problem("unreadable", Path(problem.path), 1, 0, 0, problem.detail) for problem in unread]
+    return rows
 
 
 def _print_message(message: Message, transcript: Transcript, *, told: bool) -> None:

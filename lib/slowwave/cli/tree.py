@@ -20,28 +20,24 @@ _ID_CHARS = 16
 
 
 def tree_lines(
-    transcript: Transcript, marks: Mapping[str, Sequence[str]], notes: Mapping[str, Sequence[str]]
+    transcript: Transcript, marks: Mapping[str, Sequence[str]], notes: Mapping[int, Sequence[str]]
 ) -> Iterator[str]:
     """Yield the lines of a tree, none wider than 100 columns.
 
     Args:
         transcript: the session.
         marks: by id of a message, what is told on its line: labels.
-        notes: by id of a message, what branches off there and lies elsewhere: forks, sub-agents' files.
+        notes: by number of a message, what branches off there and lies elsewhere: forks, sub-agents' sessions.
     """
     messages = transcript.messages
     roots, below = children_of(parents_of(messages))
     waiting: list[tuple[int, int, bool]] = [(root, 0, False) for root in reversed(roots)]
-    noted: set[str] = set()
     while waiting:
         index, depth, is_branch = waiting.pop()
         message = messages[index]
         yield _cut(_stem(depth, begins=is_branch) + _line(message, state_of(message, transcript), marks))
-        own = message.id
-        if own is not None and own not in noted:
-            noted.add(own)
-            for note in notes.get(own, ()):
-                yield _cut(_stem(depth + 1, begins=True) + note)
+        for note in notes.get(index, ()):
+            yield _cut(_stem(depth + 1, begins=True) + note)
         under = below[index]
         if not under:
             continue

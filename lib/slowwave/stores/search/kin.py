@@ -1,37 +1,38 @@
-"""The sessions around one: the files of its sub-agents, and the sessions in its folder that share its beginning."""
+"""The sessions around one: its sub-agents, its forks, and what it was itself started by or forked from."""
 
-import os
-from collections.abc import Container, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from slowwave.dialects import by_name
-from slowwave.dialects.model import SessionFiles, Transcript
-from slowwave.dialects.registry import sniff
+from slowwave.dialects.codex.dialect import CodexTranscript
+from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import read_records
 from slowwave.records.model import REFUSALS, Problem
-from slowwave.records.parts import session_id
 from slowwave.records.values import clean
-from slowwave.stores.walk import MAX_DEPTH, SIDE_FOLDER, SIDE_PREFIX, SUFFIX
+from slowwave.stores.rows import SessionRow
+from slowwave.stores.walk import SUFFIX
 
-# Where the first message of a session stands; copies of requests may come before it.
-_MOST_RECORDS = 60
+Relation = Literal["fork", "forked from", "shares history", "sub-agent of"]
 
 
 class Agent(NamedTuple):
-    """A sub-agent that has a file of its own.
+    """A sub-agent that has a session of its own.
 
     Attributes:
-        name: which agent it is, as its client calls it; else the name of the file.
+        name: which agent it is, as its client calls it; else the name of its file, or its id.
         task: what it was asked to do, or "".
-        path: its file.
+        path: its file, or the database that it lies in.
         call: id of the tool call that started it, or "".
         messages: how many messages it has.
         began: when it began, ISO 8601, or "".
+        session: its id.
+        at: the message that started it, by its number in the session: its call, else the last one before it began,
+            else the first.
     """
 
     name: str
@@ -40,23 +41,27 @@ class Agent(NamedTuple):
     call: str
     messages: int
     began: str
+    session: str
+    at: int
 
 
 class Fork(NamedTuple):
-    """A session that shares the beginning of another one.
+    """A session that shares the beginning of another one, or that started it.
 
     Attributes:
         session: its id.
-        path: its file.
-        message: id of the last message that both have.
-        relation: "fork" when it says that it was copied from this one, "forked from" when this one says so of it,
-            else "shares history".
+        path: its file, or the database that it lies in.
+        message: id of the last message that both have, "" when that has none.
+        relation: "fork" when it was made from this one, "forked from" when this one was made from it, "shares history"
+            when both were made from a third; "sub-agent of" when it started this one.
+        at: the same message by its number in this session.
     """
 
     session: str
     path: str
     message: str
-    relation: str
+    relation: Relation
+    at: int
 
 
 class _Meta(msgspec.Struct):
@@ -65,120 +70,130 @@ class _Meta(msgspec.Struct):
     toolUseId: str = ""  # noqa: N815
 
 
-class _Start(msgspec.Struct, gc=False):
-    """What the first records of a file say about where it belongs."""
-
-    type: object = None
-    uuid: object = None
-    id: object = None
-    sessionId: object = None  # noqa: N815
-    message: msgspec.Raw = msgspec.Raw()
-    forkedFrom: object = None  # noqa: N815
-    forked_from: object = None
-    parentSession: object = None  # noqa: N815
-
-
-_starts = msgspec.json.Decoder(_Start)
 _metas = msgspec.json.Decoder(_Meta)
 
 
-def agents_of(files: SessionFiles, problems: list[Problem]) -> list[Agent]:
-    """Return the sub-agents of a session of Claude Code: in its side folder, or beside it with its id in them."""
-    folder = files.paths[0].parent
-    found = [_agent(path, problems) for path in _side_files(folder / files.id / SIDE_FOLDER)]
-    beside = (path for path in sorted(folder.glob(f"{SIDE_PREFIX}*{SUFFIX}")) if path not in files.paths)
-    found += [_agent(p, problems) for p in beside if any(s.sessionId == files.id for s in _beginning(p, problems))]
-    return sorted(found, key=lambda agent: agent.began)
+def agents_of(transcript: Transcript, rows: Iterable[SessionRow], problems: list[Problem]) -> list[Agent]:
+    """Return the sub-agents that a session started, in the order in which they began.
+
+    Args:
+        transcript: the session.
+        rows: every session that may be one of them.
+        problems: what could not be read about them.
+    """
+    own = transcript.files.id
+    found = [
+        _agent(row, transcript.messages, problems)
+        for row in rows
+        if row.kind == "subagent" and row.parent == own and row.dialect == transcript.dialect
+    ]
+    return sorted(found, key=lambda agent: (agent.began, agent.session))
 
 
-def _side_files(folder: Path) -> Iterator[Path]:
-    for inside, folders, names in os.walk(folder):
-        if len(Path(inside).relative_to(folder).parts) >= MAX_DEPTH:
-            folders.clear()
-        yield from (Path(inside, n) for n in sorted(names) if n.startswith(SIDE_PREFIX) and n.endswith(SUFFIX))
+def _agent(row: SessionRow, messages: Sequence[Message], problems: list[Problem]) -> Agent:
+    path = Path(row.path)
+    meta = _meta(path, problems) if row.dialect == "claude" else _Meta()
+    task = meta.description if row.dialect == "claude" else row.title or row.first_prompt
+    began = row.created or ""
+    at = _caller(meta.toolUseId, messages)
+    name = meta.agentType or row.id
+    if at is None:
+        at = _last_before(parse_time(began), messages)
+    return Agent(name, task, row.path, meta.toolUseId, row.messages, began, row.id, at)
 
 
-def _agent(path: Path, problems: list[Problem]) -> Agent:
-    meta = _Meta()
+def _meta(path: Path, problems: list[Problem]) -> _Meta:
     beside = path.with_name(path.name.removesuffix(SUFFIX) + ".meta.json")
     try:
-        meta = _metas.decode(clean(beside.read_bytes()))
+        return _metas.decode(clean(beside.read_bytes()))
     except FileNotFoundError:
         pass  # older clients write none
     except (OSError, *REFUSALS) as error:
         problems.append(Problem("unreadable", beside, 1, 0, 0, str(error)))
-    try:
-        messages = by_name("claude").read(SessionFiles(path.stem, (path,))).messages
-    except UnreadableError as error:
-        problems.append(Problem("unreadable", path, 1, 0, 0, error.reason))
-        messages = []
-    began = next((m.timestamp.isoformat() for m in messages if m.timestamp), "")
-    name = meta.agentType or path.name.removesuffix(SUFFIX)
-    return Agent(name, meta.description, os.fspath(path), meta.toolUseId, len(messages), began)
+    return _Meta()
 
 
-def _beginning(path: Path, problems: list[Problem]) -> list[_Start]:
-    try:
-        return [start for _, start in islice(read_records(path, _starts, []), _MOST_RECORDS)]
-    except UnreadableError as error:
-        problems.append(Problem("unreadable", path, 1, 0, 0, error.reason))
-        return []
+def _caller(call: str, messages: Sequence[Message]) -> int | None:
+    if not call:
+        return None
+    return next((i for i, m in enumerate(messages) if any(c.id == call for c in m.calls)), None)
 
 
-def forks_of(transcript: Transcript, problems: list[Problem]) -> list[Fork]:
-    """Return the sessions in the same folder that share messages with this one, each with the last of them.
+def _last_before(at: datetime | None, messages: Sequence[Message]) -> int:
+    """Return the last message that was there at a time, the first when none or nothing is known."""
+    if at is None:
+        return 0
+    return max((i for i, m in enumerate(messages) if m.timestamp is not None and m.timestamp <= at), default=0)
 
-    A fork keeps the ids of what it copied, so one look at the first message of each file tells.
+
+def forks_of(transcript: Transcript, rows: Sequence[SessionRow], problems: list[Problem]) -> list[Fork]:
+    """Return the sessions that share the beginning of this one, and the one that started it, oldest first.
+
+    Args:
+        transcript: the session.
+        rows: every session that may be one of them, with its own row.
+        problems: what could not be read about them.
     """
-    own = {message.id for message in transcript.messages if message.id}
-    paths = transcript.files.paths
+    alike = [row for row in rows if row.dialect == transcript.dialect]
+    mine = next((row for row in alike if row.id == transcript.files.id), None)
     found: list[Fork] = []
-    for path in sorted(paths[0].parent.glob(f"*{SUFFIX}")) if own else []:
-        if path in paths or path.name.startswith(SIDE_PREFIX):
-            continue
-        starts = _beginning(path, problems)
-        if any(_id_of(start) in own for start in starts) and (fork := _fork(path, starts, transcript, own, problems)):
+    for row in sorted(alike, key=lambda row: (row.created or "", row.id)):
+        relation = _relation(row, mine) if mine is not None else None
+        if relation is not None and (fork := _fork(row, relation, transcript, problems)):
             found.append(fork)
     return found
 
 
-def _id_of(start: _Start) -> object:
-    return start.uuid if start.uuid is not None else start.id
+def _relation(row: SessionRow, mine: SessionRow) -> Relation | None:
+    if row.id == mine.id:
+        return None
+    if row.kind == "fork" and row.parent == mine.id:
+        return "fork"
+    if row.id == mine.parent:
+        return "sub-agent of" if mine.kind == "subagent" else "forked from"
+    both = row.kind == mine.kind == "fork" and row.parent == mine.parent != ""
+    return "shares history" if both else None
 
 
-def _fork(
-    path: Path, starts: Sequence[_Start], transcript: Transcript, own: Container[str | None], problems: list[Problem]
-) -> Fork | None:
-    name = session_id(path.name)
+def _fork(row: SessionRow, relation: Relation, transcript: Transcript, problems: list[Problem]) -> Fork | None:
+    messages = transcript.messages
+    if relation == "sub-agent of" or not messages:
+        return Fork(row.id, row.path, (messages[0].id or "") if messages else "", relation, 0)
+    path = Path(row.path)
     try:
-        if sniff(path) != transcript.dialect:
-            return None
-        other = by_name(transcript.dialect).read(SessionFiles(name, (path,)))
+        other = by_name(row.dialect).read(SessionFiles(row.id, (path,)))
     except UnreadableError as error:
         problems.append(Problem("unreadable", path, 1, 0, 0, error.reason))
         return None
-    shared = [message.id for message in other.messages if message.id in own]
-    if not shared or shared[-1] is None:
+    at = _last_shared(transcript, other)
+    if at is None:
+        at = _last_before(parse_time(row.created) if row.created and relation == "fork" else None, messages)
+    return Fork(row.id, row.path, messages[at].id or "", relation, at)
+
+
+def _last_shared(transcript: Transcript, other: Transcript) -> int | None:
+    """Return the last message that both have: by id, by what a rollout refers to, else by what was said alike."""
+    theirs = {m.id for m in other.messages if m.id}
+    shared = [i for i, m in enumerate(transcript.messages) if m.id in theirs]
+    if shared:
+        return shared[-1]
+    referred = _referred(transcript, other)
+    if referred is not None:
+        return referred
+    number = 0
+    for one, another in zip(transcript.messages, other.messages, strict=False):
+        if (one.role, one.text, one.calls, one.results) != (another.role, another.text, another.calls, another.results):
+            break
+        number += 1
+    return number - 1 if number else None
+
+
+def _referred(transcript: Transcript, other: Transcript) -> int | None:
+    """Return the last message of a rollout that a fork by reference goes on from."""
+    if not isinstance(other, CodexTranscript):
         return None
-    mine = transcript.files
-    relation = "shares history"
-    if mine.id in _origins(starts):
-        relation = "fork"
-    elif name in _origins(_beginning(mine.paths[0], problems)):
-        relation = "forked from"
-    return Fork(name, os.fspath(path), shared[-1], relation)
-
-
-def _origins(starts: Sequence[_Start]) -> set[str]:
-    """Return the ids of the sessions that records say they were copied from."""
-    found: set[str] = set()
-    for start in starts:
-        copied: object = start.forkedFrom
-        if isinstance(copied, dict):
-            found.add(str(cast("dict[str, object]", copied).get("sessionId")))
-        elif isinstance(start.forked_from, str):
-            found.add(start.forked_from)
-        elif isinstance(start.parentSession, str):
-            # pi names the file
-            found.add(session_id(os.path.basename(start.parentSession)))  # noqa: PTH119 - of any system
-    return found
+    # the lines of the rollout that a fork names have the part behind its own
+    ends = [line.span.offset for line in other.inherited if line.span.part == len(other.files.paths)]
+    end = max(ends, default=-1)
+    before = [i for i, m in enumerate(transcript.messages) if m.sources and m.sources[-1].offset <= end]
+    return before[-1] if before else None
