@@ -17,12 +17,12 @@ from slowwave.dialects.pi.dialect import PI
 from slowwave.dialects.times import millisecond_time
 from slowwave.errors import LockHeldError, UsageError
 from slowwave.records.append import append_records
+from slowwave.records.parts import session_id as id_in_name
 from slowwave.stores.forking import write_session
 from slowwave.stores.ids import base_path, checked_id
 from slowwave.stores.openclaw import store as clawdbot
 from slowwave.stores.openclaw.lock import held_lock, holder, lock_path
 from slowwave.stores.walk import SUFFIX
-from slowwave.records.parts import session_id as id_in_name
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target, Writer
 from slowwave.stores.writing.lookup import unknown
 from slowwave.stores.writing.pi_copy import copied, extracted
