@@ -17,15 +17,17 @@ from slowwave.dialects.model import ToolCall
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
+from slowwave.stores.writing.opened import held
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
+from tests.unit.stores.writing.written import unchanged
 
 
-def numbered() -> Iterator[str]:
-    return (f"00000000-0000-4000-8000-{n:012d}" for n in count(1))
+def numbered(first: int) -> Iterator[str]:
+    return (f"00000000-0000-4000-8000-{n:012d}" for n in count(first))
 
 
-def sessions_in(folder: Path, dialect: str = "cersei", part_bytes: int = 50_000_000) -> Sessions:
-    ids = numbered()
+def sessions_in(folder: Path, dialect: str = "cersei", part_bytes: int = 50_000_000, *, first: int = 1) -> Sessions:
+    ids = numbered(first)
     clock = FixedClock(datetime(2026, 11, 21, 9, tzinfo=UTC))
     return Sessions(
         folder, dialect, clock=clock, ids=lambda: next(ids), part_bytes=part_bytes, cwd="/home/ann/shop", home=folder
@@ -259,6 +261,43 @@ def test_a_fork_of_claude_code_copies_messages_only_and_every_byte_of_them(tmp_p
     expected = odd.replace(b'"orig"', json.dumps(made).encode())[:-2]
     assert data.startswith(expected)
     assert data.count(b"\n") == 1
+
+
+def test_a_summary_counts_parts_that_were_begun_since_the_session_was_found(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=700)
+    sessions.write_user_message("s", "0 " + "x" * 100)
+    opened = sessions.writers.known(sessions.find("s"))
+    for n in range(1, 8):
+        sessions_in(tmp_path, part_bytes=700, first=10 * n).write_user_message("s", f"{n} " + "x" * 100)
+    with held(opened) as (writer, target):
+        assert len(target.files) == 1
+        writer.compaction(target, Compaction("they counted"))
+    assert len(texts(sessions, "s")) == 1
+
+
+def test_a_session_whose_first_part_is_gone_is_written_to_at_its_end(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=700)
+    for n in range(8):
+        sessions.write_user_message("s", f"{n} " + "x" * 100)
+    parts = sorted(path.name for path in tmp_path.iterdir())
+    (tmp_path / "s.jsonl").unlink()
+    again = sessions_in(tmp_path, first=100)
+    again.write_user_message("s", "the last one")
+    assert sorted(path.name for path in tmp_path.iterdir()) == parts
+    assert texts(again, "s")[-1] == "user: the last one"
+
+
+def test_a_parent_is_named_by_answers_of_cersei_only_and_must_be_there(tmp_path: Path):
+    sessions = sessions_in(tmp_path)
+    first = sessions.write_user_message("s", "one")
+    path = tmp_path / "s.jsonl"
+    with pytest.raises(NotFoundError, match="no message 'nope'"):
+        unchanged(path, lambda: sessions.write_assistant_message("s", "1", "nope"))
+    with pytest.raises(UsageError, match="names no parent"):
+        unchanged(path, lambda: sessions.write_user_message("s", "two", parent=first))
+    bare = write(tmp_path / "bare.jsonl", {"role": "user", "content": "one"})
+    with pytest.raises(UsageError, match="have no ids"):
+        unchanged(bare, lambda: sessions.write_assistant_message("bare", "1", first))
 
 
 def test_a_fork_of_cersei_keeps_tombstones_and_parts(tmp_path: Path):

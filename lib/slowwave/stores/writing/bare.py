@@ -20,7 +20,13 @@ class BareWriter(ClaimedWriter):
     dialect: ClassVar[str] = "cersei-bare"
 
     def message(self, target: Target, draft: Draft) -> str:
-        """Append a message; it gets no id."""
+        """Append a message; it gets no id.
+
+        Raises:
+            UsageError: it is to follow an older message: without ids it can only follow the last one.
+        """
+        if draft.parent is not None:
+            raise UsageError(f"{target.id}: messages of {self.dialect} have no ids, so each follows the last one")
         target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         line = encode.bare_line("user" if draft.role == "tool" else draft.role, said(draft))
         append_record(target.path, line.rstrip(b"\n"), fsync=self.means.fsync)

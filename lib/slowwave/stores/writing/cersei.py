@@ -10,12 +10,14 @@ from slowwave.dialects.claude.encode import result_block
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.records.append import append_forking
+from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
 from slowwave.stores.last import last_record
 from slowwave.stores.writing.base import Compaction, Content, Draft, Target
 from slowwave.stores.writing.claimed import ClaimedWriter
 from slowwave.stores.writing.extract import cersei_path
+from slowwave.stores.writing.lookup import record_with, unknown
 
 
 class CerseiWriter(ClaimedWriter):
@@ -24,7 +26,17 @@ class CerseiWriter(ClaimedWriter):
     dialect: ClassVar[str] = "cersei"
 
     def message(self, target: Target, draft: Draft) -> str:
-        """Append an entry; only assistant entries name a parent, and results are blocks of a user entry."""
+        """Append an entry; results are blocks of a user entry.
+
+        Raises:
+            NotFoundError: the parent is not there.
+            UsageError: a user's entry is to have a parent: only those of the assistant name one.
+        """
+        if draft.parent is not None:
+            if draft.role != "assistant":
+                raise UsageError(f"{target.id}: an entry of a user names no parent in cersei; leave the parent out")
+            if record_with(target.files, draft.parent, lambda entry: entry.get("uuid") == draft.parent) is None:
+                raise unknown(draft.parent, target.id)
         made = self.means.ids()
         cwd = last_record(SessionFiles(target.id, target.files)).cwd or target.cwd
         at = self.means.clock.now()
@@ -55,8 +67,10 @@ class CerseiWriter(ClaimedWriter):
         def line() -> bytes:
             count = compaction.messages
             if count is None:
-                files = SessionFiles(target.id, target.files)
-                count = sum(m.origin != "summary" for m in CERSEI.read(files).messages) if target.files else 0
+                # another writer may have begun a part since the session was found
+                names = numbered_parts(_base(target))
+                files = SessionFiles(target.id, tuple(target.path.with_name(names[n]) for n in sorted(names)))
+                count = sum(m.origin != "summary" for m in CERSEI.read(files).messages)
             at = self.means.clock.now()
             return encode.summary_line(compaction.summary, uuid=made, session=target.id, compacted=count, at=at)
 
@@ -71,7 +85,12 @@ class CerseiWriter(ClaimedWriter):
 
     def _append(self, target: Target, line: Callable[[], bytes]) -> None:
         target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        append_forking(target.path, lambda: line().rstrip(b"\n"), self.means.part_bytes, fsync=self.means.fsync)
+        append_forking(_base(target), lambda: line().rstrip(b"\n"), self.means.part_bytes, fsync=self.means.fsync)
+
+
+def _base(target: Target) -> Path:
+    """Return the first part, also where it is missing."""
+    return target.path.with_name(session_stem(target.path.name)[0] + SUFFIX)
 
 
 def said(draft: Draft) -> Content:
