@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench drills fuzz conformance lock serve clean
+.PHONY: help run test check bench drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -13,7 +13,7 @@ SAMPLE := .sample
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY) ## one night over the bundled sample week, offline, kept in .sample/
 	$(BIN)/slowwave run nightly --sample $(SAMPLE)
@@ -30,7 +30,10 @@ bench: $(READY) ## speed ratios of the design; CHART=1 draws cost against size
 	$(BIN)/python tests/benchmarks/run.py $(if $(CHART),--chart)
 
 drills: $(READY) ## every fault drill in full length (minutes)
-	DRILLS=full $(BIN)/python -m pytest tests/faults --timeout 3600
+	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py --timeout 3600
+
+drills-all: $(READY) ## the longest ones, too: a million records of every dialect (half an hour)
+	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py --timeout 3600
 
 # atheris comes without the lock: by name and version, from the index that pip asks, and only for this.
 SECONDS ?= 600
