@@ -101,6 +101,14 @@ def _label(path: Path) -> Path:
     return path
 
 
+def _branch(path: Path) -> Path:
+    """Go back to the first answer, with a summary of what is left behind."""
+    form = json.loads(run("sessions", "show", str(path), "--json"))
+    at = next(m["id"] for m in form["messages"] if m["role"] == "assistant" and m["active"] and not m.get("calls"))
+    run("sessions", "branch", str(path), "--from", at, "--summary", SUMMARY)
+    return _append(path)
+
+
 def _fork(path: Path) -> Path:
     return _file_of(path, run("sessions", "fork", str(path), "--store", str(path.parent)))
 
@@ -128,6 +136,7 @@ OPERATIONS = (
     Operation("compacted twice, with messages between", ALL, _twice, NOTE),
     Operation("session named", ALL, _name),
     Operation("message labelled", ("pi",), _label),
+    Operation("gone back to an older message, with a summary", ("pi",), _branch, SUMMARY),
     Operation("forked whole", (*CLAUDE, "pi"), _fork),
     Operation("branch extracted", (*CLAUDE, "pi"), _fork_at),
 )
