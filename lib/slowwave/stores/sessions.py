@@ -14,9 +14,9 @@ from slowwave.dialects import by_name
 from slowwave.dialects.base import Dialect
 from slowwave.dialects.cersei.dialect import Cersei, Mode
 from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
+from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.records.append import PART_BYTES
-from slowwave.stores.head import DIALECTS, read_head
+from slowwave.stores.head import read_head
 from slowwave.stores.ids import meant_session, newest_session
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.registry import BY_NAME
@@ -25,7 +25,7 @@ from slowwave.stores.rows import SessionRow, StoredRow, resolve, stored_row
 from slowwave.stores.scan import scan
 from slowwave.stores.walk import FoundSession, Known, Walk
 from slowwave.stores.writing.base import Compaction, Content, Draft, Means, checked, new_uuid
-from slowwave.stores.writing.opened import Opened, Writers, held
+from slowwave.stores.writing.opened import Opened, Writers, held, known_head
 
 # Their sessions are not called by the names of their files, or lie in folders of their own.
 _NAMED_OTHERWISE = ("crabtalk", "ulid")
@@ -229,11 +229,8 @@ class Sessions:
         return []
 
     def _readable(self, found: FoundSession) -> tuple[Dialect, SessionFiles]:
-        head = read_head(found)
-        if isinstance(head, StoreProblem):
-            kind = UnreadableError if head.kind == "unreadable" else UnknownDialectError
-            raise kind(head.path, head.detail, f"expected a session of a known dialect: {DIALECTS}")
-        dialect = Cersei(self.mode) if head.dialect == "cersei" else by_name(head.dialect)
+        name = known_head(found).dialect
+        dialect = Cersei(self.mode) if name == "cersei" else by_name(name)
         return dialect, SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
 
     @contextmanager

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from slowwave.dialects.registry import EXPECTED
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
-from slowwave.stores.head import DIALECTS, read_head
+from slowwave.stores.head import Head, read_head
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession
 from slowwave.stores.writing.base import Means, Target, Writer
@@ -50,10 +51,7 @@ class Writers:
             UsageError: sessions of its dialect are only read, its client has put it aside, or its file is a link that
                 leads out of its folder.
         """
-        head = read_head(found)
-        if isinstance(head, StoreProblem):
-            kind = UnreadableError if head.kind == "unreadable" else UnknownDialectError
-            raise kind(head.path, head.detail, f"expected a session of a known dialect: {DIALECTS}")
+        head = known_head(found)
         writer = self.of(head.dialect)
         if found.source in _PUT_ASIDE:
             raise UsageError(
@@ -72,6 +70,21 @@ class Writers:
         """
         writer = self.of(dialect)
         return Opened(writer, Target(session_id, writer.path(folder, session_id), (), cwd))
+
+
+def known_head(found: FoundSession) -> Head:
+    """Return what the beginning of a session shows.
+
+    Raises:
+        UnreadableError: it cannot be read.
+        UnknownDialectError: it is empty, or its content is of no known dialect.
+    """
+    head = read_head(found)
+    if not isinstance(head, StoreProblem):
+        return head
+    if head.kind == "unreadable":
+        raise UnreadableError(head.path, head.detail, "let this user read it")
+    raise UnknownDialectError(head.path, head.detail, EXPECTED)
 
 
 @contextmanager
