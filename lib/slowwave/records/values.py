@@ -8,7 +8,13 @@ _HIGH = rb"u[dD][89abAB][0-9a-fA-F]{2}"
 _LOW = rb"u[dD][c-fC-F][0-9a-fA-F]{2}"
 # a pair, a lone half (group 1), or any other escape; the order matters, and "\\" must be eaten as one
 _ESCAPE = re.compile(rb"\\(?:" + _HIGH + rb"\\" + _LOW + rb"|(" + _HIGH + rb"|" + _LOW + rb")|.)", re.DOTALL)
+_LONE = re.compile(rb"\\" + _HIGH + rb"|\\" + _LOW)
 _NOT_A_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)
+
+
+def without_lone_halves(raw: bytes) -> bytes:
+    """Return the JSON value ``raw`` without lone halves of surrogate pairs, as clients in JavaScript send it."""
+    return _ESCAPE.sub(_nothing, raw) if _LONE.search(raw) else raw
 
 
 def clean(raw: bytes) -> bytes:
@@ -24,6 +30,10 @@ def clean(raw: bytes) -> bytes:
     if b"NaN" in raw or b"Infinity" in raw:
         raw = _NOT_A_NUMBER.sub(_number, raw)
     return raw
+
+
+def _nothing(match: re.Match[bytes]) -> bytes:
+    return b"" if match[1] else match[0]
 
 
 def _whole_character(match: re.Match[bytes]) -> bytes:

@@ -3,12 +3,14 @@
 Source: ``buildSessionContext`` and ``convertToLlm`` of pi 0.58.3 and 0.73.1; the second half is :mod:`pi_wire`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from slowwave.dialects.pi.blocks import parts_of
 from slowwave.dialects.pi.load import Loaded
 from slowwave.dialects.pi.records import Entry, text_or_empty
 from slowwave.dialects.pi.texts import branch_text, compaction_text, shell_text
+from slowwave.records.lenient import whole
+from slowwave.records.values import without_lone_halves
 
 
 class Model(NamedTuple):
@@ -61,24 +63,42 @@ def said(entries: list[Entry]) -> list[Said]:
 
 
 def _said(entry: Entry) -> Said | None:
-    body = entry.message() if entry.role else entry.fields()
+    body = _sayable(entry)
     item: Said | None = None
     match entry.kind:
         case ("user" | "assistant" | "toolResult") as role:
-            item = Said(role, parts_of(body.get("content")), body, entry)
+            item = Said(role, _parts(body.get("content")), body, entry)
         case "custom" | "custom_message":
-            item = Said("user", parts_of(body.get("content")), body, entry)
+            item = Said("user", _parts(body.get("content")), body, entry)
         case "bashExecution" if not body.get("excludeFromContext"):
             item = _user(shell_text(body), body, entry)
         case "compaction" | "compactionSummary":
-            item = _user(compaction_text(body.get("summary")), body, entry)
+            item = _user(compaction_text(body), body, entry)
         case "branchSummary":
-            item = _user(branch_text(body.get("summary")), body, entry)
+            item = _user(branch_text(body), body, entry)
         case "branch_summary" if body.get("summary"):
-            item = _user(branch_text(body.get("summary")), body, entry)
+            item = _user(branch_text(body), body, entry)
         case _:
             pass
     return item
+
+
+def _parts(content: object) -> list[dict[str, Any]]:
+    """Return content as pi's converters see it: a bare string among the parts of a list is no text to them."""
+    if not isinstance(content, list):
+        return parts_of(content)
+    items = cast("list[object]", content)
+    return [cast("dict[str, Any]", i) if isinstance(i, dict) else {"type": type(i).__name__} for i in items]
+
+
+def _sayable(entry: Entry) -> dict[str, Any]:
+    """Return what an entry says as pi sends it: without lone halves of surrogate pairs, which no UTF-8 can hold."""
+    raw = without_lone_halves(entry.span.raw)
+    if raw is entry.span.raw:
+        return entry.message() if entry.role else entry.fields()
+    fields = whole(raw)
+    message = fields.get("message")
+    return fields if not entry.role else cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
 
 def _user(text: str, body: dict[str, Any], entry: Entry) -> Said:
@@ -119,7 +139,12 @@ def _api(named: tuple[str, str], entries: list[Entry]) -> str:
             if body.get("model") == named[1]:
                 return api
             same_provider = same_provider or api
-    return same_provider or _APIS.get(named[0], "openai-completions")
+    return same_provider or _APIS.get(named[0]) or _api_by_name(named[1])
+
+
+def _api_by_name(model: str) -> str:
+    """Guess the API of a provider that a person configured and that no answer in the file is of."""
+    return "anthropic-messages" if "claude" in model.lower() else "openai-completions"
 
 
 _APIS = {"anthropic": "anthropic-messages", "openai": "openai-responses", "amazon-bedrock": "bedrock-converse-stream"}

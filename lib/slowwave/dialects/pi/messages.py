@@ -91,9 +91,9 @@ def content_of(entry: Entry) -> Content:
         case "bashExecution":
             blocks = [Text(shell_text(body))]
         case "compaction" | "compactionSummary":
-            blocks = [Text(compaction_text(body.get("summary")))]
+            blocks = [Text(compaction_text(body))]
         case "branch_summary" | "branchSummary":
-            blocks = [Text(branch_text(body.get("summary")))]
+            blocks = [Text(branch_text(body))]
         case _:
             blocks = [block_of(part) for part in parts_of(body.get("content"))]
     return Content(tuple(blocks), (entry.span,) * len(blocks), origin)

@@ -5,10 +5,9 @@ same in 0.58.3 and are part of the format: a model was trained by them to tell a
 """
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from slowwave.dialects.model import Block, Injected, Text
-from slowwave.dialects.pi.records import text_or_empty
 
 _COMPACTED = (
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
@@ -24,25 +23,42 @@ _HARNESS = re.compile(
 )
 
 
-def compaction_text(summary: object) -> str:
-    """Return the text that stands for what a compaction hides."""
-    return _COMPACTED[0] + text_or_empty(summary) + _COMPACTED[1]
+def as_written(value: object) -> str:
+    """Return a value as JavaScript puts it into a text, where another type than text stands in a file."""
+    match value:
+        case str():
+            return value
+        case bool() | None:
+            return {True: "true", False: "false", None: "null"}[value]
+        case int() | float():
+            return str(int(value)) if value == int(value) else str(value)
+        case list():
+            return ",".join("" if v is None else as_written(v) for v in cast("list[object]", value))
+        case _:
+            return "[object Object]"
 
 
-def branch_text(summary: object) -> str:
+def compaction_text(body: dict[str, Any]) -> str:
+    """Return the text that stands for what a compaction hides; pi prints what is not there, too."""
+    return _COMPACTED[0] + as_written(body.get("summary", "undefined")) + _COMPACTED[1]
+
+
+def branch_text(body: dict[str, Any]) -> str:
     """Return the text that stands for a branch that was left."""
-    return _BRANCH[0] + text_or_empty(summary) + _BRANCH[1]
+    return _BRANCH[0] + as_written(body.get("summary", "undefined")) + _BRANCH[1]
 
 
 def shell_text(message: dict[str, Any]) -> str:
     """Return what a model is told of a command that a person ran with ``!``."""
-    output = text_or_empty(message.get("output"))
-    text = f"Ran `{message.get('command')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    output = as_written(message["output"]) if message.get("output") else ""
+    text = f"Ran `{as_written(message.get('command', 'undefined'))}`\n" + (
+        f"```\n{output}\n```" if output else "(no output)"
+    )
     code = message.get("exitCode")
     if message.get("cancelled"):
         text += "\n\n(command cancelled)"
     elif code is not None and code != 0:
-        text += f"\n\nCommand exited with code {code}"
+        text += f"\n\nCommand exited with code {as_written(code)}"
     if message.get("truncated") and message.get("fullOutputPath"):
         text += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
     return text

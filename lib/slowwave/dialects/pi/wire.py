@@ -15,6 +15,7 @@ from slowwave.dialects.pi.blocks import block_of
 from slowwave.dialects.pi.context import Model, Said
 from slowwave.dialects.pi.messages import ORIGINS
 from slowwave.dialects.pi.records import text_or_empty
+from slowwave.dialects.pi.texts import as_written
 from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
@@ -159,7 +160,7 @@ def _one_each(results: list[Said], model: Model | None) -> Iterator[Message]:
     """Yield each result of a turn; OpenAI's older API gets their images behind them, as the user's."""
     images: list[Span] = []
     for item in results:
-        texts = [text_or_empty(p.get("text")) for p in item.parts if p.get("type") == "text"]
+        texts = ["" if p.get("text") is None else as_written(p["text"]) for p in item.parts if p.get("type") == "text"]
         text = "\n".join(texts) or _ONLY_IMAGE
         yield _plain("tool", (_result(item, text),), [item.entry.span], "tool", item)
         images += [item.entry.span for part in item.parts if part.get("type") == "image"]

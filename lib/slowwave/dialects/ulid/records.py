@@ -81,7 +81,7 @@ class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
 
     def _blocks(self) -> list[Block]:
         if self.is_summary:
-            return [Text(compaction_text(self.fields().get("summary")))]
+            return [Text(compaction_text({"summary": self.fields().get("summary") or ""}))]
         if self.record.role == "toolResult":
             return [result_of(self.fields())]
         return [block_of(part) for part in parts_of(decoded(self.record.content))]
