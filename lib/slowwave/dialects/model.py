@@ -188,6 +188,8 @@ class SessionFiles(msgspec.Struct, frozen=True):
 
 
 SessionKind = Literal["main", "subagent", "fork"]
+# Who began a session, where its client tells: a person, a clock, a call from outside, a program; "" where it does not.
+SessionOrigin = Literal["", "interactive", "cron", "hook", "api"]
 
 
 class Transcript(msgspec.Struct, eq=False):

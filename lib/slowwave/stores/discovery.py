@@ -145,5 +145,5 @@ def _stored(seen: _Seen, settings: Settings, problems: list[StoreProblem]) -> St
     kind: SessionKind = "subagent" if head.side else "main"
     files = SessionFiles(found.id, paths, tuple(notes))
     return StoredSession(
-        head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database
+        head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database, found.origin
     )

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.dialects.model import SessionFiles, SessionKind
+from slowwave.dialects.model import SessionFiles, SessionKind, SessionOrigin
 
 StoreProblemKind = Literal[
     "unreadable",  # the operating system refuses a folder or file, or it is no regular file
@@ -46,6 +46,7 @@ class StoredSession(msgspec.Struct, frozen=True):
         mtime_ns: newest modification time over all parts.
         source: what became of it: "", archived, reset, deleted or backup.
         in_database: its file holds other sessions, too, so that the file's time says nothing about it.
+        origin: who began it, "" where its client does not tell.
     """
 
     dialect: str
@@ -56,6 +57,7 @@ class StoredSession(msgspec.Struct, frozen=True):
     mtime_ns: int
     source: str = ""
     in_database: bool = False
+    origin: SessionOrigin = ""
 
     @property
     def id(self) -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from slowwave.dialects.model import SessionOrigin
 from slowwave.records.parts import session_stem
 from slowwave.stores.model import StoreProblem, StoreProblemKind
 from slowwave.stores.summary import Summary
@@ -33,6 +34,7 @@ class SessionRow(msgspec.Struct, gc=False, array_like=True):
     cwd: str
     source: Source = ""
     parent: str = ""
+    origin: SessionOrigin = ""
 
 
 class ShownRow(SessionRow, gc=False, array_like=False):
@@ -98,7 +100,7 @@ class StoredRow(msgspec.Struct, gc=False, array_like=True):
         numbers = [session_stem(file.name)[1] for file in files]
         return FoundSession(
             folder, row.id, files, row.kind == "subagent", [] if numbers == [1] else numbers, row.dialect, row.cwd,
-            source=row.source, in_database=self.in_database,
+            source=row.source, in_database=self.in_database, origin=row.origin,
         )  # fmt: skip
 
     def as_problem(self) -> StoreProblem:
@@ -116,7 +118,7 @@ def stored_row(found: FoundSession, seen: Summary) -> StoredRow:
     row = SessionRow(
         seen.dialect, found.id, found.path, len(found.files), "", seen.title, prompt, seen.records, messages,
         seen.bad_lines, found.size, seen.created or None, activity, "subagent" if side else "main", seen.tool_calls,
-        found.cwd or seen.cwd, found.source,
+        found.cwd or seen.cwd, found.source, origin=found.origin,
     )  # fmt: skip
     hints = Hints(
         seen.title, side, seen.is_fork or found.kind == "fork", seen.first_uuid, seen.last_uuid, seen.leaves,

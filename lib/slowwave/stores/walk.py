@@ -14,7 +14,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from slowwave.dialects.model import SessionKind
+from slowwave.dialects.model import SessionKind, SessionOrigin
 from slowwave.records.parts import session_id
 from slowwave.stores.model import StoreProblem
 
@@ -73,6 +73,7 @@ class FoundSession(msgspec.Struct, gc=False):
         cwd: the working folder, where the place tells it.
         kind: main, subagent or fork, where the place tells it.
         parent: id of the session that it belongs to or was forked from, where the place tells it.
+        origin: who began it, where the place tells it.
         source: what became of it: "", archived, reset, deleted or backup.
         in_database: its file holds other sessions, too.
     """
@@ -88,6 +89,7 @@ class FoundSession(msgspec.Struct, gc=False):
     source: Source = ""
     in_database: bool = False
     parent: str = ""
+    origin: SessionOrigin = ""
 
     @property
     def path(self) -> str:

@@ -8,6 +8,8 @@
 import re
 from typing import Literal, NamedTuple
 
+from slowwave.dialects.model import SessionOrigin
+
 DEFAULT_AGENT = "main"
 DEFAULT_MAIN_KEY = "main"
 GLOBAL = "global"
@@ -30,6 +32,11 @@ _NOT_IN_ID = re.compile(r"[^a-z0-9_-]+")
 _ROOMS = ("group", "channel", "room")
 _DIRECT = ("dm", "direct")
 _INSIDE = ("thread", "topic")
+_ORIGINS: dict[KeyKind, SessionOrigin] = {
+    **dict.fromkeys(("main", "dm", "group", "channel", "room", "global"), "interactive"),
+    "cron": "cron",
+    "hook": "hook",
+}
 # Kinds that are named by a first word; nobody types into the sessions of most.
 _WORDS: dict[str, KeyKind] = {"cron": "cron", "hook": "hook", "subagent": "subagent", "acp": "acp"}
 
@@ -59,6 +66,11 @@ class SessionKey(NamedTuple):
     def is_run(self) -> bool:
         """Whether nobody types into it: a run of a job, a hook, a node or a sub-agent, whose prompts others made."""
         return self.kind in ("cron", "hook", "node", "subagent", "acp")
+
+    @property
+    def origin(self) -> SessionOrigin:
+        """Who began it: a job, a hook or a person; a sub-agent's key and a node's tell nothing about that."""
+        return _ORIGINS.get(self.kind, "")
 
 
 def parse_key(key: str) -> SessionKey:

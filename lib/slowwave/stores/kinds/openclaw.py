@@ -84,7 +84,9 @@ class OpenclawHome(Kind):
                 side = about is not None and about.is_side
                 own = name.removesuffix(".zst").replace(".jsonl", "", 1)
                 session = FoundSession(place.path, own, [file], side=side, dialect=self.name, source=found.source)
-                session.kind, session.parent = "subagent" if side else "", "" if about is None else about.parent
+                session.kind = "subagent" if side else ""
+                if about is not None:
+                    session.parent, session.origin = about.parent, about.origin
                 yield session
         if kinds["trajectory"]:
             detail = f"{kinds['trajectory']} trajectories, which record the runs of sessions once more"
@@ -110,7 +112,7 @@ class OpenclawHome(Kind):
                     file = FoundFile(name, sessions.size(listed.id), listed.mtime_ns, at.st_dev, at.st_ino)
                     kind = "subagent" if listed.is_side else "fork" if listed.is_fork else "main"
                     found = FoundSession(folder, listed.id, [file], listed.is_side, dialect=self.name, kind=kind)
-                    found.cwd, found.in_database = sessions.cwd(listed.id), True
+                    found.cwd, found.in_database, found.origin = sessions.cwd(listed.id), True, listed.origin
                     changed.append(found)
         except (sqlite3.Error, OSError) as error:
             walk.problems.append(StoreProblem("unreadable", place.path, f"no readable OpenClaw database: {error}"))

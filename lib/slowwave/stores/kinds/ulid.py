@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.dialects.model import SessionOrigin
 from slowwave.dialects.ulid.ids import is_ulid
 from slowwave.places import home_folder
 from slowwave.records.model import REFUSALS
@@ -50,7 +51,8 @@ class Ulid(Kind):
             if is_ulid(name):
                 file = walk.look(folder, LOG)
                 if file is not None:
-                    yield FoundSession(folder, name, [file], side=False, dialect=self.name)
+                    origin = _origin(f"{folder}/{METADATA}")
+                    yield FoundSession(folder, name, [file], side=False, dialect=self.name, origin=origin)
             elif name[0] != "." and os.path.lexists(f"{folder}/{LOG}"):
                 walk.problems.append(StoreProblem("ignored", folder, "holds a log, but its name is no ULID"))
 
@@ -60,14 +62,30 @@ class Ulid(Kind):
         return {session: name for session, name in names if name}
 
 
-class _Named(msgspec.Struct, gc=False):
+class _Shown(msgspec.Struct, gc=False):
     name: object = None
+    source: object = None
 
 
-_decoder = msgspec.json.Decoder(_Named)
+_decoder = msgspec.json.Decoder(_Shown)
+
+
+_ORIGINS: dict[object, SessionOrigin] = {"interactive": "interactive", "cron": "cron"}
 
 
 def _name(path: str) -> str:
+    name = _shown(path, b'"name"').name
+    return name if isinstance(name, str) else ""
+
+
+def _origin(path: str) -> SessionOrigin:
+    """Return who began a session (S7.7); "" when its metadata do not tell, or tell something new."""
+    source = _shown(path, b'"source"').source
+    return _ORIGINS.get(source, "") if isinstance(source, str) else ""
+
+
+def _shown(path: str, key: bytes) -> _Shown:
+    """Return what metadata show, nothing when they lack a key or are damaged."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -76,12 +94,9 @@ def _name(path: str) -> str:
                 content += os.read(fd, _MOST_BYTES)
         finally:
             os.close(fd)
-        if b'"name"' not in content:
-            return ""
-        name = _decoder.decode(content).name
+        return _decoder.decode(content) if key in content else _Shown()
     except (OSError, *REFUSALS):
-        return ""
-    return name if isinstance(name, str) else ""
+        return _Shown()
 
 
 def _listed(folder: str) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from slowwave.dialects.model import SessionOrigin
 from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.errors import UnreadableError
 from slowwave.stores.model import StoreProblem
@@ -23,12 +24,14 @@ class Facts(NamedTuple):
         title: the label that a person gave, else the client's name for it.
         is_side: nobody types into it: another session, a job or a hook started it.
         parent: the id of the session that started it, where the store still knows that one.
+        origin: who began it, as far as its key tells.
     """
 
     key: str
     title: str
     is_side: bool
     parent: str = ""
+    origin: SessionOrigin = ""
 
 
 class StoreFacts(NamedTuple):
@@ -92,4 +95,6 @@ def _stem(folder: Path, entry: SessionEntry, problems: list[StoreProblem]) -> st
 def _facts(key: str, entry: SessionEntry, stems: Mapping[str, str]) -> Facts:
     title = next((t for name in ("label", "displayName", "subject") if (t := entry.text(name))), "")
     spawned = entry.text("spawnedBy")
-    return Facts(key, title, bool(spawned) or parse_key(key).is_run, stems.get(spawned, ""))
+    parsed = parse_key(key)
+    origin = "" if spawned else parsed.origin
+    return Facts(key, title, bool(spawned) or parsed.is_run, stems.get(spawned, ""), origin)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from slowwave.dialects.model import SessionOrigin
 from slowwave.dialects.openclaw.database import columns_of, unpacked
 from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.records.database import opened_read_only, text_of
@@ -27,6 +28,7 @@ class Listed(NamedTuple):
         title: the label that a person gave, else the client's name for it.
         is_side: nobody types into it: another session, a job or a hook started it.
         is_fork: it was forked from another one.
+        origin: who began it, as far as its key tells.
     """
 
     id: str
@@ -34,6 +36,7 @@ class Listed(NamedTuple):
     title: str
     is_side: bool
     is_fork: bool
+    origin: SessionOrigin = ""
 
 
 class AgentSessions:
@@ -59,8 +62,10 @@ class AgentSessions:
         """  # noqa: S608 - no name from outside
         for identity, newest, at, title, side, fork, key in self._rows.execute(query):
             written = int(at) * _MS + int(newest) % _MS
-            is_side = bool(side) or parse_key(text_of(key)).is_run
-            yield Listed(text_of(identity), written, text_of(title).strip(), is_side, bool(fork))
+            parsed = parse_key(text_of(key))
+            origin = "" if side else parsed.origin
+            name = text_of(title).strip()
+            yield Listed(text_of(identity), written, name, bool(side) or parsed.is_run, bool(fork), origin)
 
     def size(self, session: str) -> int:
         """Return the bytes of a session's events, unpacked."""
