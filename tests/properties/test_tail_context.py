@@ -83,7 +83,7 @@ def test_there_are_samples_of_many_dialects() -> None:
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: f"{p.parent.name}-{p.stem}")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
 def test_damage_changes_both_in_the_same_way(path: Path, seed: int, tmp_path: Path) -> None:
     copy = tmp_path / path.name
@@ -103,7 +103,7 @@ def test_a_summary_that_hides_all_needs_nothing_before_it(tmp_path: Path) -> Non
     assert tail == whole
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
 def test_damaged_part_files_give_the_same(seed: int, tmp_path: Path) -> None:
     raw = damaged(cersei_session(), seed)

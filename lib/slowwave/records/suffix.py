@@ -48,6 +48,11 @@ class Suffix(Generic[T]):
         self._room = max(_ALWAYS_BYTES, total // _SHARE)
 
     @property
+    def begin(self) -> tuple[int, int]:
+        """The number of the file, and the byte in it, where it begins."""
+        return self._part, self._start
+
+    @property
     def is_whole(self) -> bool:
         """Whether nothing stands before it."""
         return self._part == 0 and self._start == 0

@@ -1,0 +1,198 @@
+"""What stands before the newest summary of a Cersei session, looked at without decoding what its messages say.
+
+A line is decoded as far as its type, and its uuid when it is a message. Whatever this cannot read as exactly one entry
+of a known type (damage, glued lines, types of tomorrow) is read as everywhere else, so that tombstones and summaries
+are those that the whole session has; of messages there may be fewer than are counted here, never more.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from slowwave.dialects.cersei.records import MESSAGE_TYPES, Body, Entry
+from slowwave.errors import UnreadableError
+from slowwave.records.lines import open_regular, read_records
+from slowwave.records.model import REFUSALS, Problem
+
+# Oddities come in groups, and every one by itself would open the file again.
+_ODD_LINES = 100
+# Small enough to stay in the processor's cache from reading to decoding.
+_BLOCK_BYTES = 128 << 10
+# So many uuids are packed at a time: as objects they would be most of the memory that a context needs.
+_PACKED = 4096
+
+
+class _Message(msgspec.Struct, tag_field="type", gc=False):
+    uuid: str | None = None
+
+
+class _User(_Message, tag="user", gc=False):
+    pass
+
+
+class _Assistant(_Message, tag="assistant", gc=False):
+    pass
+
+
+class _System(_Message, tag="system", gc=False):
+    pass
+
+
+class _Marker(msgspec.Struct, tag_field="type", gc=False):
+    """All fields of an entry: a value of another type makes it none, as in :class:`Entry`."""
+
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    timestamp: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    is_sidechain: bool | None = None
+    message: Body | None = None
+    summary: str | None = None
+    messages_compacted: int | None = None
+    deleted_uuid: str | None = None
+
+
+class _Tombstone(_Marker, tag="tombstone", gc=False):
+    pass
+
+
+class _Summary(_Marker, tag="summary", gc=False):
+    pass
+
+
+_Lean = _User | _Assistant | _System | _Tombstone | _Summary
+_LEAN: msgspec.json.Decoder[_Lean] = msgspec.json.Decoder(_Lean)
+_WHOLE = msgspec.json.Decoder(Entry)
+_PACK = msgspec.msgpack.Encoder()
+_UNPACK = msgspec.msgpack.Decoder(list[str | None])
+
+
+class Glance:
+    """Tombstones, summaries and the number of messages, in the order in which they were added.
+
+    Attributes:
+        deleted: what tombstones delete.
+    """
+
+    def __init__(self) -> None:
+        self.deleted: set[str] = set()
+        self._count = 0
+        self._summaries: list[tuple[int, int, str | None]] = []
+        self._uuids: list[str | None] = []
+        self._packed: list[bytes] = []
+
+    def add_file(self, path: Path, stop: int | None) -> None:
+        """Look at the lines of a file, or at those before byte ``stop``, which begins a line.
+
+        Raises:
+            UnreadableError: the file cannot be opened or read.
+        """
+        at = 0
+        while at >= 0 and (stop is None or at < stop):
+            at = self._plain(path, at, stop)
+            if at >= 0:
+                at = self._odd(path, at, stop)
+
+    def add(self, entry: Entry) -> None:
+        """Count one entry."""
+        if entry.type == "tombstone":
+            self._mark(entry, deletes=True)
+        elif entry.type == "summary":
+            self._mark(entry, deletes=False)
+        elif entry.type in MESSAGE_TYPES and entry.message is not None:
+            self._say([entry.uuid])
+
+    def hides_all(self) -> bool:
+        """Say whether the summaries surely hide every message before the last one of them."""
+        gone = self._gone()
+        covered = total = 0
+        for start, end in sorted(self._hidden(gone)):
+            if start <= covered:
+                covered = max(covered, end)
+            total = max(total, end)
+        return covered == total
+
+    def _hidden(self, gone: list[int]) -> Iterator[tuple[int, int]]:
+        for count, number, uuid in self._summaries:
+            if uuid not in self.deleted:
+                end = count - bisect_left(gone, count)
+                yield max(0, end - max(0, number)), end
+
+    def _gone(self) -> list[int]:
+        """Return which messages tombstones delete."""
+        if not self.deleted:
+            return []
+        packs = [*map(_UNPACK.decode, self._packed), self._uuids]
+        gone: list[int] = []
+        before = 0
+        for uuids in packs:
+            if not self.deleted.isdisjoint(uuids):
+                gone += [before + index for index, uuid in enumerate(uuids) if uuid in self.deleted]
+            before += len(uuids)
+        return gone
+
+    def _say(self, uuids: list[str | None]) -> None:
+        self._count += len(uuids)
+        self._uuids += uuids
+        if len(self._uuids) >= _PACKED:
+            self._packed.append(_PACK.encode(self._uuids))
+            self._uuids.clear()
+
+    def _mark(self, entry: "Entry | _Marker", *, deletes: bool) -> None:
+        if not deletes:
+            self._summaries.append((self._count, entry.messages_compacted or 0, entry.uuid))
+        elif entry.deleted_uuid is not None:
+            self.deleted.add(entry.deleted_uuid)
+
+    def _plain(self, path: Path, at: int, stop: int | None) -> int:
+        """Look at plain lines from byte ``at`` on; return where the first other one begins, -1 behind the last line."""
+        with open_regular(path) as file:
+            try:
+                file.seek(at)
+                while stop is None or at < stop:
+                    lines = file.readlines(_BLOCK_BYTES)
+                    if not lines:
+                        break
+                    if stop is not None:
+                        _cut(lines, stop - at)
+                    read = self._take(lines)
+                    at += sum(map(len, lines[:read]))
+                    if read < len(lines):
+                        return at
+            except OSError as error:
+                raise UnreadableError(path, error.strerror or "cannot be read") from error
+        return -1
+
+    def _take(self, lines: list[bytes]) -> int:
+        """Count what plain lines say; return how many there are before the first other one."""
+        entries: list[_Lean] = []
+        with suppress(*REFUSALS):
+            entries.extend(map(_LEAN.decode, lines))
+        begin = 0
+        for index, entry in enumerate(entries):
+            if isinstance(entry, _Marker):
+                self._say([message.uuid for message in entries[begin:index]])
+                self._mark(entry, deletes=isinstance(entry, _Tombstone))
+                begin = index + 1
+        self._say([message.uuid for message in entries[begin:]])
+        return len(entries)
+
+    def _odd(self, path: Path, at: int, stop: int | None) -> int:
+        """Look at some lines as every reading does; return where the next record begins, or -1."""
+        ignored: list[Problem] = []
+        for span, entry in read_records(path, _WHOLE, ignored, start=at):
+            if (stop is not None and span.offset >= stop) or span.number > _ODD_LINES:
+                return span.offset
+            self.add(entry)
+        return -1
+
+
+def _cut(lines: list[bytes], most: int) -> None:
+    """Drop the lines at the end that lie behind the first ``most`` bytes."""
+    size = sum(map(len, lines))
+    while size > most:
+        size -= len(lines.pop())
