@@ -19,12 +19,14 @@ from slowwave.records.tail import lines_backward
 SESSIONS, ARCHIVED, INDEX = "sessions", "archived_sessions", "session_index.jsonl"
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,127}")
-_NAMED = re.compile(r"rollout-.*?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.jsonl(?:\.zst)?")
+_NAMED = re.compile(
+    r"rollout-.*?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?:_[-0-9a-fA-F]{36})?\.jsonl(?:\.zst)?"
+)
 _ORDERED = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7")
 
 
 def thread_in_name(path: Path) -> str:
-    """Return the thread id that a rollout's file name ends with, or ""."""
+    """Return the thread id in a rollout's file name, or ""; after a revert, the id of the new part stands behind it."""
     match = _NAMED.fullmatch(path.name)
     return match[1] if match else ""
 

@@ -12,6 +12,7 @@ from slowwave.dialects.codex.history import History, is_boundary
 from slowwave.dialects.codex.injected import SUMMARY_PREFIX
 from slowwave.dialects.codex.messages import CodexMessage, Place, texts_of
 from slowwave.dialects.codex.records import CALLS, KNOWN_ITEMS, OUTPUTS, Item, Line, item_of, replacement_items
+from slowwave.dialects.codex.sound import is_sound, parsed
 from slowwave.dialects.codex.truncate import middle_cut, tokens_of
 from slowwave.dialects.codex.turns import base_of, rolled_back, window_start
 from slowwave.dialects.model import Message, Text
@@ -32,7 +33,7 @@ Sent = CodexMessage | PlainMessage
 
 def replay(lines: Sequence[Line], *, is_paginated: bool = False) -> list[Sent]:
     """Return the messages after all lines, without the client's repairs and with the harness's own."""
-    lines = [line for line in lines if not line.lost]
+    lines = parsed(lines)
     lines = lines[window_start(lines) :] if is_paginated else lines
     base, skipped = base_of(lines)
     if is_paginated:
@@ -41,7 +42,9 @@ def replay(lines: Sequence[Line], *, is_paginated: bool = False) -> list[Sent]:
     for index in range(base or 0, len(lines)):
         line = lines[index]
         if line.kind == "response_item":
-            history.extend(_sent([item_of(line.body)], line))
+            item = item_of(line.body)
+            if is_sound(item, line.body) or not line.mentions(b'"payload"'):
+                history.extend(_sent([item], line))
         elif line.kind == "compacted":
             kept = replacement_items(line)
             if kept is None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from slowwave.dialects.codex.head import is_paginated
 from slowwave.dialects.codex.records import DECODER, UNREADABLE_LINE, Line, line_of
+from slowwave.dialects.codex.sound import parsed
 from slowwave.dialects.codex.turns import base_of, window_start
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.model import Problem
@@ -43,7 +44,7 @@ def tail_of(files: SessionFiles) -> Tail | None:
         return None
     paged = is_paginated(first.fields())
     for _ in range(_MOST_TRIES):
-        lines = [line_of(span, env) for span, env in suffix.records]
+        lines = parsed([line_of(span, env) for span, env in suffix.records])
         if any(p.kind in UNREADABLE_LINE for p in suffix.problems) or any(x.kind == "session_meta" for x in lines):
             return None
         if base_of(lines, is_whole=False)[0] is not None or (paged and window_start(lines) is not None):
