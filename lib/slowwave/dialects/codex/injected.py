@@ -63,6 +63,11 @@ def is_injected(text: str) -> bool:
     return _IMAGE.fullmatch(bare) is not None or bare.startswith(_WARNINGS)
 
 
+def is_picture_mark(text: str) -> bool:
+    """Say whether ``text`` is one of the marks around an attached picture."""
+    return _IMAGE.fullmatch(text.strip()) is not None
+
+
 def is_context(text: str) -> bool:
     """Say whether the client takes a user's ``text`` for its own context, which is no turn."""
     return _CONTEXT.fullmatch(text.strip()) is not None

@@ -9,7 +9,7 @@ from typing import cast
 
 import msgspec
 
-from slowwave.dialects.codex.injected import is_summary, split_typed
+from slowwave.dialects.codex.injected import is_picture_mark, is_summary, split_typed
 from slowwave.dialects.codex.outcome import is_failure
 from slowwave.dialects.codex.records import CALLS, OUTPUTS, Item, value_in, value_of
 from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Other, Role, Text, Thinking, ToolCall
@@ -152,6 +152,11 @@ def _parts(value: object) -> list[str]:
 def texts_of(item: Item) -> list[str]:
     """Return the texts of an item's content, without pictures and the like."""
     return _parts(value_of(item.content))
+
+
+def words_of(item: Item) -> list[str]:
+    """Return the texts of an item without the marks that the client puts around pictures."""
+    return [text for text in texts_of(item) if not is_picture_mark(text)]
 
 
 def _call(item: Item, *, as_sent: bool) -> ToolCall:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from slowwave.dialects.codex.history import History, is_boundary
 from slowwave.dialects.codex.injected import SUMMARY_PREFIX
-from slowwave.dialects.codex.messages import CodexMessage, Place, texts_of
+from slowwave.dialects.codex.messages import CodexMessage, Place, words_of
 from slowwave.dialects.codex.records import CALLS, KNOWN_ITEMS, OUTPUTS, Item, Line, item_of, replacement_items
 from slowwave.dialects.codex.sound import is_sound, parsed
 from slowwave.dialects.codex.truncate import middle_cut, tokens_of
@@ -98,7 +98,7 @@ def _compacted(history: Sequence[Sent], line: Line) -> list[Sent]:
     kept: list[Sent] = []
     room = USER_TOKENS
     for message in reversed(asked):
-        text = "".join(texts_of(message.item)) if isinstance(message, CodexMessage) else message.text
+        text = "".join(words_of(message.item)) if isinstance(message, CodexMessage) else message.text
         size = tokens_of(text)
         if size > room:
             text = middle_cut(text, room)

@@ -14,8 +14,8 @@ from slowwave.dialects.pi.load import Loaded
 from slowwave.dialects.pi.records import Entry
 
 _ODD_IN_ID = re.compile(r"[^a-zA-Z0-9]")
-# From this version of the header on, the client writes ids of calls in letters and digits only.
-_STRICT_VERSION = 4
+# From this version of the header on OpenClaw wrote the file: it sends ids of calls in letters and digits only.
+OPENCLAW_VERSION = 4
 # APIs that refuse calls without results and results without calls, so the client puts both right first.
 _PAIRED = ("anthropic", "google", "bedrock")
 
@@ -47,7 +47,7 @@ def messages_for(
     messages = said(kept_entries(path, loaded, hidden))
     if model is not None and model.api.startswith(_PAIRED):
         messages = repaired(messages).messages
-    return [_with_strict_ids(item) for item in messages] if loaded.version >= _STRICT_VERSION else messages
+    return [_with_strict_ids(item) for item in messages] if loaded.version >= OPENCLAW_VERSION else messages
 
 
 def _with_strict_ids(item: Said) -> Said:

@@ -10,7 +10,7 @@ import msgspec
 
 from slowwave.dialects.base import Told
 from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.openclaw.context import messages_for
+from slowwave.dialects.openclaw.context import OPENCLAW_VERSION, messages_for
 from slowwave.dialects.openclaw.database import About, Database
 from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.dialects.openclaw.messages import OpenclawMessage
@@ -85,7 +85,8 @@ class Openclaw:
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what the client would send if this session were resumed now."""
         whole = transcript if isinstance(transcript, OpenclawTranscript) else self.read(transcript.files)
-        return wire(messages_for(whole.path, whole.loaded, whole.model, whole.hidden), whole.model)
+        messages = messages_for(whole.path, whole.loaded, whole.model, whole.hidden)
+        return wire(messages, whole.model, names_images=whole.loaded.version >= OPENCLAW_VERSION)
 
     def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
         """Return what an entry of a file tells: the header, a name of the session, or a message."""

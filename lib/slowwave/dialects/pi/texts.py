@@ -4,7 +4,9 @@ Source: ``core/messages.ts``, ``cli/file-processor.ts`` and ``agent-session.ts``
 same in 0.58.3 and are part of the format: a model was trained by them to tell a summary from a person.
 """
 
+import math
 import re
+from collections.abc import Iterator
 from typing import Any, cast
 
 from slowwave.dialects.model import Block, Injected, Text
@@ -31,11 +33,33 @@ def as_written(value: object) -> str:
         case bool() | None:
             return {True: "true", False: "false", None: "null"}[value]
         case int() | float():
-            return str(int(value)) if value == int(value) else str(value)
+            return _number(value)
         case list():
-            return ",".join("" if v is None else as_written(v) for v in cast("list[object]", value))
+            return ",".join("" if v is None else as_written(v) for v in _leaves(cast("list[object]", value)))
         case _:
             return "[object Object]"
+
+
+def _number(value: float) -> str:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    # from here on JavaScript writes an exponent, as Python does
+    return str(int(number)) if abs(number) < 1e21 and number.is_integer() else repr(number)  # noqa: PLR2004
+
+
+def _leaves(values: list[object]) -> Iterator[object]:
+    """Yield what stands in lists in lists, however deep; an empty one stands for an empty text."""
+    waiting: list[object] = [values]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list) and item:
+            waiting += cast("list[object]", item)[::-1]
+        else:
+            yield None if isinstance(item, list) else item
 
 
 def compaction_text(body: dict[str, Any]) -> str:

@@ -40,11 +40,19 @@ _LONGEST_ID = {"anthropic-messages": 64, "bedrock-converse-stream": 64}
 _OPENAI_ID = 40
 
 
-def wire(messages: list[Said], model: Model | None) -> list[Message]:
-    """Return the messages that are sent."""
+def wire(messages: list[Said], model: Model | None, *, names_images: bool = True) -> list[Message]:
+    """Return the messages that are sent.
+
+    Args:
+        messages: what was said, in order.
+        model: the model that goes on.
+        names_images: whether images that the model cannot see are named; pi 0.49 left them out without a word.
+    """
     together = model is not None and model.api.startswith(_RESULTS_OF_USER)
     sent: list[Message] = []
-    for is_result, items in groupby(_answered(_told(messages, model)), key=lambda item: item.role == "toolResult"):
+    for is_result, items in groupby(
+        _answered(_told(messages, model, names_images=names_images)), key=lambda item: item.role == "toolResult"
+    ):
         if not is_result:
             sent += [_single(item, model) for item in items]
         elif together:
@@ -54,7 +62,7 @@ def wire(messages: list[Said], model: Model | None) -> list[Message]:
     return [m for m in sent if m.blocks]
 
 
-def _told(messages: list[Said], model: Model | None) -> list[Said]:
+def _told(messages: list[Said], model: Model | None, *, names_images: bool) -> list[Said]:
     """Return messages as this model may see them: images, thinking and ids of calls put into its form."""
     ids: dict[str, str] = {}
     sees = model is None or model.provider in _SEEING
@@ -63,7 +71,7 @@ def _told(messages: list[Said], model: Model | None) -> list[Said]:
         if item.role == "assistant":
             told.append(item._replace(parts=_parts_for(item, model, ids)))
             continue
-        notice = _NO_TOOL_IMAGE if item.role == "toolResult" else _NO_IMAGE
+        notice = (_NO_TOOL_IMAGE if item.role == "toolResult" else _NO_IMAGE) if names_images else ""
         told.append(item if sees else item._replace(parts=_without_images(item.parts, notice)))
         own = item.fields.get("toolCallId")
         if isinstance(own, str) and own in ids:
@@ -77,7 +85,7 @@ def _without_images(parts: list[dict[str, Any]], notice: str) -> list[dict[str, 
     for part in parts:
         if part.get("type") != "image":
             kept.append(part)
-        elif not kept or kept[-1].get("text") != notice:
+        elif notice and (not kept or kept[-1].get("text") != notice):
             kept.append({"type": "text", "text": notice})
     return kept
 
