@@ -99,12 +99,16 @@ def _usual(environ: Mapping[str, str], problems: list[StoreProblem]) -> Iterator
                     yield Root(path, tuple(places), is_named=False)
 
 
+def is_persons_home(path: Path) -> bool:
+    """Say whether clients keep their own homes in a folder, as in the home of somebody who uses them."""
+    usual = (home for kind in HOMES for home in kind.usual({"HOME": os.fspath(path)}))
+    return any(path in home.parents and home.exists() for home in usual)
+
+
 def _places(path: Path, problems: list[StoreProblem]) -> list[Place]:
     names = _names(path)
     try:
-        if any(
-            path in home.parents for kind in HOMES for home in kind.usual({"HOME": os.fspath(path)}) if home.exists()
-        ):
+        if is_persons_home(path):
             whole = [place for root in _usual({"HOME": os.fspath(path)}, problems) for place in root.places]
             if whole:
                 return whole

@@ -10,7 +10,7 @@ from slowwave.stores.kinds.pi import Pi
 from slowwave.stores.kinds.ulid import Ulid
 
 # Each is a client's home; the first that recognises a folder takes it.
-HOMES: tuple[Kind, ...] = (ClaudeHome(), Pi(), CodexHome(), Opencode(), OpenclawHome(), Crabtalk(), Ulid())
+HOMES: tuple[Kind, ...] = (ClaudeHome(), Pi(), CodexHome(), Opencode(), Crabtalk(), Ulid(), OpenclawHome())
 # What is no client's home: transcripts that somebody put together.
 PLAIN: Kind = Transcripts()
 BY_NAME: dict[str, Kind] = {kind.name: kind for kind in (*HOMES, PLAIN)}

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from slowwave.settings import Settings
-from slowwave.stores.kinds.registry import BY_NAME
+from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
+from slowwave.stores.kinds.registry import BY_NAME, HOMES
 from slowwave.stores.places import new_session_folder
+from slowwave.stores.roots import is_persons_home
 
 _SESSIONS = "sessions"
 # Clients that keep all sessions below one folder called so in their home.
@@ -19,13 +21,18 @@ def folder_for(dialect: str, settings: Settings, environ: Mapping[str, str], cwd
 
     Args:
         dialect: of the new session.
-        settings: the first of its store roots is taken, if it names one.
+        settings: the first of its store roots is taken, if it names one; in a person's home the client's own.
         environ: where clients are told of other homes.
         cwd: the working folder, absolute.
 
     Raises:
         UnreadableError: the store is a file.
     """
+    root = settings.store.roots[0] if settings.store.roots else None
+    if root is not None and is_persons_home(root):
+        name = dialect if dialect in _HOMES else FOLDER_OF_PROJECT
+        kind = next(kind for kind in HOMES if kind.name == name)
+        settings = settings.with_roots(kind.usual({"HOME": os.fspath(root)})[:1])
     if dialect not in _HOMES:
         return new_session_folder(settings, environ, cwd)
     named = settings.store.roots

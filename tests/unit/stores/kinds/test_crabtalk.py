@@ -9,13 +9,14 @@ import pytest
 
 from slowwave.dialects.crabtalk import meta
 from slowwave.places import home_folder
-from slowwave.settings import Settings
+from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.crabtalk import Crabtalk
 from slowwave.stores.kinds.registry import BY_NAME, HOMES
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.model import StoreProblem
+from slowwave.stores.roots import store_roots
 from slowwave.stores.walk import FoundSession, Known, Signature, Walk
 
 
@@ -143,3 +144,9 @@ def test_a_listing_shows_its_sessions_by_the_ids_that_titles_do_not_change(tmp_p
         (row,) = list_sessions(Settings(), {"HOME": str(tmp_path)}, catalogue).rows
     assert (row.id, row.dialect, row.messages, row.first_prompt) == ("crab_user_1", "crabtalk", 2, "hello")
     assert row.last_activity == "2026-03-01T10:00:00.000Z"
+
+
+def test_a_home_of_another_name_is_not_taken_for_another_clients(tmp_path: Path) -> None:
+    session(tmp_path / "elsewhere" / "sessions" / "crab_user_1.jsonl")
+    (root,) = store_roots(Settings(store=StoreSettings(roots=(tmp_path / "elsewhere",))), {}, [])
+    assert [place.kind for place in root.places] == ["crabtalk"]

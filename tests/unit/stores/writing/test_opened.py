@@ -105,6 +105,13 @@ def test_a_new_session_goes_where_its_client_looks_for_it(tmp_path: Path, dialec
     assert folder_for("pi", named, environ, Path("/w")) == tmp_path / "agent" / "sessions" / "--w--"
 
 
+@pytest.mark.parametrize(("dialect", "folder"), [("pi", ".pi/agent/sessions/--w--"), ("cersei", ".claude/projects/-w")])
+def test_in_a_persons_home_a_new_session_goes_to_its_clients_own_place(tmp_path: Path, dialect: str, folder: str):
+    (tmp_path / "ann" / ".codex").mkdir(parents=True)
+    named = Settings(store=StoreSettings(roots=(tmp_path / "ann",)))
+    assert folder_for(dialect, named, {"HOME": str(tmp_path)}, Path("/w")) == tmp_path / "ann" / folder
+
+
 def test_sessions_of_the_specification_are_written_and_copied_in_their_folder(tmp_path: Path):
     sessions, name = sessions_in(tmp_path, "ulid"), "01ARZ3NDEKTSV4RRFFQ69G5FAV"
     sessions.write_user_message(name, "hello")
