@@ -121,8 +121,8 @@ def _nest(lines: list[bytes], rng: random.Random) -> None:
     found = list(_SCALAR.finditer(lines[at]))
     if found:
         match = rng.choice(found)
-        # past 1,000 levels decoders give up; that costs hundreds of times what any other input does
-        depth = 1100 if not rng.randrange(20) else rng.choice((2, 5, 20, 60))
+        # past 1,000 levels decoders give up; so deep costs hundreds of times what any other input does
+        depth = rng.choice((350, 900, 1100)) if not rng.randrange(20) else rng.choice((2, 5, 20, 60))
         opening, closing = rng.choice(((b"[", b"]"), (b'{"a":', b"}"), (b'[{"type":', b"}]")))
         inner = opening * depth + b"1" + closing * depth
         lines[at] = lines[at][: match.start(1)] + inner + lines[at][match.end(1) :]

@@ -30,6 +30,10 @@ SMALL = {
             *(files.event("thread_rolled_back", num_turns=1), files.said("user", "two"), KEPT),
         ),
     ),
+    "a text that is a number too large for any": (
+        "pi",
+        b'{"type":"session","id":"s"}\n{"type":"message","message":{"role":"user","content":[{"type":"text","text":1e999}]}}\n',
+    ),
     "a stored message behind an empty line": (
         "opencode",
         b'{"id":"s","time":{"created":1}}'

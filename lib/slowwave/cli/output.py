@@ -17,16 +17,21 @@ def say(text: str) -> None:
 
 def say_json(values: Iterable[Any]) -> None:
     """Print one JSON object a line; names that are not UTF-8 stand in it as escapes that JSON readers give back."""
-    lines: list[str] = []
+    lines: list[bytes] = []
     for value in values:
         try:
-            lines.append(msgspec.json.encode(value).decode())
+            lines.append(msgspec.json.encode(value))
         except (msgspec.MsgspecError, UnicodeEncodeError):
             import json  # noqa: PLC0415  # such names are rare
 
-            lines.append(json.dumps(msgspec.to_builtins(value)))
-    if lines:
-        print("\n".join(lines))  # noqa: T201 - the command's own output
+            lines.append(json.dumps(msgspec.to_builtins(value)).encode())
+    if sys.stdout:
+        sys.stdout.flush()
+        out = sys.stdout.buffer  # as text, a session that is most of what there is room for would be copied twice
+        for line in lines:
+            out.write(line)
+            out.write(b"\n")
+        out.flush()
 
 
 def warn(text: str) -> None:
@@ -58,4 +63,8 @@ def counted(number: int, thing: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text

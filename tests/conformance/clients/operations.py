@@ -26,12 +26,13 @@ def run(*words: str) -> str:
     Raises:
         RefusedError: its exit code is not 0.
     """
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(words))
     if code:
         raise RefusedError(f"{' '.join(words)}: exit {code}: {err.getvalue()[-300:]}")
-    return out.getvalue().strip()
+    out.seek(0)
+    return out.read().strip()
 
 
 def context(path: Path) -> list[dict[str, Any]]:
