@@ -12,6 +12,11 @@ from collections.abc import Sequence
 
 from slowwave import __version__
 from slowwave.cli.parser import Parser, declared
+from slowwave.cli.quick import import_pathlib
+
+import_pathlib()
+
+# ruff: noqa: E402 - pathlib has to be there before whatever imports it
 from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)

@@ -9,7 +9,6 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from slowwave.errors import UnreadableError
 
@@ -91,11 +90,15 @@ def _state(path: Path) -> tuple[int, int, int]:
 @contextmanager
 def _connection(path: Path, mode: str) -> "Generator[sqlite3.Connection]":
     import sqlite3  # noqa: PLC0415 - as above
+    from urllib.parse import quote  # noqa: PLC0415 - few sessions lie in databases
 
     with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)) as rows:
         rows.text_factory = bytes
-        rows.execute("BEGIN")
-        yield rows
+        try:
+            rows.execute("BEGIN")
+            yield rows
+        except UnicodeDecodeError as error:  # of what SQLite says itself: it names what is damaged
+            raise sqlite3.DatabaseError("damaged, and the names in it are no text") from error
 
 
 def tables_of(path: Path) -> frozenset[str]:
