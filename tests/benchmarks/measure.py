@@ -25,9 +25,11 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the demand holds."""
-        if self.ratio is None or self.must is None:
+        """Whether the demand holds; a row whose comparator cannot be had here says so."""
+        if self.must is None:
             return "-"
+        if self.ratio is None:
+            return "SKIPPED"
         return "holds" if self.ratio <= self.must else "MISSED"
 
 

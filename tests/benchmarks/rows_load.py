@@ -31,10 +31,12 @@ def load(build: Path, rounds: int) -> list[Row]:
         rows.append(compared("load 50 MB, cersei", times, "ours, cersei", "Rust, Cersei's way", 0.6))
     else:
         figure = f"{PUBLISHED_RUST_S} s elsewhere"
-        rows.append(Row("load 50 MB, cersei", f"{times['ours, cersei']:.3f} s", "Rust, not run", figure, None, 0.6))
-    if pi:
-        rows.append(compared("load 50 MB, cersei", times, "ours, cersei", "pi SessionManager", 0.3))
-        rows.append(compared("load 50 MB, claude", times, "ours, claude", "pi SessionManager", 0.3))
+        rows.append(Row("load 50 MB, cersei", f"{times['ours, cersei']:.3f} s", "Rust, not here", figure, None, 0.6))
+    for name in ("cersei", "claude"):
+        if pi:
+            rows.append(compared(f"load 50 MB, {name}", times, f"ours, {name}", "pi SessionManager", 0.3))
+        else:
+            rows.append(Row(f"load 50 MB, {name}", f"{times[f'ours, {name}']:.3f} s", "pi, not here", "-", None, 0.3))
     return rows
 
 

@@ -3,7 +3,7 @@
 Data and comparators are made once under ``build/bench`` (about 2 GB and a minute). Every figure is processor time,
 the median of interleaved rounds; a ratio is ours divided by the comparator's of the same run. A program is measured
 with its start and imports, its modules compiled before, as those of an installed package are. The exit code is 1 when
-a demand is missed.
+a demand is missed. A comparator that cannot be had is named, and its row says SKIPPED.
 """
 
 import argparse
