@@ -67,6 +67,8 @@ def _candidates(items: Iterable[dict[str, Any]]) -> Iterator[str]:
 _LEFT_OUT = {
     "skipped_by_gate": "sessions that a gate above stopped",
     "subagents": "sessions of sub-agents, where nobody typed",
+    "backups": "copies that a client made of its sessions",
+    "untyped": "sessions that a schedule or a hook began, where nobody typed",
     "abandoned": "messages on branches that were left behind",
     "sidechain": "messages of sub-agents inside main sessions",
     "redacted": "places where a secret stood, replaced by a fingerprint",

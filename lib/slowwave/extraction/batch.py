@@ -131,6 +131,8 @@ class Batch:
         for name, reason in (
             ("unchanged", "sessions: every byte was read before"),
             ("subagents", "sub-agents' sessions: their results stand in the main sessions"),
+            ("backups", "copies that a client made of its sessions"),
+            ("untyped", "sessions that a schedule or a hook began: nobody typed in them"),
         ):
             number = self.report.counts.get(name, 0)
             if number:

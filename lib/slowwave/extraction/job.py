@@ -24,6 +24,9 @@ from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
 
+# Who begins a session without anybody who types in it; only a person's words can become a wish or a decision.
+_UNTYPED = ("cron", "hook")
+
 
 def extract_sessions(
     project: Project,
@@ -95,6 +98,12 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
     """Return what is new in a session, or None after saying why there is nothing to take."""
     if session.kind == "subagent":
         batch.report.count("subagents")
+        return None
+    if session.origin in _UNTYPED:
+        batch.report.count("untyped")
+        return None
+    if session.source == "backup":
+        batch.report.count("backups")  # what is said once must not look as if it had been said in two sessions
         return None
     if is_known(session, EXTRACTOR, batch.ranges):
         batch.report.count("unchanged")

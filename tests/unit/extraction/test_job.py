@@ -8,9 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from slowwave import files
+from slowwave.dialects.model import SessionOrigin
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.candidates import candidates_path, read_candidates
@@ -194,6 +196,19 @@ def test_sub_agents_are_counted_and_passed_over(tmp_path: Path):
     report = run(tmp_path, rule_talk().write(tmp_path / "store", kind="subagent"))
     assert report.counts == {"sessions": 1, "subagents": 1}
     assert not memory(tmp_path).exists()
+
+
+@pytest.mark.parametrize(("origin", "is_taken"), [("cron", False), ("hook", False), ("interactive", True), ("", True)])
+def test_nothing_is_taken_from_what_a_schedule_or_a_hook_said(tmp_path: Path, origin: SessionOrigin, is_taken: bool):
+    session = msgspec.structs.replace(rule_talk().write(tmp_path / "store"), origin=origin)
+    report = run(tmp_path, session)
+    assert (report.counts.get("untyped", 0), bool(report.counts.get("candidates"))) == (int(not is_taken), is_taken)
+
+
+def test_a_copy_that_a_client_made_is_not_a_second_witness(tmp_path: Path):
+    session = rule_talk().write(tmp_path / "store")
+    report = run(tmp_path, msgspec.structs.replace(session, source="backup"))
+    assert report.counts == {"sessions": 1, "backups": 1}
 
 
 def test_no_secret_reaches_the_disk_or_the_report(tmp_path: Path):
