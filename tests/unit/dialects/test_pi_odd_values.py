@@ -1,6 +1,7 @@
 """What pi sends of values that it did not write: tried on pi 0.73.1, images also on the pi 0.49 in Clawdbot."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from slowwave.dialects.openclaw.dialect import OPENCLAW
 from tests.unit.dialects.pi_files import Session
 
 IMAGE = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
-CALL = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}
+CALL: dict[str, Any] = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}
 
 
 @pytest.mark.parametrize(("fields", "shown"), [({}, "undefined"), ({"summary": None}, "null"), ({"summary": 7}, "7")])
@@ -61,3 +62,13 @@ def test_clawdbot_leaves_images_out_that_its_model_cannot_see(tmp_path: Path):
     assert sent[0] == {"role": "user", "text": "look"}
     assert [m["role"] for m in sent] == ["user", "assistant", "tool"]
     assert sent[-1]["results"] == [{"id": "c1", "text": "(see attached image)"}]
+
+
+def test_clawdbot_sends_the_texts_of_an_answer_one_by_one(tmp_path: Path):
+    session = Session()
+    session.user("hello")
+    session.model(" ", "a ", "b")
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(session.data())
+    sent = normal_form(OPENCLAW.context(OPENCLAW.read(SessionFiles("s1", (path,)))))
+    assert (sent[-1]["text"], session.context(tmp_path)[-1]["text"]) == ("a\nb", "a b")

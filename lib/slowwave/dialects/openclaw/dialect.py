@@ -86,7 +86,7 @@ class Openclaw:
         """Return what the client would send if this session were resumed now."""
         whole = transcript if isinstance(transcript, OpenclawTranscript) else self.read(transcript.files)
         messages = messages_for(whole.path, whole.loaded, whole.model, whole.hidden)
-        return wire(messages, whole.model, names_images=whole.loaded.version >= OPENCLAW_VERSION)
+        return wire(messages, whole.model, is_modern=whole.loaded.version >= OPENCLAW_VERSION)
 
     def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
         """Return what an entry of a file tells: the header, a name of the session, or a message."""

@@ -40,21 +40,22 @@ _LONGEST_ID = {"anthropic-messages": 64, "bedrock-converse-stream": 64}
 _OPENAI_ID = 40
 
 
-def wire(messages: list[Said], model: Model | None, *, names_images: bool = True) -> list[Message]:
+def wire(messages: list[Said], model: Model | None, *, is_modern: bool = True) -> list[Message]:
     """Return the messages that are sent.
 
     Args:
         messages: what was said, in order.
         model: the model that goes on.
-        names_images: whether images that the model cannot see are named; pi 0.49 left them out without a word.
+        is_modern: False for pi 0.49 (in Clawdbot): it leaves images that the model cannot see out without a word, and
+            sends the texts of an answer one by one.
     """
     together = model is not None and model.api.startswith(_RESULTS_OF_USER)
     sent: list[Message] = []
     for is_result, items in groupby(
-        _answered(_told(messages, model, names_images=names_images)), key=lambda item: item.role == "toolResult"
+        _answered(_told(messages, model, is_modern=is_modern)), key=lambda item: item.role == "toolResult"
     ):
         if not is_result:
-            sent += [_single(item, model) for item in items]
+            sent += [_single(item, model, is_modern=is_modern) for item in items]
         elif together:
             sent.append(_of_user(list(items)))
         else:
@@ -62,7 +63,7 @@ def wire(messages: list[Said], model: Model | None, *, names_images: bool = True
     return [m for m in sent if m.blocks]
 
 
-def _told(messages: list[Said], model: Model | None, *, names_images: bool) -> list[Said]:
+def _told(messages: list[Said], model: Model | None, *, is_modern: bool) -> list[Said]:
     """Return messages as this model may see them: images, thinking and ids of calls put into its form."""
     ids: dict[str, str] = {}
     sees = model is None or model.provider in _SEEING
@@ -71,7 +72,7 @@ def _told(messages: list[Said], model: Model | None, *, names_images: bool) -> l
         if item.role == "assistant":
             told.append(item._replace(parts=_parts_for(item, model, ids)))
             continue
-        notice = (_NO_TOOL_IMAGE if item.role == "toolResult" else _NO_IMAGE) if names_images else ""
+        notice = (_NO_TOOL_IMAGE if item.role == "toolResult" else _NO_IMAGE) if is_modern else ""
         told.append(item if sees else item._replace(parts=_without_images(item.parts, notice)))
         own = item.fields.get("toolCallId")
         if isinstance(own, str) and own in ids:
@@ -185,19 +186,25 @@ def _result_lines(item: Said) -> Iterator[str]:
         yield "[image]" if part.get("type") == "image" else text_or_empty(part.get("text"))
 
 
-def _single(item: Said, model: Model | None) -> Message:
+def _single(item: Said, model: Model | None, *, is_modern: bool) -> Message:
     """Return one message as it is sent; without blocks when the API would get nothing to read."""
-    blocks = _spoken(item, model) if item.role == "assistant" else [block_of(part) for part in item.parts]
+    blocks = (
+        _spoken(item, model, is_modern=is_modern)
+        if item.role == "assistant"
+        else [block_of(part) for part in item.parts]
+    )
     role: Role = "assistant" if item.role == "assistant" else "user"
     origin = ORIGINS.get(item.entry.kind, "injected")
     return _plain(role, tuple(blocks), [item.entry.span] * len(blocks), origin, item)
 
 
-def _spoken(item: Said, model: Model | None) -> list[Block]:
+def _spoken(item: Said, model: Model | None, *, is_modern: bool) -> list[Block]:
     """Return the blocks of an answer: OpenAI's API gets its texts as one."""
     texts = [p["text"] for p in item.parts if p.get("type") == "text" and text_or_empty(p.get("text")).strip()]
     if model is None or model.api == "openai-completions":
         calls = [block_of(p) for p in item.parts if p.get("type") == "toolCall"]
+        if not is_modern:
+            return [*map(Text, texts), *calls]
         return [*([Text("".join(texts))] if texts else []), *calls]
     blocks: list[Block] = []
     for part in item.parts:
