@@ -15,9 +15,7 @@ CALL: dict[str, Any] = {"type": "toolCall", "id": "c1", "name": "bash", "argumen
 
 
 @pytest.mark.parametrize(("fields", "shown"), [({}, "undefined"), ({"summary": None}, "null"), ({"summary": 7}, "7")])
-def test_a_compaction_without_a_summary_says_so_as_javascript_does(
-    tmp_path: Path, fields: dict[str, object], shown: str
-):
+def test_a_compaction_without_a_summary_says_so_as_javascript_does(tmp_path: Path, fields: dict[str, Any], shown: str):
     session = Session()
     session.user("hello")
     session.model("hi")
