@@ -132,3 +132,16 @@ def test_a_key_that_stands_twice_makes_one_message(dialect: str, tmp_path: Path)
     assert [m.text for m in transcript.messages] == ["first", "second"]
     assert "second" in context[-1].text or "second" in "\n".join(m.text for m in context)
     assert transcript.problems == []
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+def test_of_two_values_under_one_key_the_last_counts(dialect: str, tmp_path: Path) -> None:
+    data = session(dialect, [Link("1", None, "first"), Link("2", "1", "second")])
+    for key in (b'"content"', b'"text"'):
+        data = data.replace(key + b': "second"', key + b': "other", ' + key + b': "second"')
+    data = data.replace(b'"role": "user"', b'"role": "assistant", "role": "user"')
+    assert data.count(b'"other"') == 1
+    transcript, context = read(dialect, write(dialect, tmp_path, data))
+    assert [(m.role, m.text) for m in transcript.messages] == [("user", "first"), ("user", "second")]
+    assert "other" not in "\n".join(m.text for m in context)
+    assert transcript.problems == []
