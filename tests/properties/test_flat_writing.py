@@ -4,6 +4,7 @@ The steps go through :class:`slowwave.stores.sessions.Sessions`, as those of the
 no trees, so what one session should hold is a list.
 """
 
+import json
 import tempfile
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -171,6 +172,10 @@ class Story:
             shown = self.sessions.load(session)
             assert [(m.role, _token(m.text)) for m in shown] == [(_shown(h.role), h.text) for h in known]
             problems += sum(p.lines for p in self.sessions.transcript(session).problems)
+        if self.form == "codex paginated":
+            (data,) = self.data().values()
+            numbers = [json.loads(line)["ordinal"] for line in data.splitlines() if line.endswith(b"}")]
+            assert numbers == list(range(len(numbers)))
         # forks do not take a torn end with them
         assert problems <= self.torn * len(self.expected)
 
