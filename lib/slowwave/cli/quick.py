@@ -26,19 +26,25 @@ def import_pathlib() -> None:
 
     stand_in: Any = ModuleType("urllib.parse")
     stand_in.quote_from_bytes = quote_from_bytes
-    with _instead("pathlib", "urllib.parse", stand_in):
-        importlib.import_module("pathlib")
+    _import("pathlib", "urllib.parse", stand_in)
 
 
 def import_msgspec() -> None:
     """Import msgspec without ``typing_extensions`` and ``platform``, unless somebody imported any before."""
     stand_in: Any = ModuleType("platform")
     stand_in.system = lambda: os.uname().sysname
-    with _instead("uuid", "platform", stand_in):
-        importlib.import_module("uuid")
+    _import("uuid", "platform", stand_in)
     # an import of it fails as if it were not installed
-    with _instead("msgspec", "typing_extensions", None):
-        importlib.import_module("msgspec")
+    _import("msgspec", "typing_extensions", None)
+
+
+def _import(wanted: str, name: str, stand_in: ModuleType | None) -> None:
+    try:
+        with _instead(wanted, name, stand_in):
+            importlib.import_module(wanted)
+    except (AttributeError, ImportError):
+        # another version of it takes more from that module: it gets the real one
+        importlib.import_module(wanted)
 
 
 @contextmanager
