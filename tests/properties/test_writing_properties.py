@@ -55,8 +55,20 @@ class Expected:
 
 def begun_by_clawdbot() -> bytes:
     """Return what the client writes before the first message: nobody else begins its sessions."""
-    header = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-11-21T08:59:00.000Z", "cwd": "/w"}
-    model = {"type": "custom", "customType": "model-snapshot", "data": {}, "id": "abcdef12", "parentId": None}
+    header: dict[str, object] = {
+        "type": "session",
+        "version": 3,
+        "id": ID,
+        "timestamp": "2026-11-21T08:59:00.000Z",
+        "cwd": "/w",
+    }
+    model: dict[str, object] = {
+        "type": "custom",
+        "customType": "model-snapshot",
+        "data": {},
+        "id": "abcdef12",
+        "parentId": None,
+    }
     return b"".join(json.dumps(row).encode() + b"\n" for row in (header, model))
 
 

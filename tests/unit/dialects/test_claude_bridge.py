@@ -18,7 +18,7 @@ START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 class Counted:
     """A container that counts how often it is asked."""
 
-    def __init__(self, inner: Container[str], asked: list[int]) -> None:
+    def __init__(self, inner: Container[object], asked: list[int]) -> None:
         self.inner = inner
         self.asked = asked
 
@@ -32,10 +32,10 @@ def work(folder: Path, count: int, step: float, monkeypatch: pytest.MonkeyPatch)
     asked, parsed = [0], [0]
     over, parse = Bridges.over, bridge.parse_time
 
-    def counted_over(self: Bridges, node: Node, seen: Container[str]) -> str | None:
+    def counted_over(self: Bridges, node: Node, seen: Container[object]) -> str | None:
         return over(self, node, Counted(seen, asked))
 
-    def counted_parse(stamp: object) -> datetime | None:
+    def counted_parse(stamp: str | None) -> datetime | None:
         parsed[0] += 1
         return parse(stamp)
 
