@@ -18,7 +18,8 @@ MAKERS: dict[str, Callable[[Maker, int], Iterator[bytes]]] = {
     "codex": compacted_codex,
     "cersei": compacted_cersei,
 }
-# Its summaries say how many messages they hide, so that every line before them has to be looked at: no size is alike.
+# Its summaries say how many messages they hide, so that every line before them has to be looked at: no size is alike,
+# and at 50 MB the demand is not reached (docs/decisions/0016). Cersei itself writes no such summary; slowwave does.
 ONE_PASS = "cersei"
 MOST_RATIO = 0.1
 MOST_BYTES = 40_000_000
@@ -49,10 +50,11 @@ def context(build: Path, rounds: int) -> list[Row]:
     rows: list[Row] = []
     for dialect, size in files:
         job, ours = f"context of {size} MB, {dialect}", f"{dialect} {size}"
+        must = None if dialect == ONE_PASS else MOST_RATIO
         if peer:
-            rows.append(compared(job, times, ours, f"pi itself, {size} MB", MOST_RATIO))
+            rows.append(compared(job, times, ours, f"pi itself, {size} MB", must))
         else:
-            rows.append(Row(job, f"{times[ours]:.3f} s", "pi, not here", "-", None, MOST_RATIO))
+            rows.append(Row(job, f"{times[ours]:.3f} s", "pi, not here", "-", None, must))
     rows += [_growth(times, dialect) for dialect in MAKERS]
     return rows + [_memory(commands[f"{dialect} 200"], dialect) for dialect in MAKERS]
 
