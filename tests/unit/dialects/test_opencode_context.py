@@ -121,7 +121,7 @@ def test_of_a_prompt_only_what_is_meant_for_the_model_is_sent(tmp_path: Path) ->
 def test_pictures_of_a_tool_are_announced(tmp_path: Path) -> None:
     session = Session()
     session.answer(done("ok", attachments=[{"mime": "image/png", "url": "data:"}]))
-    assert spoken(session.export(tmp_path)) == ["a:", "t:ok", "u:Attached image(s) from tool result:"]
+    assert spoken(session.export(tmp_path)) == ["a:", "t:ok", "u:Attached media from tool result:"]
 
 
 def test_what_a_revert_took_back_is_not_sent(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ COMPACTED = "What did we do so far?"
 SUBTASK = "The following tool was executed by the user"
 PRUNED = "[Old tool result content cleared]"
 INTERRUPTED = "[Tool execution was interrupted]"
-ATTACHED = "Attached image(s) from tool result:"
+ATTACHED = "Attached media from tool result:"
 # Files that the client reads into a text part of its own; the part itself is not sent.
 _READ_INTO_TEXT = ("text/plain", "application/x-directory")
 
