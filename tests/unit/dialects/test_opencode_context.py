@@ -139,3 +139,11 @@ def test_a_revert_may_take_back_a_part_of_a_message(tmp_path: Path) -> None:
     session.user("gone, too")
     session.info["revert"] = {"messageID": first, "partID": session.messages[0]["parts"][2]["id"]}
     assert spoken(session.export(tmp_path)) == ["a:kept"]
+
+
+def test_a_revert_to_a_part_that_is_gone_leaves_its_message_whole(tmp_path: Path) -> None:
+    session = Session()
+    first = session.answer(words("kept"), done("kept, too"))
+    session.user("gone")
+    session.info["revert"] = {"messageID": first, "partID": "prt_gone"}
+    assert spoken(session.export(tmp_path)) == ["a:kept", "t:kept, too"]

@@ -109,7 +109,8 @@ def object_in(fields: dict[str, Any], key: str) -> dict[str, Any]:
 def take_back(stored: list[Stored], revert: dict[str, Any]) -> None:
     """Mark what a revert takes back: the message it names and all behind, or only from one of its parts on (client).
 
-    The client deletes these at the next prompt, so a resumed session never sends them.
+    The client deletes these at the next prompt, so a resumed session never sends them. A message whose part is named
+    but gone stays whole.
     """
     named, part = text_in(revert, "messageID"), text_in(revert, "partID")
     start = next((i for i, message in enumerate(stored) if named and message.info.id == named), None)
@@ -118,6 +119,6 @@ def take_back(stored: list[Stored], revert: dict[str, Any]) -> None:
     for message in stored[start:]:
         message.live = False
     first = stored[start]
-    at = next((i for i, record in enumerate(first.parts) if part and record.id == part), None)
-    if at is not None:
-        first.live, first.kept = True, at
+    if part:
+        first.live = True
+        first.kept = next((i for i, record in enumerate(first.parts) if record.id == part), None)
