@@ -33,7 +33,7 @@ drills: $(READY) ## every fault drill in full length (minutes)
 	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py --timeout 3600
 
 drills-all: $(READY) ## the longest ones, too: a million records of every dialect (half an hour)
-	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py --timeout 3600
+	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py --timeout 3600
 
 # atheris comes without the lock: by name and version, from the index that pip asks, and only for this.
 SECONDS ?= 600

@@ -31,7 +31,7 @@ SHARED = HERE.parents[1] / "shared"
 SAMPLES = sorted(p for p in (HERE / "samples").rglob("*.json*") if not p.name.endswith(".context.json"))
 REAL = sorted(p for root in ("clients/corpus", "corpus") for p in (SHARED / root).rglob("*.jsonl"))
 LARGEST = 3_000_000
-CUTS = 60 if os.environ.get("DRILLS") == "full" else 6
+CUTS = {"all": 60, "full": 15}.get(os.environ.get("DRILLS", ""), 6)
 
 QUEUED = (b'"queue-operation"', b'"queued_command"')
 Words = tuple[str, str, tuple[str, ...], tuple[int, ...]]
