@@ -147,3 +147,23 @@ def test_a_revert_to_a_part_that_is_gone_leaves_its_message_whole(tmp_path: Path
     session.user("gone")
     session.info["revert"] = {"messageID": first, "partID": "prt_gone"}
     assert spoken(session.export(tmp_path)) == ["a:kept", "t:kept, too"]
+
+
+@pytest.mark.parametrize(
+    ("info", "asked", "sent"),
+    [
+        ({}, "fake-1", "a:so"),
+        ({}, "fake-2", "a:Hmm.so"),
+        ({"model": {"providerID": "fake", "id": "fake-1"}}, "fake-2", "a:so"),
+        ({"model": {"providerID": "fake", "id": "fake-2"}}, "fake-1", "a:Hmm.so"),
+    ],
+)
+def test_thoughts_of_another_model_are_sent_as_text(
+    tmp_path: Path, info: dict[str, Any], asked: str, sent: str
+) -> None:
+    session = Session(**info)
+    session.user("think")
+    thoughts = [{"type": "reasoning", "text": text} for text in ("Hmm.", " \n")]
+    session.answer(*thoughts, words("so"), providerID="fake", modelID="fake-1")
+    session.add("user", words("again"), model={"providerID": "fake", "modelID": asked})
+    assert spoken(session.export(tmp_path)) == ["u:think", sent, "u:again"]

@@ -16,7 +16,7 @@ from slowwave.dialects.opencode.context import filter_compacted
 from slowwave.dialects.opencode.database import Database
 from slowwave.dialects.opencode.export import Export
 from slowwave.dialects.opencode.messages import messages_of, sent_as
-from slowwave.dialects.opencode.records import KNOWN_PARTS, Session, Stored, take_back
+from slowwave.dialects.opencode.records import KNOWN_PARTS, Session, Stored, model_name, object_in, take_back
 from slowwave.dialects.opencode.tree import Tree
 from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
@@ -62,7 +62,15 @@ class Opencode:
         """Return what opencode would send if the session were resumed now."""
         whole = transcript if isinstance(transcript, OpencodeTranscript) else self.read(transcript.files)
         live = [stored for stored in whole.stored if stored.live]
-        return [message for stored in filter_compacted(live) for message in sent_as(stored, whole.session)]
+        model = _model(whole.session, live)
+        return [message for stored in filter_compacted(live) for message in sent_as(stored, whole.session, model)]
+
+
+def _model(session: Session, live: Sequence[Stored]) -> str:
+    """Return the model that a resumed session would ask: its own, else that of the last prompt which names one."""
+    prompts = (m.info.fields for m in reversed(live) if m.info.kind == "user")
+    named = (model_name(object_in(fields, "model"), "modelID") for fields in prompts)
+    return session.model or next(filter(None, named), "")
 
 
 def _load(files: SessionFiles, result: OpencodeTranscript) -> None:

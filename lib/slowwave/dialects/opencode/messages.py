@@ -22,7 +22,7 @@ from slowwave.dialects.model import (
     ToolCall,
     ToolResult,
 )
-from slowwave.dialects.opencode.records import Record, Session, Stored, object_in, text_in
+from slowwave.dialects.opencode.records import Record, Session, Stored, model_name, object_in, text_in
 from slowwave.dialects.plain import PlainMessage
 
 COMPACTED = "What did we do so far?"
@@ -54,8 +54,8 @@ def messages_of(stored: Stored, session: Session) -> list[Message]:
     ]
 
 
-def sent_as(stored: Stored, session: Session) -> list[Message]:
-    """Return what a stored message is sent as; nothing for messages that the client leaves out."""
+def sent_as(stored: Stored, session: Session, model: str = "") -> list[Message]:
+    """Return what a stored message is sent as to ``model``; nothing for messages that the client leaves out."""
     if stored.info.kind != "assistant":
         placed = [(block, part) for part in stored.sent_parts if (block := _user_block(part, whole=False)) is not None]
         return [_message(stored, session, "user", placed, "injected")] if placed else []
@@ -63,7 +63,8 @@ def sent_as(stored: Stored, session: Session) -> list[Message]:
         return []
     found: list[Message] = []
     for step in _steps(stored.sent_parts):
-        said = _joined([(block, part) for part in step if (block := _model_block(part)) is not None])
+        placed = [(block, part) for part in step if (block := _model_block(part)) is not None]
+        said = _joined(_told(placed) if _is_of_another(stored, model) else placed)
         calls = [part for part in step if part.kind == "tool"]
         if said:
             found.append(_message(stored, session, "assistant", said, "summary" if stored.is_summary else "model"))
@@ -72,6 +73,17 @@ def sent_as(stored: Stored, session: Session) -> list[Message]:
     if pictures:
         found.append(_message(stored, session, "user", [(Injected(ATTACHED), pictures[0])], "injected"))
     return found
+
+
+def _is_of_another(stored: Stored, model: str) -> bool:
+    return model_name(stored.info.fields, "modelID") not in ("", model) if model else False
+
+
+def _told(placed: list[Placed]) -> list[Placed]:
+    """Return what another model thought as text; only to the model that thought it is it sent as thoughts (client)."""
+    said = [(Text(b.text), part) if isinstance(b, Thinking) else (b, part) for b, part in placed]
+    blank = (isinstance(old, Thinking) and not old.text.strip() for old, _ in placed)
+    return [new for new, is_blank in zip(said, blank, strict=True) if not is_blank]
 
 
 def _message(stored: Stored, session: Session, role: Role, placed: list[Placed], origin: Origin) -> Message:

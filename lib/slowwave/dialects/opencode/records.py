@@ -67,6 +67,7 @@ class Session(msgspec.Struct):
     directory: str = ""
     parent: str = ""
     revert: dict[str, Any] = {}
+    model: str = ""
 
     @property
     def is_fork(self) -> bool:
@@ -82,16 +83,27 @@ def record_of(span: Span, beside: dict[str, Any] | None = None) -> Record:
 
 def session_of(fields: dict[str, Any]) -> Session:
     """Return a session from its JSON (``parentID``) or its row (``parent_id``)."""
-    revert = fields.get("revert")
-    if isinstance(revert, str):
-        revert = whole(revert.encode("utf-8", "replace"))
+    model = _decoded(fields, "model")
     return Session(
         text_in(fields, "id"),
         text_in(fields, "title"),
         text_in(fields, "directory"),
         text_in(fields, "parentID") or text_in(fields, "parent_id"),
-        cast("dict[str, Any]", revert) if isinstance(revert, dict) else {},
+        _decoded(fields, "revert"),
+        model_name(model, "id"),
     )
+
+
+def model_name(fields: dict[str, Any], key: str) -> str:
+    """Return the provider and the model that ``fields`` name, the model under ``key``; "" when either is missing."""
+    names = text_in(fields, "providerID"), text_in(fields, key)
+    return "/".join(names) if all(names) else ""
+
+
+def _decoded(fields: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object, which a row keeps as JSON."""
+    value = fields.get(key)
+    return whole(value.encode("utf-8", "replace")) if isinstance(value, str) else object_in(fields, key)
 
 
 def text_in(fields: dict[str, Any], key: str) -> str:
