@@ -148,7 +148,8 @@ def test_a_prefix_of_a_sample_holds_the_first_messages(path: Path, tmp_path: Pat
 @pytest.mark.real
 @pytest.mark.skipif(not REAL, reason="no real transcripts beside the checkout (../shared/corpus, ../shared/clients)")
 def test_a_prefix_of_a_real_file_holds_the_first_messages(tmp_path: Path) -> None:
-    small = [p for p in REAL if p.stat().st_size < (LARGEST if CUTS > 6 else 120_000)]
+    largest = {60: LARGEST, 15: 300_000}.get(CUTS, 120_000)
+    small = [p for p in REAL if p.stat().st_size < largest]
     assert len(small) > 30
     for path in small:
         check_file(path, tmp_path / path.name, CUTS if CUTS > 6 else 1)
