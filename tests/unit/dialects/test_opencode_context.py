@@ -124,6 +124,16 @@ def test_pictures_of_a_tool_are_announced(tmp_path: Path) -> None:
     assert spoken(session.export(tmp_path)) == ["a:", "t:ok", "u:Attached media from tool result:"]
 
 
+def test_other_files_of_a_tool_are_sent_with_its_output_as_json(tmp_path: Path) -> None:
+    session = Session()
+    files = [{"mime": "text/csv", "url": "data:text/csv;base64,YSxi"}, {"mime": "text/csv", "url": "http://a/b,c"}]
+    session.answer(done("é", attachments=files), done("", "c2", attachments=files[1:]))
+    session.answer(done("old", attachments=files, time={"compacted": 7}))
+    data = '{"type":"file-data","data":"YSxi","mediaType":"text/csv"}'
+    sent = [f't:[{{"type":"text","text":"é"}},{data}]', "t:[]", "t:[Old tool result content cleared]"]
+    assert [line for line in spoken(session.export(tmp_path)) if line.startswith("t:")] == sent
+
+
 def test_what_a_revert_took_back_is_not_sent(tmp_path: Path) -> None:
     session = two_turns()
     session.info["revert"] = {"messageID": session.messages[2]["info"]["id"]}

@@ -6,7 +6,7 @@ result. Rules: the client's conversion to model messages (formats.md §9.4).
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -152,7 +152,8 @@ def _result(part: Record, *, pruned: bool) -> ToolResult:
             cleared = pruned and object_in(state, "time").get("compacted")
             # The client calls a command completed that ran to its end with whatever exit code.
             failed = object_in(state, "metadata").get("exit") not in (None, 0)
-            return ToolResult(call, PRUNED if cleared else text_in(state, "output"), is_error=failed)
+            output = _with_files(state) if pruned else text_in(state, "output")
+            return ToolResult(call, PRUNED if cleared else output, is_error=failed)
         case "error":
             metadata = object_in(state, "metadata")
             if metadata.get("interrupted") is True and isinstance(metadata.get("output"), str):
@@ -171,9 +172,32 @@ def _has_media(part: Record) -> bool:
     state = object_in(part.fields, "state")
     if part.kind != "tool" or state.get("status") != "completed" or object_in(state, "time").get("compacted"):
         return False
+    return any(_is_media(file) for file in _attachments(state))
+
+
+def _with_files(state: dict[str, Any]) -> str:
+    """Return the output of a tool; with files that are no media it is sent as the JSON of all its content (client)."""
+    output = text_in(state, "output")
+    files = [file for file in _attachments(state) if not _is_media(file)]
+    if not files:
+        return output
+    content: list[dict[str, str]] = [{"type": "text", "text": output}] if output else []
+    for file in files:
+        scheme, comma, data = text_in(file, "url").partition(",")
+        if scheme.startswith("data:") and comma:
+            content.append({"type": "file-data", "data": data, "mediaType": text_in(file, "mime")})
+    return _json(content)
+
+
+def _attachments(state: dict[str, Any]) -> list[dict[str, Any]]:
     found = state.get("attachments")
-    mimes = [text_in(a, "mime") for a in found if isinstance(a, dict)] if isinstance(found, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return any(m.startswith("image/") or m == "application/pdf" for m in mimes)
+    files = cast("list[object]", found) if isinstance(found, list) else []
+    return [cast("dict[str, Any]", file) for file in files if isinstance(file, dict)]
+
+
+def _is_media(file: dict[str, Any]) -> bool:
+    mime = text_in(file, "mime")
+    return mime.startswith("image/") or mime == "application/pdf"
 
 
 def _failed(stored: Stored) -> bool:
