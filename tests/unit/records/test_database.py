@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.errors import UnreadableError
 from slowwave.records.database import opened_read_only, tables_of, text_of
 
 # A client that keeps its database open, its rows still in the log, until its standard input ends; then it dies.
@@ -91,7 +92,8 @@ def test_nothing_is_written_through_it(tmp_path: Path) -> None:
 def test_what_is_no_database_has_no_tables(tmp_path: Path) -> None:
     (tmp_path / "c.db").write_bytes(b"SQLite format 3\0" + b"x" * 100)
     assert tables_of(tmp_path / "c.db") == frozenset()
-    assert tables_of(tmp_path / "missing") == frozenset()
+    with pytest.raises(UnreadableError, match="no readable database"):
+        tables_of(tmp_path / "missing")
 
 
 def test_text_is_text_also_where_it_is_no_utf8() -> None:
