@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test check bench quality drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -28,6 +28,9 @@ check: $(READY) ## lint, format and types
 
 bench: $(READY) ## speed ratios of the design; CHART=1 draws cost against size
 	$(BIN)/python tests/benchmarks/run.py $(if $(CHART),--chart)
+
+quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1
+	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors)
 
 drills: $(READY) ## every fault drill in full length (minutes)
 	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py --timeout 3600

@@ -1,0 +1,51 @@
+"""Measure what slowwave remembers, beside what simpler rules would: ``python -m tests.quality.run [--section NAME]``.
+
+Each section prints tables with intervals at 95 % and baselines of the same run, then the demands. What needs data that
+does not lie beside the checkout is skipped and says so. The exit code is 1 when a demand is missed.
+"""
+
+import argparse
+import importlib
+import sys
+import time
+from collections.abc import Callable
+
+from tests.quality.table import Section
+
+# name of a section: the module that measures it
+SECTIONS = {
+    "gold": "rows_gold",
+    "calibration": "rows_calibration",
+    "junk": "rows_junk",
+    "locomo": "rows_locomo",
+    "dates": "rows_dates",
+    "merges": "rows_merges",
+    "supersession": "rows_supersession",
+    "secrets": "rows_secrets",
+    "attacks": "rows_attacks",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the chosen sections and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--section", action="append", choices=tuple(SECTIONS), help="only this one; may be repeated")
+    parser.add_argument("--errors", action="store_true", help="list every error by its class")
+    options = parser.parse_args(arguments)
+    missed: list[str] = []
+    for name in options.section or SECTIONS:
+        began = time.monotonic()
+        section = measure_of(name)(errors=options.errors)
+        print(f"\n=== {name} ({time.monotonic() - began:.0f} s)\n\n{section}", flush=True)
+        missed += [f"{name}: {must.name}" for must in section.musts if not must.holds]
+    print(f"\n{len(missed)} demands missed" + "".join(f"\n  {name}" for name in missed))
+    return int(bool(missed))
+
+
+def measure_of(name: str) -> Callable[..., Section]:
+    """Return what measures a section; it takes ``errors``, whether every error shall be listed."""
+    return importlib.import_module(f"tests.quality.{SECTIONS[name]}").measure
+
+
+if __name__ == "__main__":
+    sys.exit(main())
