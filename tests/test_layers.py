@@ -27,7 +27,19 @@ PREFECT_ALLOWED = {
 }
 
 _ABOVE_RECORDS = {
-    *("dialects", "stores", "extraction", "consolidation", "memory", "compaction", "samples", "jobs", "service", "cli")
+    *(
+        "dialects",
+        "stores",
+        "extraction",
+        "consolidation",
+        "memory",
+        "compaction",
+        "models",
+        "samples",
+        "jobs",
+        "service",
+        "cli",
+    )
 }
 # a folder, or a module at the top of the library, and what it must not import
 FORBIDDEN = {
@@ -41,6 +53,7 @@ FORBIDDEN = {
     "dialects": _ABOVE_RECORDS - {"dialects"} | {"report"},
     "stores": {"extraction", "consolidation", "memory", "compaction", "samples", "jobs", "service", "cli"},
     "memory": {"extraction", "consolidation", "compaction", "samples", "jobs", "service", "cli"},
+    "models": _ABOVE_RECORDS - {"models"} | {"records", "report"},
     "compaction": {"consolidation", "samples", "jobs", "service", "cli"},
     "extraction": {"consolidation", "compaction", "samples", "jobs", "service", "cli"},
     "consolidation": {"samples", "jobs", "service", "cli"},

@@ -84,6 +84,32 @@ class MemorySettings(_Section, frozen=True):
     ] = "{data}/memory/{key}"
 
 
+class ModelSettings(_Section, frozen=True):
+    """The language model, if any; without ``base_url`` and ``name`` no connection is ever opened."""
+
+    base_url: Annotated[
+        str, Meta(description="Address of an OpenAI-compatible server, for example http://127.0.0.1:8080/v1")
+    ] = ""
+    name: Annotated[str, Meta(description="Name of the model there")] = ""
+    api_key_env: Annotated[
+        str, Meta(description="Environment variable that holds the key; the key itself is never stored")
+    ] = "OPENAI_API_KEY"
+    timeout: Annotated[timedelta, Meta(description="Longest wait for one answer")] = timedelta(minutes=2)
+    retries: Annotated[int, Meta(ge=0, le=20, description="Further attempts after a failed one")] = 4
+    concurrency: Annotated[int, Meta(ge=1, le=64, description="Questions asked at the same time")] = 4
+    window_tokens: Annotated[int, Meta(ge=500, description="Estimated tokens of transcript in one question")] = 4_000
+    overlap_tokens: Annotated[
+        int, Meta(ge=0, description="Estimated tokens of what was said before, shown for context only")
+    ] = 600
+    max_output_tokens: Annotated[int, Meta(ge=64, description="Longest answer")] = 2_000
+    budget_tokens: Annotated[int, Meta(ge=0, description="Most tokens of one run, both ways; 0 sets no limit")] = 0
+    budget_usd: Annotated[
+        float, Meta(ge=0, description="Most money of one run; 0 sets no limit; needs both prices")
+    ] = 0.0
+    price_input: Annotated[float, Meta(ge=0, description="USD for a million tokens of questions")] = 0.0
+    price_output: Annotated[float, Meta(ge=0, description="USD for a million tokens of answers")] = 0.0
+
+
 class Settings(_Section, frozen=True):
     """All settings of slowwave."""
 
@@ -91,6 +117,7 @@ class Settings(_Section, frozen=True):
     extraction: ExtractionSettings = ExtractionSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     memory: MemorySettings = MemorySettings()
+    model: ModelSettings = ModelSettings()
 
     def with_roots(self, roots: Sequence[Path]) -> "Settings":
         """Return the same settings over other store roots."""

@@ -1,0 +1,142 @@
+"""What a job asks a language model and what it gets back, whichever server answers.
+
+A job is given a :class:`LanguageModel` or None. None is the usual case: nothing of a model is imported then, no socket
+is opened, and the job does offline what it can.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from slowwave.errors import REFUSED, UNREADABLE, SlowwaveError
+from slowwave.settings import Settings
+
+if TYPE_CHECKING:
+    from slowwave.models.meter import Meter
+
+# How an answer was asked for, the strictest first: the server holds the model to the schema, or to JSON only, or the
+# model was asked for Cersei's lines.
+Form = Literal["schema", "json", "lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to a model.
+
+    Attributes:
+        purpose: what it is for, one word; the meter and the report count by it.
+        system: who the model is to be and what rules hold.
+        user: the material; secrets are out of it already.
+        schema: JSON schema of the answer. Within the strict subset: every property required, no others allowed.
+        schema_name: name of the schema, letters, digits, ``_`` and ``-``.
+        max_output_tokens: an answer that would need more is cut off and counts as malformed.
+        line_form: how an answer may be written by a model that can give no JSON, as a sentence for the prompt; ""
+            where only JSON will do.
+    """
+
+    purpose: str
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+    schema_name: str
+    max_output_tokens: int
+    line_form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one answer cost.
+
+    Attributes:
+        prompt_tokens: as the server counted them, or else estimated.
+        completion_tokens: the same of the answer.
+        usd: by the prices of the settings; 0.0 where none are set.
+    """
+
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model said.
+
+    Attributes:
+        data: the decoded JSON; None when the answer came as lines. It has the schema's outer shape at best: whoever
+            uses it checks every value.
+        text: exactly what came.
+        form: how it was asked for.
+        usage: what it cost.
+        model: name of the model, as the server tells it.
+    """
+
+    data: Any
+    text: str
+    form: Form
+    usage: Usage
+    model: str
+
+
+class LanguageModel(Protocol):
+    """A model that answers one question at a time; it may be asked from several threads."""
+
+    @property
+    def name(self) -> str:
+        """The model's name as the settings give it."""
+        ...
+
+    def answer(self, ask: Ask) -> Answer:
+        """Ask, with all retries.
+
+        Raises:
+            ModelUnavailableError: nobody answered, also after retries.
+            ModelRefusedError: the model would not answer, or the server does not let us ask.
+            ContextOverflowError: the question is too long for the model.
+            MalformedAnswerError: the answer is cut off or is not JSON.
+            BudgetSpentError: the answer might cost more than is left; nothing was asked.
+        """
+        ...
+
+
+class ModelError(SlowwaveError):
+    """A question that got no answer; the job does without it and says so."""
+
+    exit_code = UNREADABLE
+
+
+class ModelUnavailableError(ModelError):
+    """No answer after all retries: no connection, too slow, cut off, too many requests, or an error of the server."""
+
+
+class ModelRefusedError(ModelError):
+    """The model declined, a filter of its provider did, or the server refuses our key or our request."""
+
+
+class ContextOverflowError(ModelError):
+    """The question is longer than the model's context: ask for less at once."""
+
+
+class MalformedAnswerError(ModelError):
+    """The answer was cut off at its limit or cannot be decoded."""
+
+
+class BudgetSpentError(ModelError):
+    """The budget of this run does not cover another question; the next run goes on."""
+
+    exit_code = REFUSED
+
+
+def model_of(settings: Settings, environ: Mapping[str, str], meter: "Meter") -> LanguageModel | None:
+    """Return the model of the settings, or None when ``model.base_url`` or ``model.name`` is not set.
+
+    Args:
+        settings: the settings in force.
+        environ: the environment; the variable that ``model.api_key_env`` names holds the key.
+        meter: counts what is spent and knows the budget.
+    """
+    if not (settings.model.base_url and settings.model.name):
+        return None
+    from slowwave.models.client import OpenAIModel  # noqa: PLC0415 - without a model its client is never imported
+
+    return OpenAIModel(settings.model, environ, meter)

@@ -1,0 +1,132 @@
+"""What the questions of one run cost, and whether another one still fits its budget.
+
+A question is charged before it is asked with the most that it may cost, so that many at once cannot overspend together,
+and settled afterwards with what the server counted. One run may work in several processes: with a journal they share
+one account, under a lock of the kernel that dies with its holder. A process that is killed between the two leaves its
+charge standing, which errs on the side of the person who pays.
+"""
+
+import fcntl
+import os
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from slowwave.models.base import BudgetSpentError, Usage
+from slowwave.settings import ModelSettings
+
+_MILLION = 1_000_000
+
+
+class Account(msgspec.Struct):
+    """What a run has asked and spent.
+
+    Attributes:
+        calls: answers that were paid for.
+        prompt_tokens: tokens of the questions.
+        completion_tokens: tokens of the answers.
+        usd: by the prices of the settings.
+        held_tokens: charged for questions that are on their way.
+        held_usd: the same in money.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+    held_tokens: int = 0
+    held_usd: float = 0.0
+
+
+class Meter:
+    """The account of one run.
+
+    Args:
+        settings: budgets and prices.
+        journal: the file that the processes of the run share; None keeps the account in memory.
+    """
+
+    def __init__(self, settings: ModelSettings, journal: Path | None = None) -> None:
+        self._settings = settings
+        self._journal = journal
+        self._lock = threading.Lock()
+        self._account = Account()
+
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return what so many tokens cost in USD."""
+        prices = self._settings
+        return (prompt_tokens * prices.price_input + completion_tokens * prices.price_output) / _MILLION
+
+    def hold(self, prompt_tokens: int, completion_tokens: int) -> Usage:
+        """Charge what a question may cost at most; give the result to :meth:`settle`.
+
+        Raises:
+            BudgetSpentError: it does not fit what is left; nothing was charged.
+            OSError: the journal cannot be written.
+        """
+        most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens))
+        with self._opened() as account:
+            self._refuse_beyond(account, most)
+            account.held_tokens += most.prompt_tokens + most.completion_tokens
+            account.held_usd += most.usd
+        return most
+
+    def settle(self, held: Usage, spent: Usage | None) -> None:
+        """Replace a charge by what was spent; None when nothing was.
+
+        Raises:
+            OSError: the journal cannot be written.
+        """
+        with self._opened() as account:
+            account.held_tokens -= held.prompt_tokens + held.completion_tokens
+            account.held_usd -= held.usd
+            if spent is not None:
+                account.calls += 1
+                account.prompt_tokens += spent.prompt_tokens
+                account.completion_tokens += spent.completion_tokens
+                account.usd += spent.usd
+
+    def spent(self) -> Account:
+        """Return a copy of the account as it is now.
+
+        Raises:
+            OSError: the journal cannot be read.
+        """
+        with self._opened() as account:
+            return msgspec.structs.replace(account)
+
+    def _refuse_beyond(self, account: Account, most: Usage) -> None:
+        limits = self._settings
+        used = account.prompt_tokens + account.completion_tokens + account.held_tokens
+        more = most.prompt_tokens + most.completion_tokens
+        if limits.budget_tokens and used + more > limits.budget_tokens:
+            raise BudgetSpentError(
+                f"model.budget_tokens = {limits.budget_tokens}: {used} tokens are spent or on their way, and the next"
+                f" question may need {more}; the next run goes on, or raise the budget"
+            )
+        if limits.budget_usd and account.usd + account.held_usd + most.usd > limits.budget_usd:
+            raise BudgetSpentError(
+                f"model.budget_usd = {limits.budget_usd:g}: {account.usd + account.held_usd:.4f} USD are spent or on"
+                f" their way, and the next question may cost {most.usd:.4f}; the next run goes on, or raise the budget"
+            )
+
+    @contextmanager
+    def _opened(self) -> Generator[Account]:
+        with self._lock:
+            if self._journal is None:
+                yield self._account
+                return
+            self._journal.parent.mkdir(parents=True, exist_ok=True)
+            fd = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX)
+                data = os.read(fd, 1 << 16)
+                account = msgspec.json.decode(data, type=Account) if data.strip() else Account()
+                yield account
+                # one length for ever: a shorter form never leaves the end of a longer one behind
+                os.pwrite(fd, msgspec.json.encode(account).ljust(512), 0)
+            finally:
+                os.close(fd)
