@@ -35,7 +35,7 @@ def sentences_in(text: str) -> Iterator[str]:
     """Yield the sentences outside of code and tags that are neither too short, too long nor questions."""
     for sentence in _SENTENCE.split(_TAGGED.sub(" ", _FENCE.sub(" ", text))):
         bare = sentence.strip()
-        if LEAST_WORDS <= len(bare.split()) and len(bare) <= MOST_CHARS and not bare.endswith("?"):
+        if len(bare.split()) >= LEAST_WORDS and len(bare) <= MOST_CHARS and not bare.endswith("?"):
             yield bare
 
 

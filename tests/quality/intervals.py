@@ -1,4 +1,4 @@
-"""Confidence intervals at 95 %: Wilson's for a share of independent trials, the bootstrap over sessions for the rest."""
+"""Confidence intervals at 95 %: Wilson's for shares of independent trials, else the bootstrap over sessions."""
 
 import math
 import random
