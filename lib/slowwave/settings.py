@@ -104,7 +104,7 @@ class ModelSettings(_Section, frozen=True):
     max_output_tokens: Annotated[int, Meta(ge=64, description="Longest answer")] = 2_000
     budget_tokens: Annotated[int, Meta(ge=0, description="Most tokens of one run, both ways; 0 sets no limit")] = 0
     budget_usd: Annotated[
-        float, Meta(ge=0, description="Most money of one run; 0 sets no limit; needs both prices")
+        float, Meta(ge=0, description="Most money of one run; 0 sets no limit; without prices high ones are assumed")
     ] = 0.0
     price_input: Annotated[float, Meta(ge=0, description="USD for a million tokens of questions")] = 0.0
     price_output: Annotated[float, Meta(ge=0, description="USD for a million tokens of answers")] = 0.0

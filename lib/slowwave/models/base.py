@@ -91,7 +91,7 @@ class LanguageModel(Protocol):
 
         Raises:
             ModelUnavailableError: nobody answered, also after retries.
-            ModelRefusedError: the model would not answer, or the server does not let us ask.
+            ModelRefusedError: the model would not answer.
             ContextOverflowError: the question is too long for the model.
             MalformedAnswerError: the answer is cut off or is not JSON.
             BudgetSpentError: the answer might cost more than is left; nothing was asked.
@@ -106,11 +106,19 @@ class ModelError(SlowwaveError):
 
 
 class ModelUnavailableError(ModelError):
-    """No answer after all retries: no connection, too slow, cut off, too many requests, or an error of the server."""
+    """No answer after all retries: no connection, too slow, cut off, too many requests, or an error of the server.
+
+    Attributes:
+        is_general: no other question will be answered in this run either.
+    """
+
+    def __init__(self, message: str, *, is_general: bool = False) -> None:
+        super().__init__(message)
+        self.is_general = is_general
 
 
 class ModelRefusedError(ModelError):
-    """The model declined, a filter of its provider did, or the server refuses our key or our request."""
+    """The model declined, or a filter of its provider did."""
 
 
 class ContextOverflowError(ModelError):

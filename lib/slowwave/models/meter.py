@@ -19,6 +19,14 @@ from slowwave.models.base import BudgetSpentError, Usage
 from slowwave.settings import ModelSettings
 
 _MILLION = 1_000_000
+# USD for a million tokens, questions and answers, where a money budget is set and prices are not: above most models
+ASSUMED_PRICES = (15.0, 75.0)
+
+
+def prices_of(settings: ModelSettings) -> tuple[float, float]:
+    """Return the prices of the settings; a money budget without prices holds against high ones."""
+    given = (settings.price_input, settings.price_output)
+    return ASSUMED_PRICES if settings.budget_usd and not any(given) else given
 
 
 class Account(msgspec.Struct):
@@ -57,8 +65,8 @@ class Meter:
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return what so many tokens cost in USD."""
-        prices = self._settings
-        return (prompt_tokens * prices.price_input + completion_tokens * prices.price_output) / _MILLION
+        asking, answering = prices_of(self._settings)
+        return (prompt_tokens * asking + completion_tokens * answering) / _MILLION
 
     def hold(self, prompt_tokens: int, completion_tokens: int) -> Usage:
         """Charge what a question may cost at most; give the result to :meth:`settle`.

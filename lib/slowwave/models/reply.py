@@ -1,0 +1,119 @@
+"""The body of a chat completion, decoded as leniently as servers write it and as strictly as a job needs it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import orjson
+
+from slowwave.models.base import MalformedAnswerError, ModelRefusedError
+
+# what reasoning models say to themselves before they answer
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a server sent.
+
+    Attributes:
+        text: what the model said.
+        finish: why it stopped, as the server tells it.
+        refusal: why it would not answer, or "".
+        prompt_tokens: as the server counted, or None.
+        completion_tokens: the same of the answer.
+        model: the model's name, or "".
+    """
+
+    text: str
+    finish: str
+    refusal: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    model: str
+
+
+def completion_of(body: bytes) -> Completion | None:
+    """Return what a body says, or None when it is no chat completion at all."""
+    try:
+        whole = _mapping(orjson.loads(body))
+    except orjson.JSONDecodeError:
+        return None
+    choices: object = whole.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return None
+    choice = _mapping(cast("list[object]", choices)[0])
+    message = _mapping(choice.get("message"))
+    usage = _mapping(whole.get("usage"))
+    return Completion(
+        text=_text(message.get("content")),
+        finish=str(choice.get("finish_reason") or ""),
+        refusal=_text(message.get("refusal")),
+        prompt_tokens=_number(usage.get("prompt_tokens")),
+        completion_tokens=_number(usage.get("completion_tokens")),
+        model=str(whole.get("model") or ""),
+    )
+
+
+def refuse_unfinished(said: Completion) -> None:
+    """Refuse what is no whole answer.
+
+    Raises:
+        ModelRefusedError: the model declined, or a filter stopped it.
+        MalformedAnswerError: it was cut off at its limit, or is empty.
+    """
+    if said.refusal or said.finish == "content_filter":
+        raise ModelRefusedError(f"the model declined: {_short(said.refusal or 'its filter stopped the answer')}")
+    if said.finish == "length":
+        raise MalformedAnswerError("the answer was cut off at model.max_output_tokens")
+    if not said.text.strip():
+        raise MalformedAnswerError("the answer is empty")
+
+
+def spoken(text: str) -> str:
+    """Return an answer without what the model thought before it."""
+    return _THOUGHT.sub("", text).strip()
+
+
+def data_of(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the JSON of an answer.
+
+    Raises:
+        MalformedAnswerError: it is no JSON, or has not the outer shape of the schema.
+    """
+    said = spoken(text)
+    fenced = _FENCED.match(said)
+    try:
+        data: Any = orjson.loads(fenced[1] if fenced else said)
+    except orjson.JSONDecodeError as error:
+        raise MalformedAnswerError(f"the answer is no JSON ({error}): {_short(said)}") from error
+    if schema.get("type") != "object":
+        return data
+    if not isinstance(data, dict):
+        raise MalformedAnswerError(f"the answer is no JSON object: {_short(said)}")
+    missing = [name for name in schema.get("required", ()) if name not in _mapping(cast("object", data))]
+    if missing:
+        raise MalformedAnswerError(f"the answer lacks {', '.join(missing)}: {_short(said)}")
+    return cast("Any", data)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    """Return text, also where a server sends it in parts."""
+    if isinstance(value, list):
+        return "".join(_text(_mapping(part).get("text")) for part in cast("list[object]", value))
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:_SHOWN]
