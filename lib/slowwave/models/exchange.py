@@ -6,7 +6,8 @@ are not made here: ``openai`` has its own, but they sleep by themselves and know
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -68,11 +69,21 @@ class Exchange:
         Raises:
             Fault: there is none.
         """
+        with self.faults():
+            return self._received(params)
+
+    @contextmanager
+    def faults(self) -> Generator[None]:
+        """Turn what the packages below raise into faults.
+
+        Raises:
+            Fault: the body of the ``with`` got no answer.
+        """
         import httpx2  # noqa: PLC0415 - only where a model is configured
         import openai  # noqa: PLC0415 - as above
 
         try:
-            return self._received(params)
+            yield
         except openai.APITimeoutError as error:
             raise self._slow() from error
         except openai.APIConnectionError as error:
@@ -88,7 +99,7 @@ class Exchange:
         begun = self._monotonic()
         limit = self._settings.timeout.total_seconds()
         body = bytearray()
-        create = cast("Any", self._opened().chat.completions.with_streaming_response.create)
+        create = cast("Any", self.opened().chat.completions.with_streaming_response.create)
         with create(model=self._settings.name, timeout=limit, **params) as response:
             for piece in response.iter_bytes():
                 body += piece
@@ -98,7 +109,8 @@ class Exchange:
                     raise Fault("endless", f"the answer is longer than {MOST_BYTES >> 20} MiB")
         return bytes(body)
 
-    def _opened(self) -> "OpenAI":
+    def opened(self) -> "OpenAI":
+        """Return the client, which connects with its first request."""
         from openai import DefaultHttpxClient, OpenAI  # noqa: PLC0415 - only where a model is configured
 
         with self._lock:
