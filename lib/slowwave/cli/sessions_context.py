@@ -6,15 +6,17 @@ that it tells is that of the part which was read.
 """
 
 import argparse
+import os
 from collections.abc import Callable, Iterable
 
-from slowwave.cli.output import bold, say, say_json, tell_damage
+from slowwave.cli.output import bold, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import chosen_session, opened
-from slowwave.dialects.base import Dialect, read_for_context
+from slowwave.dialects.base import Dialect, Notes, read_for_context
 from slowwave.dialects.model import SessionFiles, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
 from slowwave.records.bulk import relaxed_collector
+from slowwave.stores.notes import context_notes
 
 
 def context(args: argparse.Namespace) -> int:
@@ -25,7 +27,8 @@ def context(args: argparse.Namespace) -> int:
 
 def _context(args: argparse.Namespace) -> int:
     dialect, files = opened(chosen_session(args, args.id), args.mode)
-    transcript = _read(dialect, files, args.session)
+    notes = context_notes(os.environ)
+    transcript = _read(dialect, files, args.session, notes)
     name = transcript.files.id
     if args.session and args.session != name:
         raise NotFoundError(f"{files.paths[0]} holds session {name!r} and not {args.session!r}; leave --session out")
@@ -35,14 +38,16 @@ def _context(args: argparse.Namespace) -> int:
     else:
         _print_messages(messages)
     tell_damage(transcript.problems)
+    for warning in notes.warnings:
+        warn(warning)
     return DONE
 
 
-def _read(dialect: Dialect, files: SessionFiles, session: str) -> Transcript:
+def _read(dialect: Dialect, files: SessionFiles, session: str, notes: Notes) -> Transcript:
     """Read the session that ``session`` names in a file that may hold several."""
     if session and dialect.name in ("opencode", "openclaw"):
         files = SessionFiles(session, files.paths, files.problems)
-    return read_for_context(dialect, files)
+    return read_for_context(dialect, files, notes)
 
 
 def _print_messages(messages: Iterable[dict[str, object]]) -> None:

@@ -41,6 +41,31 @@ class TailDialect(Protocol):
         ...
 
 
+class Notes(Protocol):
+    """Where a dialect keeps what was dear to find out of a session; all of it can be gone at any time."""
+
+    def get(self, name: str) -> bytes | None:
+        """Return what was kept under a name that is fit for a file."""
+        ...
+
+    def put(self, name: str, note: bytes) -> None:
+        """Keep something; where that cannot be done it is only found out again."""
+        ...
+
+
+@runtime_checkable
+class NotedTailDialect(Protocol):
+    """A dialect that has to look at a whole session for its end, and only at what is new when it may keep notes."""
+
+    def noted_tail(self, files: SessionFiles, notes: Notes) -> Transcript | None:
+        """Return what ``tail`` returns, with the help of notes.
+
+        Raises:
+            UnreadableError: a file cannot be opened at all.
+        """
+        ...
+
+
 class Told(NamedTuple):
     """What one record tells of its session without those around it.
 
@@ -79,13 +104,16 @@ class RecordDialect(Protocol):
         ...
 
 
-def read_for_context(dialect: Dialect, files: SessionFiles) -> Transcript:
+def read_for_context(dialect: Dialect, files: SessionFiles, notes: Notes | None = None) -> Transcript:
     """Return what ``dialect.context`` needs of a session: its end where that is surely enough, else all of it.
 
-    ``Transcript.is_tail`` says which of the two it is.
+    ``Transcript.is_tail`` says which of the two it is. Notes change nothing but the time that it takes.
 
     Raises:
         UnreadableError: a file cannot be opened at all.
     """
-    tail = dialect.tail(files) if isinstance(dialect, TailDialect) else None
+    if notes is not None and isinstance(dialect, NotedTailDialect):
+        tail = dialect.noted_tail(files, notes)
+    else:
+        tail = dialect.tail(files) if isinstance(dialect, TailDialect) else None
     return dialect.read(files) if tail is None else tail

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from slowwave.dialects.base import Notes
 from slowwave.dialects.cersei.records import KNOWN_TYPES, MESSAGE_TYPES, CerseiMessage, Entry, summary_message
 from slowwave.dialects.chain import chain
 from slowwave.dialects.model import Message, SessionFiles, Transcript
@@ -66,9 +67,16 @@ class Cersei:
 
     def tail(self, files: SessionFiles) -> CerseiTranscript | None:
         """Return the newest summary of a session and what follows it, when they hide all the rest (mode ``seed``)."""
+        return self._tail(files, None)
+
+    def noted_tail(self, files: SessionFiles, notes: Notes) -> CerseiTranscript | None:
+        """Return what ``tail`` does; what stands before the summary is looked at only as far as no note tells it."""
+        return self._tail(files, notes)
+
+    def _tail(self, files: SessionFiles, notes: Notes | None) -> CerseiTranscript | None:
         from slowwave.dialects.cersei.tail import tail_of  # noqa: PLC0415  # only contexts need it
 
-        found = tail_of(files) if self.mode == "seed" else None
+        found = tail_of(files, notes) if self.mode == "seed" else None
         if found is None:
             return None
         return CerseiTranscript(self.name, files, problems=found.problems, is_tail=True, placed=found.placed)

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -71,31 +72,58 @@ _PACK = msgspec.msgpack.Encoder()
 _UNPACK = msgspec.msgpack.Decoder(list[str | None])
 
 
+class Seen(NamedTuple):
+    """All that counts of what was looked at; of the messages, how many they are and which of them are deleted.
+
+    A tombstone that comes later may delete more of them. Then there are fewer than are counted here, never more: a
+    summary that hides so many before it hides all those that are left, too.
+    """
+
+    messages: int
+    gone: list[int]
+    summaries: list[tuple[int, int, str | None]]
+    deleted: list[str]
+
+
 class Glance:
     """Tombstones, summaries and the number of messages, in the order in which they were added.
+
+    Args:
+        before: what was seen of the same session before the first thing that is added.
 
     Attributes:
         deleted: what tombstones delete.
     """
 
-    def __init__(self) -> None:
-        self.deleted: set[str] = set()
-        self._count = 0
-        self._summaries: list[tuple[int, int, str | None]] = []
+    def __init__(self, before: Seen | None = None) -> None:
+        self._before = before or Seen(0, [], [], [])
+        self.deleted: set[str] = set(self._before.deleted)
+        self._count = self._before.messages
+        self._summaries: list[tuple[int, int, str | None]] = [*self._before.summaries]
         self._uuids: list[str | None] = []
         self._packed: list[bytes] = []
 
-    def add_file(self, path: Path, stop: int | None) -> None:
-        """Look at the lines of a file, or at those before byte ``stop``, which begins a line.
+    def seen(self) -> Seen:
+        """Return what was seen so far, with which another one can go on."""
+        return Seen(self._count, self._gone(), self._summaries.copy(), sorted(self.deleted))
+
+    def add_file(self, path: Path, stop: int | None, *, start: int = 0) -> bool:
+        """Look at the lines of a file from byte ``start`` on, or at those before byte ``stop``; each begins a line.
+
+        Returns:
+            Whether the last line was a plain one, so that the next one surely begins with a record of its own.
 
         Raises:
             UnreadableError: the file cannot be opened or read.
         """
-        at = 0
+        at = start
         while at >= 0 and (stop is None or at < stop):
             at = self._plain(path, at, stop)
             if at >= 0:
                 at = self._odd(path, at, stop)
+            else:
+                return True
+        return at == start
 
     def add(self, entry: Entry) -> None:
         """Count one entry."""
@@ -127,8 +155,8 @@ class Glance:
         if not self.deleted:
             return []
         packs = [*map(_UNPACK.decode, self._packed), self._uuids]
-        gone: list[int] = []
-        before = 0
+        gone = self._before.gone.copy()
+        before = self._before.messages
         for uuids in packs:
             if not self.deleted.isdisjoint(uuids):
                 gone += [before + index for index, uuid in enumerate(uuids) if uuid in self.deleted]

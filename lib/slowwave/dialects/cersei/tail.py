@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.cersei.glance import Glance
+from slowwave.dialects.base import Notes
+from slowwave.dialects.cersei.counted import Counted
 from slowwave.dialects.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.model import Problem
@@ -28,29 +29,34 @@ class Tail(NamedTuple):
     problems: list[Problem]
 
 
-def tail_of(files: SessionFiles) -> Tail | None:
+def tail_of(files: SessionFiles, notes: Notes | None = None) -> Tail | None:
     """Return the newest summary and what follows it when they hide all the rest, else None.
+
+    Args:
+        files: the session.
+        notes: where what was counted before the summary may be kept.
 
     Raises:
         UnreadableError: a part cannot be opened.
     """
     if any(path.name.endswith(PACKED_SUFFIX) for path in files.paths):
         return None  # places are those of plain bytes
+    counted = Counted(notes, files)
     suffix = Suffix(files.paths, _DECODER)
     found = _newest_summary(suffix)
     if found is None:
         return None
-    glance = Glance()
-    last, stop = suffix.begin
-    for part, path in enumerate(files.paths[: last + 1]):
-        glance.add_file(path, stop if part == last else None)
+    glance = counted.glance_before(*suffix.begin)
     for _, entry in suffix.records[: found + 1]:
         glance.add(entry)
     for _, entry in suffix.records[found + 1 :]:
         if entry.type == "tombstone":
             glance.add(entry)
+    if not suffix.is_steady():
+        return None
+    counted.keep()
     summary = suffix.records[found][1]
-    if summary.uuid in glance.deleted or not glance.hides_all() or not suffix.is_steady():
+    if summary.uuid in glance.deleted or not glance.hides_all():
         return None
     placed = [CerseiMessage(entry, span) for span, entry in suffix.records[found:] if _counts(entry, glance.deleted)]
     return Tail(placed, [*files.problems, *suffix.problems])
