@@ -108,6 +108,9 @@ class ModelSettings(_Section, frozen=True):
     ] = 0.0
     price_input: Annotated[float, Meta(ge=0, description="USD for a million tokens of questions")] = 0.0
     price_output: Annotated[float, Meta(ge=0, description="USD for a million tokens of answers")] = 0.0
+    batch: Annotated[
+        bool, Meta(description="Extract at the Batch API's half price: asked one night, read by the next")
+    ] = False
 
 
 class Settings(_Section, frozen=True):

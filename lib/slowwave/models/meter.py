@@ -68,14 +68,19 @@ class Meter:
         asking, answering = prices_of(self._settings)
         return (prompt_tokens * asking + completion_tokens * answering) / _MILLION
 
-    def hold(self, prompt_tokens: int, completion_tokens: int) -> Usage:
+    def hold(self, prompt_tokens: int, completion_tokens: int, share: float = 1.0) -> Usage:
         """Charge what a question may cost at most; give the result to :meth:`settle`.
+
+        Args:
+            prompt_tokens: of the question.
+            completion_tokens: of the longest answer.
+            share: of the usual price.
 
         Raises:
             BudgetSpentError: it does not fit what is left; nothing was charged.
             OSError: the journal cannot be written.
         """
-        most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens))
+        most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens) * share)
         with self._opened() as account:
             self._refuse_beyond(account, most)
             account.held_tokens += most.prompt_tokens + most.completion_tokens

@@ -1,0 +1,247 @@
+"""Where questions of a batch wait on disk, from the moment they are asked to the night that reads their answers.
+
+A question is known by the hash of its whole request, so the same question is never sent twice, whichever process asks
+it and however often a night is repeated. Its way: a file in ``outbox/``; a line of ``sent/<parcel>.jsonl``, with how
+far the parcel has come in ``sent/<parcel>.json``; at last a file in ``answers/``. Every step is one rename, and each
+state on the way is a state to go on from. The folder can be deleted: its questions are then asked, and paid, again.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from slowwave.errors import CorruptStateError
+from slowwave.files import atomic_write
+
+# Limits of the Batch API for one input file; a parcel stays below both.
+MOST_REQUESTS = 50_000
+MOST_BYTES = 190_000_000
+
+T = TypeVar("T")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A question that waits.
+
+    Attributes:
+        id: hash of server and request.
+        server: address of the server that it goes to.
+        request: body of the chat completion.
+    """
+
+    id: str
+    server: str
+    request: dict[str, Any]
+
+
+class Parcel(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Questions that go to a server together.
+
+    Attributes:
+        id: hash of its input file's content.
+        server: address of the server.
+        questions: ids of its questions.
+        file: the server's id of the uploaded input; "" before it is known.
+        batch: the server's id of the batch; "" before it is known.
+        at: ISO time of the hand-over.
+    """
+
+    id: str
+    server: str
+    questions: tuple[str, ...]
+    file: str = ""
+    batch: str = ""
+    at: str = ""
+
+
+class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What came back for a question.
+
+    Attributes:
+        id: the question.
+        body: the chat completion, as the server sent it; None when there is none.
+        error: why there is none.
+        status: the HTTP status of the refusal, or 0.
+        code: the server's code for it, or "".
+        failures: how many parcels in a row gave none.
+        at: ISO time of the collection.
+    """
+
+    id: str
+    body: dict[str, Any] | None = None
+    error: str = ""
+    status: int = 0
+    code: str = ""
+    failures: int = 0
+    at: str = ""
+
+
+_answered = msgspec.json.Decoder(Answered)
+_parcel = msgspec.json.Decoder(Parcel)
+_question = msgspec.json.Decoder(Question)
+
+
+def question_of(server: str, request: dict[str, Any]) -> Question:
+    """Return the question of a request; its id is equal on every machine and in every run."""
+    data = msgspec.json.encode([server, request], order="deterministic")
+    return Question(hashlib.sha256(data).hexdigest()[:32], server, request)
+
+
+class Spool:
+    """The folder in which the questions of all runs of one machine wait.
+
+    Args:
+        folder: made when something is first written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._outbox = folder / "outbox"
+        self._sent = folder / "sent"
+        self._answers = folder / "answers"
+
+    def answer(self, question: str) -> Answered | None:
+        """Return what came back for a question, or None.
+
+        Raises:
+            CorruptStateError: its file is damaged.
+        """
+        return _read(self._answers / f"{question}.json", _answered)
+
+    def waits(self, question: str) -> bool:
+        """Say whether a question is in the outbox, or was on its way when this object was made."""
+        return question in self._on_their_way or self._place(question).exists()
+
+    def ask(self, question: Question) -> None:
+        """Put a question into the outbox; one that waits already stays single.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if not self.waits(question.id):
+            self._outbox.mkdir(parents=True, exist_ok=True, mode=0o700)
+            atomic_write(self._place(question.id), msgspec.json.encode(question), mode=0o600)
+
+    def pack(self, server: str) -> None:
+        """Turn what waits for ``server`` into parcels; they stand on disk before the outbox forgets them.
+
+        Raises:
+            CorruptStateError: a question or a parcel is damaged.
+            OSError: the folder cannot be written.
+        """
+        packed = {question for parcel in self.parcels() for question in parcel.questions}
+        share: dict[str, bytes] = {}
+        size = 0
+        for path in sorted(self._outbox.glob("*.json")):
+            question = _read(path, _question)
+            if question is None or question.server != server:
+                continue
+            if question.id in packed:
+                # a kill came between the parcel and this file
+                path.unlink(missing_ok=True)
+                continue
+            line = _line(question)
+            if len(share) == MOST_REQUESTS or size + len(line) > MOST_BYTES:
+                self._write(server, share)
+                share, size = {}, 0
+            share[question.id] = line
+            size += len(line)
+        self._write(server, share)
+
+    def parcels(self) -> list[Parcel]:
+        """Return all parcels that are on their way, in the order of their ids.
+
+        Raises:
+            CorruptStateError: one is damaged.
+        """
+        found = (_read(path, _parcel) for path in sorted(self._sent.glob("*.json")))
+        return [parcel for parcel in found if parcel is not None]
+
+    def input_of(self, parcel: Parcel) -> Path:
+        """Return the file to upload for a parcel."""
+        return self._sent / f"{parcel.id}.jsonl"
+
+    def note(self, parcel: Parcel) -> None:
+        """Write down how far a parcel has come."""
+        atomic_write(self._sent / f"{parcel.id}.json", msgspec.json.encode(parcel), mode=0o600)
+
+    def collect(self, parcel: Parcel, answers: Iterable[Answered]) -> None:
+        """Keep the answers to a parcel, then forget it; after a kill in between it is collected anew.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        self._answers.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for answer in answers:
+            atomic_write(self._answers / f"{answer.id}.json", msgspec.json.encode(answer), mode=0o600)
+        (self._sent / f"{parcel.id}.json").unlink(missing_ok=True)
+        self.input_of(parcel).unlink(missing_ok=True)
+
+    def sweep(self, before: float) -> int:
+        """Remove answers collected before a time in seconds since 1970; return how many nobody will ask for."""
+        old = [path for path in self._answers.glob("*.json") if path.stat().st_mtime < before]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return len(old)
+
+    @contextmanager
+    def alone(self) -> Generator[bool]:
+        """Keep other processes from handing over and collecting; False when one is at it already."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(fd)
+
+    # Parcels are only packed and collected between the portions of a run, which each have a spool of their own.
+    @cached_property
+    def _on_their_way(self) -> frozenset[str]:
+        return frozenset(question for parcel in self.parcels() for question in parcel.questions)
+
+    def _place(self, question: str) -> Path:
+        return self._outbox / f"{question}.json"
+
+    def _write(self, server: str, share: dict[str, bytes]) -> None:
+        if not share:
+            return
+        data = b"".join(share.values())
+        parcel = Parcel(hashlib.sha256(data).hexdigest()[:32], server, tuple(share))
+        self._sent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        atomic_write(self.input_of(parcel), data, mode=0o600)
+        self.note(parcel)
+        for question in share:
+            self._place(question).unlink(missing_ok=True)
+
+
+def _line(question: Question) -> bytes:
+    line = {
+        "custom_id": question.id,
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": question.request,
+    }
+    return msgspec.json.encode(line) + b"\n"
+
+
+def _read(path: Path, decoder: "msgspec.json.Decoder[T]") -> T | None:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptStateError(path, f"not what a spool holds ({error})", "delete it: it is asked again") from error
