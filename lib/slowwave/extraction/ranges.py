@@ -99,6 +99,19 @@ def known_until(ranges: Iterable[ExtractedRange], size: int, digest: Callable[[i
     return known, known in starts
 
 
+def digest_of(path: Path, start: int, stop: int) -> str:
+    """Return the sha256 of a range of a file's plain bytes.
+
+    Raises:
+        UnreadableError: the file cannot be read.
+    """
+    try:
+        with open_plain(path) as file:
+            return _digest(file, start, stop)
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
 def ranges_of(path: Path, session: str, extractor: str, ranges: Sequence[ExtractedRange]) -> list[ExtractedRange]:
     """Return the ranges that an extractor recorded for a file, also when it was moved or packed."""
     known, name = name_to_json(session), name_to_json(path.name.removesuffix(SUFFIX))

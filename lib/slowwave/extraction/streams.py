@@ -97,6 +97,11 @@ def stream_state(
     return StreamState(path, known, stream.size, digest, rewritten, begins, left=left_until(recorded, known))
 
 
+def stream_digest(transcript: Transcript, start: int, stop: int) -> str:
+    """Return the sha256 of a range of the stream that a session makes up."""
+    return _Stream([span.raw for span in _records(transcript)]).digest(start, stop)
+
+
 def _records(transcript: Transcript) -> Iterable[Span]:
     """Yield every record that a message was read from, once."""
     met: set[tuple[int, int]] = set()

@@ -111,7 +111,7 @@ class OpenAIModel:
                 continue
             with self._lock:
                 self._proven.add(form)
-                self._form = max(self._form, form, key=_FORMS.index)
+                self._form = _FORMS[max(_FORMS.index(self._form), _FORMS.index(form))]
             return answer
         raise AssertionError("there is always a form")
 
@@ -163,7 +163,7 @@ class OpenAIModel:
             self._meter.settle(held, spent)
         if said is None:
             raise MalformedAnswerError(f"the server sent no chat completion, but {body[:80]!r}")
-        return said, spent
+        return said, self._usage(said, prompt)
 
     def _usage(self, said: Completion | None, prompt: int) -> Usage:
         """Return what an answer cost, by the server's count or else by ours."""
