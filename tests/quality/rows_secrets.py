@@ -1,0 +1,133 @@
+"""Secrets: how many of each family and in each layer are taken out, how fast, and how often nothing is there."""
+
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import orjson
+
+from slowwave.dialects.model import Text, ToolCall, ToolResult
+from slowwave.extraction.redact import redactor_for
+from tests.quality.beside import CORPUS, corpus_sessions, missing
+from tests.quality.intervals import counted
+from tests.quality.reading import transcript_of
+from tests.quality.secret_baseline import four_rules
+from tests.quality.secret_layers import LAYERS, is_revealed
+from tests.quality.secret_values import Planted, planted
+from tests.quality.table import Must, Section, Table
+
+EACH = 8
+SEED = 41
+RECALL = 0.98
+SPEED = 15.0
+_SAMPLE_CHARS = 6_000_000
+_ROUNDS = 2
+_MARK = re.compile(r"\[secret:([\w-]+):")
+Redact = Callable[[str], tuple[str, int]]
+
+
+def measure(*, errors: bool = False) -> Section:
+    """Measure what is found, in what time, and what is taken for a secret and is none."""
+    every = list(planted(EACH, SEED))
+    kept = {layer: [p for p in every if is_revealed(ours()(write(p))[0], p)] for layer, write in LAYERS.items()}
+    theirs = {layer: [p for p in every if is_revealed(four_rules(write(p))[0], p)] for layer, write in LAYERS.items()}
+    section = Section(
+        [_layers(every, kept, theirs), _families(every, kept)],
+        [
+            Must("recall on decoded text", 1 - len(kept["plain"]) / len(every), RECALL),
+            Must("recall over all layers", 1 - sum(map(len, kept.values())) / len(every) / len(kept), RECALL),
+        ],
+        [f"{len({p.family for p in every})} families, {EACH} values each, made at random (seed {SEED})"],
+    )
+    absent = missing(CORPUS)
+    if absent:
+        section.notes.append(f"speed and false alarms SKIPPED: {absent}")
+    else:
+        table, speed, alarms = _corpus(tuple(_sample()))
+        section.tables.append(table)
+        section.musts.append(Must("MB a second", speed, SPEED))
+        section.notes += alarms if errors else []
+    if errors:
+        section.notes += [f"  missed  [{layer}] {p.family}" for layer, left in kept.items() for p in left]
+    return section
+
+
+@cache
+def ours() -> Redact:
+    """Return the redaction of the product; it tells how many marks it set."""
+    return redactor_for("quality").counted
+
+
+def _layers(every: list[Planted], kept: dict[str, list[Planted]], theirs: dict[str, list[Planted]]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for layer, left in kept.items():
+        base = len(every) - len(theirs[layer])
+        rows.append((layer, *counted(len(every) - len(left), len(every)), *counted(base, len(every))[1:]))
+    header = ("", "taken out", "recall", "95 %", "four rules", "95 %")
+    return Table("Recall by layer, beside four rules after Codex's description", header, rows)
+
+
+def _families(every: list[Planted], kept: dict[str, list[Planted]]) -> Table:
+    """Return the families that are not always found, each with its recall in every layer."""
+    totals = Counter(p.family for p in every)
+    missed = {layer: Counter(p.family for p in left) for layer, left in kept.items()}
+    weak = [f for f in totals if any(of_layer[f] for of_layer in missed.values())]
+    rows = [(f, *(f"{1 - of_layer[f] / totals[f]:.2f}" for of_layer in missed.values())) for f in weak]
+    rows.append((f"the other {len(totals) - len(weak)} families", *("1.00" for _ in missed)))
+    return Table("Recall by family", ("", *(layer[:12] for layer in LAYERS)), rows)
+
+
+def _sample() -> Iterator[str]:
+    """Yield decoded texts of real sessions, from every client, until there are enough."""
+    room = _SAMPLE_CHARS
+    for path in corpus_sessions()[::3]:
+        for message in transcript_of(path).messages:
+            for block in message.blocks:
+                text = _text(block)
+                room -= len(text)
+                if text:
+                    yield text
+        if room < 0:
+            return
+
+
+def _text(block: object) -> str:
+    match block:
+        case Text() | ToolResult():
+            return block.text
+        case ToolCall():
+            return orjson.dumps(block.args).decode("utf-8", "replace") if block.args else ""
+        case _:
+            return ""
+
+
+def _corpus(texts: tuple[str, ...]) -> tuple[Table, float, list[str]]:
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) / 1e6
+    rows: list[tuple[str, ...]] = []
+    speeds: dict[str, float] = {}
+    for name, redact in (("slowwave", ours()), ("baseline: four rules", four_rules)):
+        alarms = sum(redact(text)[1] for text in texts)
+        speeds[name] = size / min(_seconds(redact, texts) for _ in range(_ROUNDS))
+        rows.append((name, f"{size:.1f}", f"{speeds[name]:.1f}", str(alarms), f"{alarms / size:.1f}"))
+    title = "Decoded texts of real sessions, string by string (published with their secrets taken out)"
+    header = ("", "MB", "MB/s", "marks", "marks per MB")
+    return Table(title, header, rows), speeds["slowwave"], _alarms(texts)
+
+
+def _seconds(redact: Redact, texts: tuple[str, ...]) -> float:
+    began = time.process_time()
+    for text in texts:
+        redact(text)
+    return time.process_time() - began
+
+
+def _alarms(texts: tuple[str, ...]) -> list[str]:
+    """Return how often each family was found in real sessions; the texts themselves are not shown."""
+    families: dict[str, int] = defaultdict(int)
+    for text in texts:
+        clean, number = ours()(text)
+        for family in _MARK.findall(clean) if number else ():
+            families[family] += 1
+    return [f"  marks   [{family}] {number}" for family, number in sorted(families.items())]
