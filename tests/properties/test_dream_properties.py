@@ -10,7 +10,6 @@ from slowwave.consolidation.accounting import lost_share, validate
 from slowwave.consolidation.decide import consolidate
 from slowwave.consolidation.gather import gather
 from slowwave.consolidation.likeness import is_same
-from slowwave.consolidation.near import Near
 from slowwave.consolidation.orient import orient
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.index import index_block
@@ -160,12 +159,3 @@ def test_many_dreams_never_touch_what_a_person_wrote(tmp_path: Path) -> None:
     for name in ("MEMORY.md", "preferences.md"):
         rest = iter(split((house.memory / name).read_bytes()))
         assert all(line in rest for line in split(typed))
-
-
-@given(known=st.lists(TEXTS, max_size=8), text=TEXTS)
-def test_the_search_for_likeness_misses_nothing(known: list[str], text: str) -> None:
-    near: Near[str] = Near()
-    for item in known:
-        near.add(item, item)
-    found = near.find(text)
-    assert [item for item in found if is_same(item, text)] == [item for item in known if is_same(item, text)]

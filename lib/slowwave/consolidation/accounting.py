@@ -17,11 +17,17 @@ def validate(operations: Sequence[Operation], state: State, gathered: Gathered) 
         AccountingError: one is missing, there twice or unknown, or an operation has no reason or no valid successor.
     """
     prior = {m.id for m in (*state.standing, *(m for m, _ in state.edited), *state.removed)}
-    _exactly("memory", prior, [o.memory for o in operations if o.memory and not o.is_new])
+    named = [o.memory for o in operations if o.memory and not o.is_new]
+    # history is only named where something about it has changed
+    past = {m.id for m in state.book.memories.values() if m.status == "superseded"}
+    _exactly("memory", prior | (past & set(named)), named)
     _exactly("candidate", {c.id for c in gathered.waiting}, [c for o in operations for c in o.candidates])
     made = [o.memory for o in operations if o.is_new]
     _exactly("new memory", set(made) - set(state.book.memories), made)
     there = {o.memory for o in operations if o.action in {"ADD", "MERGE", "KEEP"} and not o.by_person}
+    # what people took over or out has ended what it ended
+    there |= {o.memory for o in operations if o.by_person}
+    there |= {m.id for m in state.book.memories.values() if m.status in {"edited-by-person", "removed-by-person"}}
     for operation in operations:
         if not operation.reason:
             raise AccountingError(f"{operation.action} {operation.memory or operation.candidates} has no reason")

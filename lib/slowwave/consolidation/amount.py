@@ -60,7 +60,8 @@ def _facts(operations: Sequence[Operation], state: State, candidates: Mapping[st
     for operation in operations:
         if operation.memory:
             memory = None if operation.is_new else state.book.memories[operation.memory]
-            facts[operation.memory] = Fact(memory, [candidates[c] for c in operation.candidates])
+            known = [candidates[c] for c in memory.candidates if c in candidates] if memory else []
+            facts[operation.memory] = Fact(memory, [candidates[c] for c in operation.candidates], known)
     return facts
 
 
@@ -77,38 +78,50 @@ def _event(kind: EventKind, stamp: Stamp, **fields: object) -> Event:
 
 
 def _add(operation: Operation, fact: Fact, stamp: Stamp) -> Event:
-    lead = fact.lead
-    line = memory_line(lead.text)
+    begin = operation.spans[-1][0] if operation.spans else fact.first_seen
     return _event(
         "add",
         stamp,
         memory=operation.memory,
-        category=lead.category,
-        text=" ".join(lead.text.split()),
-        key=lead.key,
-        value=lead.value,
+        **_wording(fact.lead, operation.text),
         confidence=fact.confidence,
-        valid_from=fact.first_seen or stamp.at,
+        valid_from=begin,
+        spans=operation.spans if len(operation.spans) > 1 else (),
         candidates=operation.candidates,
         sightings=fact.sightings,
         evidence=fact.evidence,
-        file=TOPICS[lead.category].file,
-        line=line,
-        sha256=line_hash(line),
         reason=operation.reason,
     )
 
 
+def _wording(lead: Memory | Candidate, text: str = "") -> dict[str, object]:
+    """Return the fields of an event that say in which words a memory stands where."""
+    words = " ".join((text or lead.text).split())
+    line = memory_line(words)
+    return {
+        "category": lead.category,
+        "text": words,
+        "key": lead.key,
+        "value": lead.value,
+        "file": TOPICS[lead.category].file,
+        "line": line,
+        "sha256": line_hash(line),
+    }
+
+
 def _other(operation: Operation, facts: Mapping[str, Fact], stamp: Stamp) -> list[Event]:
     """Return the event of an operation that is not just a new memory; keeping and waiting leave no trace."""
-    if operation.by_person or operation.action in {"ADD", "KEEP", "WAIT"}:
+    if operation.by_person or operation.action in {"ADD", "WAIT"}:
         return []
+    if operation.action == "KEEP":
+        revised = _event("revise", stamp, memory=operation.memory, spans=operation.spans, reason=operation.reason)
+        return [revised] if operation.spans else []
     if not operation.memory:
         return [_event("refuse", stamp, candidates=operation.candidates, reason=operation.reason)]
     if operation.action == "DROP":
         return [_event("drop", stamp, memory=operation.memory, valid_to=stamp.at, reason=operation.reason)]
     fact = facts[operation.memory]
-    fields: dict[str, object] = {"memory": operation.memory, "reason": operation.reason}
+    fields: dict[str, object] = {"memory": operation.memory, "reason": operation.reason, "spans": operation.spans}
     if operation.candidates and not operation.is_new:
         fields |= {
             "candidates": operation.candidates,
@@ -117,15 +130,13 @@ def _other(operation: Operation, facts: Mapping[str, Fact], stamp: Stamp) -> lis
             "confidence": fact.confidence,
         }
     if operation.action == "MERGE":
+        if operation.text:
+            fields |= _wording(fact.lead, operation.text)
+        elif operation.words:
+            fields |= _wording(next(c for c in (*fact.known, *fact.candidates) if c.id == operation.words))
         return [_event("merge", stamp, **fields)]
-    until = _until(fact, facts[operation.successor]) or stamp.at
+    until = (operation.spans[-1][1] if operation.spans else "") or fact.last_seen or stamp.at
     return [_event("supersede", stamp, successor=operation.successor, valid_to=until, **fields)]
-
-
-def _until(fact: Fact, successor: Fact) -> str:
-    """Return when a fact stopped being true: when its successor was first seen after it, else last seen."""
-    first, last = successor.first_seen, successor.last_seen
-    return first if first > fact.first_seen else last
 
 
 def _after(book: Book, events: Sequence[Event]) -> Book:
@@ -140,16 +151,18 @@ def _after(book: Book, events: Sequence[Event]) -> Book:
 
 
 def _topic(file: str, old: bytes | None, fresh: bytes, before: Book, after: Book) -> bytes | None:
-    """Return a topic file with the lines of its memories: those that stand keep their order, new ones follow."""
-    wanted = dict.fromkeys(m.sha256 for m in after.active if m.file == file)
-    lines = {m.sha256: m.line for m in after.active if m.file == file}
+    """Return a topic file with the lines of its memories, oldest facts first, whenever they were found."""
+    there = sorted((m for m in after.active if m.file == file), key=lambda m: (m.held[0][0], m.line))
+    wanted = dict.fromkeys(m.sha256 for m in there)
+    lines = {m.sha256: m.line for m in there}
     if old is None and not wanted:
         return None
     data = fresh if old is None else old
     ours = {m.sha256 for m in before.active if m.file == file}
     present = [h for h in own_lines(data, ours).values() if h in wanted]
-    order = dict.fromkeys([*present, *wanted])
-    return weave(data, ours, [lines[h] for h in order])
+    if len(present) == len(wanted) and before.active == after.active:
+        return weave(data, ours, [lines[h] for h in present])  # nothing new: a person's order stays
+    return weave(data, ours, [lines[h] for h in wanted])
 
 
 def _index(

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from slowwave.memory.ledger import Sighting
 from slowwave.memory.model import Category
 
-# Further sessions count half: people repeat themselves, and the same mistake is made twice.
+# Further sessions count less than the first: people repeat themselves, and the same mistake is made twice, all the
+# more on one day.
 DAMPING = 0.5
+OTHER_DAY = 0.6
 CAP = 0.97
 # Only what a person typed can make these true (seed 004 on hostile text; DESIGN promise 10).
 PERSONAL: frozenset[Category] = frozenset({"preference", "decision", "constraint"})
@@ -15,17 +17,18 @@ PERSONAL: frozenset[Category] = frozenset({"preference", "decision", "constraint
 def combined(category: Category, sightings: Iterable[Sighting]) -> float:
     """Return the confidence of a fact: a damped noisy-or over independent sessions.
 
-    A session counts once, with its best sighting, so neither repetition within a session nor the order matters. Of a
-    preference, decision or constraint only what a person said counts.
+    A session counts once, with its best sighting, so neither repetition within a session nor the order matters; on
+    another day it counts more. Of a preference, decision or constraint only what a person said counts.
     """
     counted = [s for s in sightings if category not in PERSONAL or s.origin.startswith("user_")]
-    best = [max(s.confidence for s in group) for group in independent(counted)]
+    best = [max((s.confidence, s.observed_at[:10]) for s in group) for group in independent(counted)]
     if not best:
         return 0.0
-    first, *others = sorted(best, reverse=True)
-    doubt = 1 - first
-    for confidence in others:
-        doubt *= 1 - DAMPING * confidence
+    (first, day), *others = sorted(best, reverse=True)
+    doubt, days = 1 - first, {day}
+    for confidence, day in others:
+        doubt *= 1 - (DAMPING if day in days else OTHER_DAY) * confidence
+        days.add(day)
     return round(max(first, min(1 - doubt, CAP)), 4)
 
 

@@ -1,37 +1,49 @@
-"""Facts: what several candidates and perhaps a memory say together, found by typed key or by likeness."""
+"""Facts: what several candidates and perhaps a memory say together, found by what they claim or by their meaning."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slowwave.consolidation.confidence import PERSONAL, combined
-from slowwave.consolidation.likeness import is_same, opposed
-from slowwave.consolidation.near import Near
+from slowwave.consolidation.likeness import meaning_of
+from slowwave.consolidation.slots import claim
+from slowwave.consolidation.timeline import Moment, Span, moments_of
 from slowwave.memory.book import Memory, unique
 from slowwave.memory.ledger import Sighting
 from slowwave.memory.model import Candidate, Category, Evidence, seen_in
 
+Identity = tuple[str, ...]
+
 
 @dataclass(slots=True)
 class Fact:
-    """A memory, candidates that say the same, or both."""
+    """A memory, candidates that say the same, or both.
+
+    Attributes:
+        memory: the memory, or None.
+        candidates: what this dream adds to it.
+        known: the candidates that the memory was made of before, as far as they are still on file.
+    """
 
     memory: Memory | None = None
     candidates: list[Candidate] = field(default_factory=list[Candidate])
+    known: Sequence[Candidate] = ()
 
     @property
     def lead(self) -> Memory | Candidate:
-        """What gives the fact its words: the memory if there is one, else the best candidate."""
-        return self.memory or max(
-            self.candidates, key=lambda c: (c.origin.startswith("user_"), c.confidence, c.observed_at, c.id)
-        )
+        """What gives the fact its words: the best statement of it, whenever that was found.
+
+        A person's words before all others, then the surest, then the oldest ones. Words that are in no candidate, put
+        there by a person or a model, stay.
+        """
+        if self.memory and self.memory.text not in {" ".join(c.text.split()) for c in self.known}:
+            return self.memory  # its words are a person's or a model's
+        return min((*self.known, *self.candidates), key=_rank)
 
     @property
     def id(self) -> str:
         """The id of the memory that it is or would be."""
-        if self.memory:
-            return self.memory.id
-        return "m" + hashlib.sha256(self.lead.id.encode()).hexdigest()[:11]
+        return self.memory.id if self.memory else "m" + hashlib.sha256(self.lead.id.encode()).hexdigest()[:11]
 
     @property
     def category(self) -> Category:
@@ -40,9 +52,19 @@ class Fact:
 
     @property
     def sightings(self) -> tuple[Sighting, ...]:
-        """Every session that showed it."""
+        """Every session that showed it, oldest first."""
         known = self.memory.sightings if self.memory else ()
         return unique((*known, *map(sighting, self.candidates)))
+
+    @property
+    def counted(self) -> tuple[Sighting, ...]:
+        """The sightings that say when it held: of a preference, decision or constraint, what a person said."""
+        return tuple(s for s in self.sightings if self.category not in PERSONAL or s.origin.startswith("user_"))
+
+    @property
+    def moments(self) -> list[Moment]:
+        """When it was stated."""
+        return moments_of(self.id, self.counted or self.sightings)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -52,8 +74,9 @@ class Fact:
 
     @property
     def confidence(self) -> float:
-        """How certain it is."""
-        return combined(self.category, self.sightings)
+        """How certain it is: further sightings never make it less so."""
+        categories = {c.category for c in (*self.known, *self.candidates)} or {self.category}
+        return max(combined(category, self.sightings) for category in categories)
 
     @property
     def is_from_person(self) -> bool:
@@ -61,16 +84,30 @@ class Fact:
         return any(s.origin.startswith("user_") for s in self.sightings)
 
     @property
+    def is_ghost(self) -> bool:
+        """Whether it is a memory that a person took over or out: it says what it ended, and is not ours to change."""
+        return self.memory is not None and self.memory.status not in ("active", "superseded")
+
+    @property
     def first_seen(self) -> str:
         """When it was first seen, or ""."""
-        times = [s.observed_at for s in self.sightings if s.observed_at]
-        known = [self.memory.valid_from] if self.memory and self.memory.valid_from else []
-        return min(known + times, default="")
+        return min((s.observed_at for s in self.sightings), default="")
 
     @property
     def last_seen(self) -> str:
         """When it was last seen, or ""."""
         return max((s.observed_at for s in self.sightings), default="")
+
+    @property
+    def spans_before(self) -> tuple[Span, ...]:
+        """When the memory held as far as was known before this dream."""
+        return self.memory.held if self.memory else ()
+
+
+def _rank(candidate: Candidate) -> tuple[bool, bool, float, str, str]:
+    is_said = candidate.origin.startswith("user_")
+    is_claimed = not is_said and candidate.category in PERSONAL
+    return not is_said, is_claimed, -candidate.confidence, candidate.observed_at, candidate.id
 
 
 def sighting(candidate: Candidate) -> Sighting:
@@ -89,50 +126,47 @@ def sighting(candidate: Candidate) -> Sighting:
     )
 
 
-def claim(item: Memory | Candidate) -> tuple[str, str]:
-    """Return what something is about and what it says of it: its typed key and value, or what its words amount to.
-
-    Words only count where a contradiction is one: rules and choices. Two observations may well both be true.
-    """
-    if item.key and item.value:
-        return item.key, item.value.casefold()
-    return opposed(item.text) if item.category in PERSONAL else ("", "")
-
-
-def says_same(one: Memory | Candidate, other: Memory | Candidate) -> bool:
-    """Say whether two items state the same fact."""
-    mine, theirs = claim(one), claim(other)
-    if one.key and one.key == other.key:
-        return mine == theirs
-    if mine[0] and mine == theirs:
-        return True
-    return is_same(one.text, other.text)
+def identity(item: Memory | Candidate) -> Identity:
+    """Return what tells whether two items state the same fact: slot and value of what they claim, else the meaning."""
+    slot, value = claim(item)
+    return ("claims", slot, value) if slot else ("means", *meaning_of(item.text))
 
 
 class Grouping:
-    """Facts that grow candidate by candidate; only what may be the same is compared."""
+    """Facts that grow candidate by candidate.
 
-    def __init__(self, memories: Iterable[Memory]) -> None:
+    A memory is known by all statements that it was made of, so what a person or a model put together stays together.
+    """
+
+    def __init__(self, memories: Iterable[Memory], candidates: Mapping[str, Candidate]) -> None:
         self.facts: list[Fact] = []
-        self._by_key: dict[tuple[str, str], list[Fact]] = {}
-        self._near: Near[Fact] = Near()
+        self._found: dict[Identity, Fact] = {}
         for memory in memories:
-            self._enter(Fact(memory), memory)
+            known = [candidates[c] for c in memory.candidates if c in candidates]
+            self._enter(Fact(memory, known=known), [memory, *known])
 
     def take(self, candidate: Candidate) -> None:
         """Put a candidate to the fact that it states, or let it found a new one."""
-        for fact in [*self._by_key.get(claim(candidate), ()), *self._near.find(candidate.text)]:
-            if any(says_same(member, candidate) for member in _members(fact)):
-                fact.candidates.append(candidate)
-                return
-        self._enter(Fact(None, [candidate]), candidate)
+        fact = self._found.get(identity(candidate)) or self._by_words(candidate)
+        if fact is None:
+            fact = Fact()
+            self.facts.append(fact)
+        fact.candidates.append(candidate)
+        self._register(fact, candidate)
 
-    def _enter(self, fact: Fact, item: Memory | Candidate) -> None:
+    def _by_words(self, candidate: Candidate) -> Fact | None:
+        """Return the fact of the same words where one of the two has no typed key."""
+        fact = self._found.get(("means", *meaning_of(candidate.text)))
+        if fact is None:
+            return None
+        keys = {(c.key, c.value.casefold()) for c in (*fact.known, *fact.candidates) if c.key}
+        return None if candidate.key and keys and (candidate.key, candidate.value.casefold()) not in keys else fact
+
+    def _enter(self, fact: Fact, items: Iterable[Memory | Candidate]) -> None:
         self.facts.append(fact)
-        self._near.add(item.text, fact)
-        if claim(item)[0]:
-            self._by_key.setdefault(claim(item), []).append(fact)
+        for item in items:
+            self._register(fact, item)
 
-
-def _members(fact: Fact) -> Sequence[Memory | Candidate]:
-    return [fact.memory] if fact.memory else fact.candidates[:1]
+    def _register(self, fact: Fact, item: Memory | Candidate) -> None:
+        self._found.setdefault(identity(item), fact)
+        self._found.setdefault(("means", *meaning_of(item.text)), fact)

@@ -23,4 +23,6 @@ def gather(
         waiting=tuple(waiting),
         undone=tuple((c, book.undone[c.id]) for c in ordered if c.id in book.undone and c.id not in book.done),
         unproven=dict(unproven(waiting)),
+        known={c.id: c for c in ordered if c.id in book.done},
+        rejected=tuple(c for c in ordered if c.id in book.rejected),
     )

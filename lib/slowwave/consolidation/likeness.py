@@ -1,135 +1,66 @@
 """When two sentences say the same thing, and when they only look alike.
 
-Two texts are the same fact when their words are equal but for spelling and filler, or nearly so; never when they differ
-in a number, a version, a path, an identifier or a negation, when one word stands in another's place, or when the words
-stand in another order ("tabs instead of spaces").
+Two texts are the same fact when their meaning, what is left of them without spelling, filler and the order in which a
+choice is put, is equal. Equality cannot drift from one sentence to the next, and it does not depend on which was seen
+first: a fact is the set of all texts of one meaning. Every measure of likeness ranks "port 8080" and "port 9090" above
+true paraphrases; here a number, a version, a path, a unit, a "no" or a word that differs makes another fact.
 """
 
-import re
-import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rapidfuzz import fuzz
 
-# Least likeness (Indel ratio, 0 to 100) of the bare words of two texts of which one has all words of the other, in
-# order: at 85 a sentence of six words may have one more. Lower merges "Use pnpm" with "Use pnpm in the web folder".
-NEAR = 85.0
+from slowwave.consolidation.words import NO, words_of
 
+__all__ = ["Meaning", "is_like", "is_same", "meaning_of"]
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+Meaning = tuple[str, ...]
 
-
-_TOKEN = re.compile(r"[\w./\\:@#+~%$*'\u2019-]+")
-# 8080, 3.9, v2, 50MB, 30s, 12:30, 1,000: something that has another value tomorrow
-_AMOUNT = re.compile(r"[vV~<>=^]*\d[\d.,:]*[a-zA-Z%]{0,3}")
-_EDGES = ".,:;!?'\u2019*\"`"
-_NEGATIONS = _set(
-    "not no never none without avoid dont don't doesn't doesnt didn't cannot can't cant won't wont isn't aren't "
-    "shouldn't mustn't neither nor except unless nicht kein keine keinen nie niemals ohne ne pas jamais sans nunca "
-    "sin jamás non mai senza"
-)
-_FILLER = _set(
-    "a an the do does did is are be been to of in on at for and or that this it its we i you they he she our my your "
-    "please just really always should must shall will would can could so then also very all any with by as "
-    "der die das ein eine und oder bitte immer le la les un une et ou toujours el los las y siempre"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A text taken apart for comparison.
-
-    Attributes:
-        marks: numbers, versions, paths and identifiers, with their case.
-        negations: how often it says no.
-        stems: the bare words in order, without filler and negations.
-        skeleton: the bare words and names, without amounts: what two statements about the same thing share.
-        numbers: amounts and versions, in order; "folder1" is a name and not an amount.
-    """
-
-    marks: frozenset[str]
-    negations: int
-    stems: tuple[str, ...]
-    skeleton: tuple[str, ...]
-    numbers: tuple[str, ...]
+# Words on either side of a choice, "use A instead of B"; longer sides are sentences of their own.
+_MOST_CHOSEN = 4
+# Least likeness (token sort ratio, 0 to 100) of a rewording: enough to keep out what a person has refused, never
+# enough to merge.
+REWORDED = 75.0
 
 
 @lru_cache(maxsize=50_000)
-def words_of(text: str) -> Words:
-    """Take a text apart."""
-    marks: list[str] = []
-    stems: list[str] = []
-    skeleton: list[str] = []
-    numbers: list[str] = []
-    negations = 0
-    for place, raw in enumerate(_TOKEN.findall(unicodedata.normalize("NFKC", text))):
-        token = raw.strip(_EDGES) if not raw.startswith((".", "*")) else raw.rstrip(_EDGES)
-        word = token.casefold().replace("\u2019", "'")
-        if not word:
-            continue
-        if word in _NEGATIONS:
-            negations += 1
-        elif _is_mark(token) or _is_letter(token, place):
-            marks.append(token)
-            stems.append(token)
-            (numbers if _AMOUNT.fullmatch(token) else skeleton).append(token)
-        elif word not in _FILLER:
-            stems.append(_stem(word))
-            skeleton.append(_stem(word))
-    return Words(frozenset(marks), negations, tuple(stems), tuple(skeleton), tuple(numbers))
+def meaning_of(text: str) -> Meaning:
+    """Return what a text says; texts of equal meaning are one fact."""
+    tokens = words_of(text).tokens
+    # nothing but filler is only ever the same as itself
+    return _choice(tokens) if tokens else ("=", " ".join(text.split()))
 
 
 def is_same(one: str, other: str) -> bool:
     """Say whether two texts state the same fact."""
-    a, b = words_of(one), words_of(other)
-    if a.marks != b.marks or bool(a.negations) != bool(b.negations) or not a.stems or not b.stems:
-        return " ".join(one.split()) == " ".join(other.split())
-    if a.stems == b.stems:
-        return True
-    short, long = sorted((a.stems, b.stems), key=len)
-    return _is_within(short, long) and fuzz.ratio(" ".join(short), " ".join(long), score_cutoff=NEAR) > 0
+    return meaning_of(one) == meaning_of(other)
 
 
-def opposed(text: str) -> tuple[str, str]:
-    """Return what a statement is about and what it says of it, ("", "") when it is too short to tell.
+def is_like(one: str, other: str) -> bool:
+    """Say whether one text may be a rewording of the other: what is refused in one wording is refused in the other.
 
-    Statements that are equal but for their numbers or a negation are about the same and contradict each other.
+    Never across a different number, path, version or name, nor across a "no".
     """
-    words = words_of(text)
-    if len(words.skeleton) < 2:  # noqa: PLR2004 - a verb and its object
-        return "", ""
-    stance = "no" if words.negations % 2 else "yes"
-    return "text:" + " ".join(words.skeleton), " ".join((stance, *words.numbers))
-
-
-def _is_mark(token: str) -> bool:
-    """Say whether a token is a number, version, path, flag or identifier: a name, in which every character counts."""
-    if any(c.isdigit() for c in token) or "_" in token or "::" in token:
-        return True
-    if token.startswith(("-", ".", "~", "@", "#", "$")) or any(c in token for c in "/\\*"):
-        return True
-    return bool(re.search(r"[a-z][A-Z]", token) or re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", token))
-
-
-def _is_letter(word: str, place: int) -> bool:
-    """Say whether a token is a letter that names something: "plan B", "service x", but not "a" or "I"."""
-    if len(word) != 1 or not word.isalpha() or word == "I":
+    a, b = words_of(one), words_of(other)
+    if a.marks != b.marks or a.negations != b.negations:
         return False
-    return place > 0 if word.isupper() else word not in _FILLER
+    return fuzz.token_sort_ratio(" ".join(a.tokens), " ".join(b.tokens), score_cutoff=REWORDED) > 0
 
 
-def _stem(word: str) -> str:
-    """Return a word without the commonest endings, so that "test", "tests" and "testing" are one."""
-    word = word.removesuffix("'s")
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:  # noqa: PLR2004 - "use" and "bus" stay
-            return word.removesuffix(ending)
-    return word
-
-
-def _is_within(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
-    """Say whether ``long`` has all words of ``short`` in their order."""
-    rest = iter(long)
-    return all(word in rest for word in short)
+def _choice(tokens: Meaning) -> Meaning:
+    """Return a choice in one form, "use A, not B", whichever side was put first."""
+    if tokens.count(NO) != 1:
+        return tokens
+    at = tokens.index(NO)
+    before, after = tokens[:at], tokens[at + 1 :]
+    if not before and after[:1] == ("use",) and after.count("use") == 2:  # noqa: PLR2004 - don't use B, use A
+        second = after.index("use", 1)
+        before, after = after[second:], after[1:second]
+    elif before[:1] == ("use",) and after[:1] == ("use",):
+        after = after[1:]
+    elif len(before) == len(after) == 1:
+        before = ("use", *before)
+    sides = (before[1:], after)
+    if before[:1] == ("use",) and all(0 < len(side) <= _MOST_CHOSEN and "use" not in side for side in sides):
+        return ("use", *before[1:], NO, *after)
+    return tokens

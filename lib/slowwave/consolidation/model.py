@@ -27,6 +27,9 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
         successor: id of the memory that takes its place.
         is_new: the memory did not exist before this dream.
         by_person: a person did it in the file; the dream only takes note.
+        spans: when the fact held, oldest first, as far as this dream changes that; the last end is "" while it holds.
+        words: id of the candidate whose words the memory gets from now on, "" to keep those that it has.
+        text: words that are in no candidate, put together by a model from the words of the candidates, or "".
     """
 
     action: Action
@@ -36,6 +39,9 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     successor: str = ""
     is_new: bool = False
     by_person: bool = False
+    spans: tuple[tuple[str, str], ...] = ()
+    words: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +83,15 @@ class Gathered:
         waiting: those that no dream has dealt with.
         undone: those that a person refused by undoing the dream that took them, with its id.
         unproven: why the evidence of a waiting one no longer re-reads, by id.
+        known: those that were dealt with before, by id.
+        rejected: those that a person rejected; nothing that says the same is taken.
     """
 
     waiting: tuple[Candidate, ...]
     undone: tuple[tuple[Candidate, str], ...] = ()
     unproven: Mapping[str, str] = field(default_factory=dict[str, str])
+    known: Mapping[str, Candidate] = field(default_factory=dict[str, Candidate])
+    rejected: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from slowwave.consolidation.likeness import words_of
+from slowwave.consolidation.words import words_of
 
 _MARKER = re.compile(r"\b(?:instead of|rather than|in place of|anstelle von|statt)\s+", re.IGNORECASE)
 # What is given up ends with the clause, or where its reason or its place begins.

@@ -23,6 +23,7 @@ class Memory:
         valid_from: when it was first seen; ``valid_to`` is set when it stopped being true.
         sightings: the sessions that showed it; they make up its confidence.
         successor: the memory that took its place, or "".
+        spans: when it held, oldest interval first; empty for one interval from ``valid_from`` to ``valid_to``.
     """
 
     id: str
@@ -41,6 +42,16 @@ class Memory:
     status: Status = "active"
     valid_to: str = ""
     successor: str = ""
+    spans: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def held(self) -> tuple[tuple[str, str], ...]:
+        """When it held: begin and end of each interval, oldest first; "" stands for unknown and for not over."""
+        return self.spans or ((self.valid_from, self.valid_to),)
+
+    def held_at(self, at: str) -> bool:
+        """Say whether it held at a time: begin <= time < end of one of its intervals."""
+        return any(begin <= at and (not end or at < end) for begin, end in self.held)
 
     @property
     def last_seen(self) -> str:
@@ -60,6 +71,7 @@ class Book:
     Attributes:
         memories: all memories by id, also those that are no longer active, oldest first.
         done: what became of each candidate that was dealt with, by its id.
+        rejected: candidates that a person rejected: what says the same is not taken either.
         undone: candidates of undone dreams with that dream's id: they are not taken again.
         dreams: committed dreams that stand, oldest first.
         undone_dreams: dreams that a person undid.
@@ -69,6 +81,7 @@ class Book:
 
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
     done: dict[str, str] = field(default_factory=dict[str, str])
+    rejected: set[str] = field(default_factory=set[str])
     undone: dict[str, str] = field(default_factory=dict[str, str])
     dreams: list[str] = field(default_factory=list[str])
     undone_dreams: list[str] = field(default_factory=list[str])
@@ -84,7 +97,9 @@ class Book:
         """Add one event that stands."""
         outcome = f"{event.event} {event.memory}".strip() + (f": {event.reason}" if event.reason else "")
         self.done.update(dict.fromkeys(event.candidates, outcome))
-        if event.event == "dream":
+        if event.event == "reject":
+            self.rejected.update(event.candidates)
+        elif event.event == "dream":
             self.dreams.append(event.dream)
         elif event.event == "unindexed-by-person":
             self.unindexed.add(event.memory)
@@ -133,11 +148,23 @@ def _changed(memories: Mapping[str, Memory], event: Event) -> Memory:
         return _new(event)
     memory = memories[event.memory]
     if event.event in _CLOSED_BY:
-        return replace(memory, status=_CLOSED_BY[event.event], valid_to=event.valid_to or event.at)
+        return _closed(memory, event.valid_to or event.at, _CLOSED_BY[event.event])
     memory = _merged(memory, event)
     if event.event == "supersede":
-        return replace(memory, status="superseded", valid_to=event.valid_to, successor=event.successor)
+        memory = replace(memory, status="superseded", valid_to=event.valid_to, successor=event.successor)
+    if event.spans:
+        begin, end = event.spans[-1]
+        memory = replace(memory, spans=event.spans, valid_from=begin, valid_to=end)
+        if not end:
+            memory = replace(memory, status="active", successor="")
     return memory
+
+
+def _closed(memory: Memory, at: str, status: Status) -> Memory:
+    """Return a memory whose last interval ended."""
+    *before, (begin, end) = memory.held
+    end = end or at
+    return replace(memory, status=status, valid_to=end, spans=(*before, (begin, end)) if memory.spans else ())
 
 
 def _new(event: Event) -> Memory:
@@ -156,10 +183,23 @@ def _new(event: Event) -> Memory:
         candidates=event.candidates,
         sightings=event.sightings,
         evidence=event.evidence,
+        spans=event.spans,
     )
 
 
 def _merged(memory: Memory, event: Event) -> Memory:
+    if event.line:
+        assert event.category
+        memory = replace(
+            memory,
+            category=event.category,
+            text=event.text,
+            key=event.key,
+            value=event.value,
+            file=event.file,
+            line=event.line,
+            sha256=event.sha256,
+        )
     return replace(
         memory,
         confidence=event.confidence or memory.confidence,

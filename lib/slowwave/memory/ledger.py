@@ -23,7 +23,8 @@ VERSION = 1
 EventKind = Literal[
     "dream",  # a dream was committed; the events with its id belong to it
     "add",  # a memory came into being from candidates
-    "merge",  # more evidence for a memory
+    "merge",  # more evidence for a memory, perhaps better words; it may hold again
+    "revise",  # only when it held is known better now
     "supersede",  # something newer took its place
     "drop",  # it left without a successor
     "refuse",  # a candidate was not taken, for good
@@ -82,6 +83,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     line: str = ""
     sha256: str = ""
     entries: tuple[IndexEntry, ...] = ()
+    spans: tuple[tuple[str, str], ...] = ()
     undone: tuple[str, ...] = ()
     reason: str = ""
     run: str = ""

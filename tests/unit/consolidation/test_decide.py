@@ -89,7 +89,8 @@ def test_the_newer_of_two_values_supersedes_the_older_and_history_is_kept(tmp_pa
     assert report.counts == {"added": 1, "superseded": 2}
     memories = {m.value: m for m in read_book(house.memory).memories.values()}
     assert {v: m.status for v, m in memories.items()} == {"npm": "superseded", "pnpm": "superseded", "bun": "active"}
-    assert memories["npm"].valid_to == memories["pnpm"].valid_to == "2026-11-10T00:00:00Z"
+    assert memories["npm"].valid_to == "2026-11-05T00:00:00Z"  # when pnpm came in between
+    assert memories["pnpm"].valid_to == "2026-11-10T00:00:00Z"
     assert memories["npm"].successor == memories["bun"].id
     assert len(memories["npm"].evidence) == 2
     assert house.read("preferences.md").endswith("\n\n- We use bun\n")

@@ -2,8 +2,13 @@
 
 import pytest
 
-from slowwave.consolidation.likeness import is_same, opposed
-from slowwave.consolidation.near import Near
+from slowwave.consolidation.likeness import is_same
+from slowwave.consolidation.slots import amount_or_stance
+from slowwave.consolidation.words import words_of
+
+
+def opposed(text: str) -> tuple[str, str]:
+    return amount_or_stance(words_of(text))
 
 
 @pytest.mark.parametrize(
@@ -60,18 +65,6 @@ def test_statements_that_differ_in_a_number_or_a_negation_are_about_the_same() -
     assert yes[1] != no[1]
     assert opposed("Use semicolons here") == opposed("Always use semicolons here")
     assert opposed("Tabs") == ("", "")
-
-
-def test_a_text_is_found_by_a_longer_and_by_a_shorter_one() -> None:
-    short, long = (
-        "Commit messages stay in the imperative mood",
-        "Commit messages stay in the imperative mood throughout",
-    )
-    for known, asked in ((short, long), (long, short)):
-        near: Near[str] = Near()
-        near.add(known, known)
-        assert is_same(known, asked)
-        assert near.find(asked) == [known]
 
 
 @pytest.mark.parametrize(

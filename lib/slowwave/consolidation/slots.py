@@ -1,0 +1,155 @@
+"""What a statement is about and what it says of it, where only one of several answers can hold at a time.
+
+A typed key of the extraction comes first. Without one the words decide, and only where they leave no doubt: a choice
+("use A, not B"), the place of something, the command of a purpose, a number or version of something, a yes or no.
+Two statements of one slot and different values contradict each other; of equal values they are the same fact.
+"""
+
+import re
+from functools import lru_cache
+
+from slowwave.consolidation.likeness import meaning_of
+from slowwave.consolidation.words import NO, Words, words_of
+from slowwave.extraction.keys import decision_key, key_of
+from slowwave.memory.book import Memory
+from slowwave.memory.model import Candidate, Category
+
+Slot = tuple[str, str]
+NONE: Slot = ("", "")
+
+# Only one of them holds whoever says so; of the others, only what a person typed retires what a person typed.
+_DEFINITE = ("place:", "amount:")
+
+_ATTRIBUTES = frozenset(
+    "port version timeout limit maximum max minimum min ttl interval threshold deadline width quota listen".split()
+)
+# what stands before a number that is a name: "service 3" is not the same thing as "service 4"
+_LABELS = frozenset(
+    "servic phase step issu ticket page part section team region shard stag tier level sprint room floor customer tenant "
+    "env worker replica machin host rack zone number plan chapter epic milestone task story bug pr".split()
+)
+_PLACED = frozenset("live lie liv keep kept store stored stor locate located go belong stay find found resid sit put writ save".split())  # fmt: skip
+_PUT = re.compile(
+    r"\b(?:put|write|save|store|keep|place)s?\b|\b(?:lives?|lies?|(?:is|are|be) (?:in|at|under|inside|kept|stored|located|"
+    r"found)|goe?s?|belongs?|stays?|resides?|sits?)\b",
+    re.IGNORECASE,
+)
+_IS_PATH = re.compile(r"(?:[\w@~.*-]*/)+[\w@.*-]*|[\w-]+(?:\.[\w-]+)+")
+_RUNNERS = (
+    r"npm|pnpm|yarn|bun|npx|make|just|cargo|go|python3?|pytest|uv|uvx|tox|nox|poetry|docker|mvn|gradle|\./\S+|dotnet|rake|"
+    r"bundle|bazel|deno|task|invoke|hatch"
+)
+_COMMAND = rf"(?:`(?P<marked>[^`]+)`|(?P<bare>(?:{_RUNNERS})(?: [\w./:@=-]+){{0,5}}))"
+_DONE_WITH = re.compile(
+    rf"^(?:please |always |we )?(?:(?:run|execute|start|build|do) )?(?P<what>[\w' -]{{2,40}}?) (?:(?:is|are|gets?|should be|"
+    rf"must be) (?:run|executed|started|built|done|made|checked) )?(?:with|using|via|by running|through) {_COMMAND}\W*$",
+    re.IGNORECASE,
+)
+_USE_TO = re.compile(
+    rf"^(?:please |always |we )?(?:use|run|call|execute) {_COMMAND} (?:to|for|when you) (?P<what>[\w' -]{{2,40}}?)\W*$",
+    re.IGNORECASE,
+)
+_PURPOSES = {"linting": "lint", "lint": "lint", "formatt": "format", "format": "format", "typ check": "typecheck"}
+_SCOPE = re.compile(
+    r"\b(?:in|inside|under|for|within|of) (?:the )?(?!this\b|our\b|the\b)(`?[\w@./-]+`?) (?:folder|directory|package|app|module|"
+    r"service|workspace|subproject|backend|frontend)\b|\b(?:in|inside|under|for|within) (?:the )?`?(?=[\w.-]*/)([\w@./-]+)",
+    re.IGNORECASE,
+)
+# a sentence of more words has a scope or a reason, and its tool may be right beside another one
+_MOST_TOOL_WORDS = 5
+
+
+def claim(item: Memory | Candidate) -> Slot:
+    """Return slot and value of a memory or candidate, two empty strings when it claims nothing that could be denied."""
+    if item.key and item.value:
+        return item.key + scope_of(item.text), item.value.casefold()
+    return claim_of(item.text, item.category)
+
+
+@lru_cache(maxsize=50_000)
+def scope_of(text: str) -> str:
+    """Return what a choice is limited to ("in the web folder"), so that it stands beside another one elsewhere."""
+    found = _SCOPE.search(text)
+    return f"@{(found[1] or found[2]).strip('`/').casefold()}" if found else ""
+
+
+@lru_cache(maxsize=50_000)
+def claim_of(text: str, category: Category) -> Slot:
+    """Return what a text without a typed key is about, and what it says of it."""
+    words = words_of(text)
+    found = _tool(text, words) or _choice(text) or _command(text) or _place(text, words)
+    if found:
+        return found
+    if category == "decision" and decision_key(text)[0]:
+        return decision_key(text)
+    return amount_or_stance(words)
+
+
+def is_definite(slot: str) -> bool:
+    """Say whether two values of a slot exclude each other whoever states them; a typed key always does."""
+    return bool(slot) and (slot.startswith(_DEFINITE) or not slot.startswith(("text:", "choice:", "cmd-said:")))
+
+
+def amount_or_stance(words: Words) -> Slot:
+    """Return a statement without its numbers and its no: what two statements that deny each other share."""
+    named = {place for place in words.numbers if words.tokens[place - 1 : place] and words.tokens[place - 1] in _LABELS}
+    free = [place for place in words.numbers if place not in named]
+    about = tuple(t for place, t in enumerate(words.tokens) if place not in free and t != NO)
+    if len(about) < (1 if free and _ATTRIBUTES & set(about) else 2):  # a verb and its object
+        return NONE
+    stance = (
+        f"no{words.tokens.index(NO)}" if words.negations == 1 else f"{words.negations}no" if words.negations else "yes"
+    )
+    if words.negations > 1:
+        # several: where each stands matters, and nothing is the plain contrary of it
+        about = tuple(t for place, t in enumerate(words.tokens) if place not in free)
+    kind = "amount:" if len(free) == 1 and not words.negations and _ATTRIBUTES & set(about) else "text:"
+    return kind + " ".join(about), " ".join((stance, *(words.tokens[place] for place in free)))
+
+
+def _tool(text: str, words: Words) -> Slot | None:
+    """Return the tool that a short statement chooses among those of its kind."""
+    if len(words.tokens) > _MOST_TOOL_WORDS or any("/" in mark for mark in words.marks):
+        return None
+    key, value = key_of(text)
+    return (key + scope_of(text), value) if key else None
+
+
+def _choice(text: str) -> Slot | None:
+    tokens = meaning_of(text)
+    if tokens[0] != "use" or tokens.count(NO) != 1:
+        return None
+    at = tokens.index(NO)
+    chosen, refused = " ".join(tokens[1:at]), " ".join(tokens[at + 1 :])
+    return ("choice:" + "|".join(sorted((chosen, refused))), chosen) if chosen and refused else None
+
+
+def _command(text: str) -> Slot | None:
+    plain = text.strip()
+    found = _USE_TO.match(plain) or _DONE_WITH.match(plain)
+    if not found:
+        return None
+    what = [t for t in words_of(found["what"]).tokens if t not in ("run", "start", "NO", "code", "project")]
+    if not what or NO in what:
+        return None
+    purpose = " ".join(what)
+    call = " ".join((found["marked"] or found["bare"]).split())
+    return f"cmd:{_PURPOSES.get(purpose, purpose)}", call.casefold()
+
+
+def _place(text: str, words: Words) -> Slot | None:
+    """Return where a thing is or goes, when the sentence ends with its path."""
+    if not words.tokens or words.negations or not _IS_PATH.fullmatch(words.tokens[-1]) or not _PUT.search(text):
+        return None
+    path = words.tokens[-1]
+    if not ("/" in path or re.search(r"\.[A-Za-z]{1,5}$", path)):
+        return None
+    thing = tuple(t for t in words.tokens[:-1] if t not in _PLACED and t not in ("new", "into", "under", "insid"))
+    if (
+        not thing
+        or {"out", "away", "off", "from", "only"} & set(thing)
+        or len(thing) > _MOST_TOOL_WORDS
+        or any(_IS_PATH.fullmatch(t) and "/" in t for t in thing)
+    ):
+        return None
+    return "place:" + " ".join(thing), path.rstrip("/")
