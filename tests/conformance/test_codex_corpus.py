@@ -124,4 +124,8 @@ def test_every_span_is_in_its_file(path: Path) -> None:
 def test_contexts_end_and_pair_calls_with_results(path: Path) -> None:
     messages = list(CODEX.context(read(path)))
     called = {c.id for m in messages for c in m.calls}
+    # calls of the old shell and searches for tools are sent in forms of their own
+    items = [m.item for m in messages if isinstance(m, CodexMessage)]
+    other = [item.call_id for item in items if item.kind in ("local_shell_call", "tool_search_call")]
+    called |= {own for own in other if own is not None}
     assert called == {r.id for m in messages for r in m.results}

@@ -23,6 +23,9 @@ def line(kind: str, payload: dict[str, Any], **beside: Any) -> Line:
 
 
 def meta(thread: str = THREAD, **fields: Any) -> Line:
+    """Return a header; one that refers to another rollout is of a version that reads from the end, as all those are."""
+    if "history_base" in fields:
+        fields = {"history_mode": "paginated", **fields}
     return line("session_meta", {"id": thread, "timestamp": STAMP, "cwd": "/w", "source": "cli", **fields})
 
 

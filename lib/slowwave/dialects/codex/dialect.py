@@ -72,7 +72,8 @@ class Codex:
             meta = _meta(result.lines)
             result.kind, result.parent = _kind(meta), parent_of(meta)
             result.is_paginated = is_paginated(meta)
-            result.inherited = _inherited(files, meta, result.problems)
+            if result.is_paginated:  # the client looks for a base in no other rollout
+                result.inherited = _inherited(files, meta, result.problems)
             renumber(result.lines)
             result.messages, unknown = _messages(result.lines, meta, own_agent=result.kind == "subagent")
         result.records = len(result.lines)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
+from slowwave.dialects.codex import agents
 from slowwave.dialects.codex.injected import is_context, is_instruction, is_summary
 from slowwave.dialects.codex.messages import CodexMessage, texts_of
 from slowwave.dialects.model import Message
@@ -58,9 +59,18 @@ def is_boundary(message: Message) -> bool:
     kind = message.item.kind
     if kind == "agent_message":
         return True
+    if kind == "message" and message.item.role == "assistant":
+        return _is_from_agent(message)
     if kind != "message" or message.item.role != "user":
         return False
     return not any(is_context(t) or is_summary(t) for t in texts_of(message.item))
+
+
+def _is_from_agent(message: CodexMessage) -> bool:
+    if not agents.may_instruct(message.item.content):
+        return False
+    texts = texts_of(message.item)
+    return len(texts) == 1 and agents.is_instruction(texts[0].encode("utf-8", "replace"))
 
 
 def _is_context(message: Message) -> bool:

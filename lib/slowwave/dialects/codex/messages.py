@@ -12,6 +12,7 @@ import msgspec
 from slowwave.dialects.codex.injected import is_picture_mark, is_summary, split_typed
 from slowwave.dialects.codex.outcome import is_failure
 from slowwave.dialects.codex.records import CALLS, OUTPUTS, Item, value_in, value_of
+from slowwave.dialects.codex.truncate import Limit, shortened, shortened_parts
 from slowwave.dialects.model import Block, Content, Injected, Message, Origin, Other, Role, Text, Thinking, ToolCall
 from slowwave.dialects.normal import Verbatim
 from slowwave.dialects.times import parse_time
@@ -19,6 +20,9 @@ from slowwave.records.model import Span
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+
+# Calls that are sent in a form of their own, not as that of a function.
+_UNNAMED = ("local_shell_call", "tool_search_call")
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
@@ -35,6 +39,7 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
     Attributes:
         as_sent: arguments of calls stay the JSON text that the client sends, as in a context.
         live: False once a rollback took the message out of the conversation.
+        limit: how much of an output the client sends, None for all of it.
     """
 
     item: Item
@@ -43,6 +48,7 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
     place: Place
     as_sent: bool = False
     live: bool = True
+    limit: Limit | None = None
     opened: Content | None = None
     parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
@@ -89,17 +95,21 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
 
     def _content(self) -> tuple[list[Block], Origin]:
         item, kind = self.item, self.item.kind
-        if kind in CALLS:
-            return [_call(item, as_sent=self.as_sent)], "model"
         if kind in OUTPUTS:
-            return [_result(item)], "tool"
-        if kind == "reasoning":
-            return [Thinking(part) for part in _parts(value_of(item.summary))], "model"
+            return [_result(item, self.limit)], "tool"
         if kind == "message":
             return _said(item, self.role, own_agent=self.place.own_agent)
-        if kind == "agent_message":
+        if kind == "agent_message" and not self.as_sent:
             return [Injected(part) for part in _parts(value_of(item.content))], "injected"
-        return [Other(kind)], "model"
+        return self._made(kind), "model"
+
+    def _made(self, kind: str) -> list[Block]:
+        """Return what the model made that is no message."""
+        if kind in CALLS and not (self.as_sent and kind in _UNNAMED):
+            return [_call(self.item, as_sent=self.as_sent)]
+        if kind == "reasoning":
+            return [Thinking(part) for part in _parts(value_of(self.item.summary))]
+        return [Other(kind)]
 
 
 def _said(item: Item, role: Role, *, own_agent: bool) -> tuple[list[Block], Origin]:
@@ -174,7 +184,7 @@ def _object_in(text: str) -> object:
     return cast("dict[str, object]", value) if isinstance(value, dict) else text
 
 
-def _result(item: Item) -> Verbatim:
+def _result(item: Item, limit: Limit | None) -> Verbatim:
     """Return an output: a text, a list of parts, or in older versions an object with ``content`` and ``success``."""
     output = value_of(item.output)
     failed = False
@@ -183,8 +193,16 @@ def _result(item: Item) -> Verbatim:
         failed = fields.get("success") is False
         output = fields.get("content", fields.get("text"))
     if isinstance(output, list):
-        parts = cast("list[object]", output)
-        text = "\n".join(f"[{_type(p)}]" if (t := _text(p)) is None else t for p in parts)
+        text = _parts_text(cast("list[object]", output), limit)
     else:
         text = output if isinstance(output, str) else ""
+        text = text if limit is None else shortened(text, limit)
     return Verbatim(item.call_id or "", text, failed or is_failure(text))
+
+
+def _parts_text(parts: list[object], limit: Limit | None) -> str:
+    texts = [_text(part) for part in parts]
+    if limit is not None:
+        texts = shortened_parts(texts, limit)
+    marks = iter([f"[{_type(part)}]" for part in parts if _text(part) is None])
+    return "\n".join(next(marks) if text is None else text for text in texts)

@@ -52,6 +52,7 @@ class Item(msgspec.Struct, gc=False):
     id: str | None = None
     call_id: str | None = None
     name: str | None = None
+    execution: str | None = None
     content: msgspec.Raw = msgspec.Raw()
     arguments: msgspec.Raw = msgspec.Raw()
     input: msgspec.Raw = msgspec.Raw()
@@ -69,7 +70,7 @@ class Item(msgspec.Struct, gc=False):
 UNREADABLE_LINE = frozenset({"glued", "garbage", "torn", "nul", "nonstandard", "not-utf8"})
 DECODER = msgspec.json.Decoder(Envelope)
 _ITEM = msgspec.json.Decoder(Item)
-_TEXTS = ("type", "role", "id", "call_id", "name")
+_TEXTS = ("type", "role", "id", "call_id", "name", "execution")
 _RAWS = ("content", "arguments", "input", "action", "output", "summary")
 
 

@@ -12,14 +12,15 @@ from slowwave.dialects.codex.history import History, is_boundary
 from slowwave.dialects.codex.injected import SUMMARY_PREFIX
 from slowwave.dialects.codex.messages import CodexMessage, Place, words_of
 from slowwave.dialects.codex.records import CALLS, KNOWN_ITEMS, OUTPUTS, Item, Line, item_of, replacement_items
-from slowwave.dialects.codex.sound import is_sound, parsed
-from slowwave.dialects.codex.truncate import middle_cut, tokens_of
-from slowwave.dialects.codex.turns import base_of, rolled_back, window_start
+from slowwave.dialects.codex.sound import Beside, beside_of, is_sound, parsed
+from slowwave.dialects.codex.truncate import DEFAULT_LIMIT, Limit, middle_cut, tokens_of
+from slowwave.dialects.codex.turns import base_of, is_from_agent, own_lines, rolled_back, window_start
 from slowwave.dialects.model import Message, Text
 from slowwave.dialects.normal import Verbatim
 from slowwave.dialects.plain import PlainMessage
 
 USER_TOKENS = 20_000
+_CUT = ("function_call_output", "custom_tool_call_output")
 _NO_SUMMARY = "(no summary available)"
 # Which outputs answer which calls; any other output is an orphan (client: normalize).
 _ANSWERS = {
@@ -34,17 +35,21 @@ Sent = CodexMessage | PlainMessage
 def replay(lines: Sequence[Line], *, is_paginated: bool = False) -> list[Sent]:
     """Return the messages after all lines, without the client's repairs and with the harness's own."""
     lines = parsed(lines)
-    lines = lines[window_start(lines) :] if is_paginated else lines
-    base, skipped = base_of(lines)
+    window = None
     if is_paginated:
+        lines = own_lines(lines)
+        window = window_start(lines)
+        lines = lines[window or 0 :]
+    base, skipped = base_of(lines)
+    if window is not None:
         skipped.discard(0)  # no rollback reaches over the beginning of a window
     history = History[Sent]()
     for index in range(base or 0, len(lines)):
         line = lines[index]
         if line.kind == "response_item":
-            item = item_of(line.body)
-            if is_sound(item, line.body) or not line.mentions(b'"payload"'):
-                history.extend(_sent([item], line))
+            history.extend(_recorded(line))
+        elif is_from_agent(line):
+            history.append(CodexMessage(Item("agent_message"), line.span, line.timestamp, Place(), as_sent=True))
         elif line.kind == "compacted":
             kept = replacement_items(line)
             if kept is None:
@@ -70,15 +75,26 @@ def repaired(history: Iterable[Sent]) -> list[Message]:
         if not isinstance(message, CodexMessage):
             found.append(message)
         elif kind in OUTPUTS:
-            if any((call, message.item.call_id) in called for call in _ANSWERS[kind]):
+            if _is_free(message) or any((call, message.item.call_id) in called for call in _ANSWERS[kind]):
                 found.append(message)
         elif message.role != "system":
             found.append(message)
-            if kind in CALLS and not any(
-                (out, message.item.call_id) in answered for out, calls in _ANSWERS.items() if kind in calls
-            ):
+            if kind in CALLS and not _is_answered(message, answered):
                 found.append(_aborted(message))
     return found
+
+
+def _recorded(line: Line) -> Iterator[CodexMessage]:
+    """Yield the message of a line unless the client cannot parse it; outputs as far as its history takes them."""
+    item = item_of(line.body)
+    is_bare = not line.mentions(b'"payload"')
+    beside = Beside() if is_bare else beside_of(line)
+    if not is_bare and (beside is None or not is_sound(item, line.body)):
+        return
+    for message in _sent([item], line):
+        if item.kind in _CUT and beside is not None:
+            message.limit = DEFAULT_LIMIT if beside.token_limit is None else Limit(beside.token_limit)
+        yield message
 
 
 def _sent(items: Iterable[Item], line: Line) -> Iterator[CodexMessage]:
@@ -111,8 +127,21 @@ def _compacted(history: Sequence[Sent], line: Line) -> list[Sent]:
     return [*reversed(kept), PlainMessage("user", (Text(summary),), (line.span,), "summary")]
 
 
+def _is_answered(call: CodexMessage, answered: set[tuple[str, str | None]]) -> bool:
+    """Say whether a call has an output; the client looks for none when the call has no id."""
+    own = call.item.call_id
+    return own is None or any((out, own) in answered for out, calls in _ANSWERS.items() if _kind(call) in calls)
+
+
+def _is_free(output: CodexMessage) -> bool:
+    """Say whether an output needs no call: the API itself found the tools, or it names none."""
+    item = output.item
+    return item.kind == "tool_search_output" and (item.execution == "server" or item.call_id is None)
+
+
 def _aborted(call: CodexMessage) -> Message:
-    answer = Verbatim(call.item.call_id or "", "aborted", is_error=True)
+    said = "" if _kind(call) == "tool_search_call" else "aborted"  # of a search, that it found nothing
+    answer = Verbatim(call.item.call_id or "", said, is_error=True)
     return PlainMessage("tool", (answer,), (call.span,), "tool")
 
 

@@ -7,6 +7,7 @@ window, or a later header; a rollback cannot reach over it.
 
 from collections.abc import Sequence
 
+from slowwave.dialects.codex import agents
 from slowwave.dialects.codex.history import is_boundary
 from slowwave.dialects.codex.messages import CodexMessage, Place
 from slowwave.dialects.codex.records import Line, item_of, replacement_items
@@ -18,26 +19,28 @@ _HEADER = ("id", "timestamp", "cwd", "originator", "cli_version")
 
 
 def window_start(lines: Sequence[Line]) -> int | None:
-    """Return the index of the line before which the client does not look in a paginated rollout, or None.
+    """Return the index of the compaction before which the client does not look in a paginated rollout, or None.
 
-    The first header of a file is no such line: what stands before it was inherited by a fork.
+    It is the newest compaction or none: behind one without a history or a number, the client reads everything.
     """
-    first: dict[int, int] = {}
-    for index, line in enumerate(lines):
-        if line.kind == "session_meta":
-            first.setdefault(line.span.part, index)
     for index in range(len(lines) - 1, -1, -1):
-        line = lines[index]
-        if line.kind == "compacted" and line.mentions(b'"window_number"') and _has_window(line):
-            return index
-        if line.kind == "session_meta" and first[line.span.part] != index and _is_header(line):
-            return index
+        if lines[index].kind == "compacted":
+            return index if _has_window(lines[index]) else None
     return None
 
 
+def own_lines(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines that count in a paginated rollout: of each file, those behind its last header."""
+    headers = (index for index, line in enumerate(lines) if line.kind == "session_meta" and _is_header(line))
+    last = {lines[index].span.part: index for index in headers}
+    return [line for index, line in enumerate(lines) if index > last.get(line.span.part, -1)]
+
+
 def _has_window(line: Line) -> bool:
-    number = line.fields().get("window_number")
-    return isinstance(number, int) and not isinstance(number, bool) and replacement_items(line) is not None
+    fields = line.fields()
+    numbers = (fields.get("window_number"), fields.get("window_id"))  # older clients numbered it by its id
+    is_numbered = any(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+    return is_numbered and replacement_items(line) is not None
 
 
 def _is_header(line: Line) -> bool:
@@ -59,6 +62,12 @@ class _Turn:
     def is_of(self, turn: object) -> bool:
         return self.id is None or turn is None or self.id == turn
 
+    def joined(self, older: "_Turn") -> "_Turn":
+        """Return this turn with what was taken for another one in it."""
+        self.compactions += older.compactions
+        self.is_spoken = self.is_spoken or older.is_spoken
+        return self
+
 
 def base_of(lines: Sequence[Line], *, is_whole: bool = True) -> tuple[int | None, set[int]]:
     """Return the index of the newest compaction that holds the whole history, and those that were rolled back.
@@ -76,29 +85,56 @@ def base_of(lines: Sequence[Line], *, is_whole: bool = True) -> tuple[int | None
     return _surviving(lines, is_whole=is_whole)
 
 
-def _surviving(lines: Sequence[Line], *, is_whole: bool) -> tuple[int | None, set[int]]:
-    pending = 0
-    skipped: set[int] = set()
-    turn: _Turn | None = None
-    for index in range(len(lines) - 1, -2, -1):
-        if index >= 0:
-            line = lines[index]
-            pending += rolled_back(line)
-            started = started_turn(line)
-            if started is None:
-                turn = _taken(turn, index, line)
-                continue
-            if turn is None or not turn.is_of(started):
-                continue
-        elif turn is None or not is_whole:
-            break
-        if pending > 0:
-            pending -= turn.is_spoken
-            skipped.update(turn.compactions)
+class _Search:
+    """The search for a base from the end: turns still to be taken back, and the compactions that went with them."""
+
+    def __init__(self) -> None:
+        self.pending = 0
+        self.skipped: set[int] = set()
+        self.base: int | None = None
+
+    def judge(self, turn: _Turn) -> None:
+        """Take a turn back when one is due; else its newest compaction is the base."""
+        if self.pending > 0:
+            self.pending -= turn.is_spoken
+            self.skipped.update(turn.compactions)
         elif turn.compactions:
-            return turn.compactions[0], skipped
-        turn = None
-    return None, skipped
+            self.base = turn.compactions[0]
+
+
+def _surviving(lines: Sequence[Line], *, is_whole: bool) -> tuple[int | None, set[int]]:
+    search = _Search()
+    turn: _Turn | None = None
+    outer: list[_Turn] = []  # turns in which the present one ended, so it also began in them
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index]
+        search.pending += rolled_back(line)
+        started = started_turn(line)
+        if started is None:
+            if turn is not None and _ends_another(turn, line):
+                outer.append(turn)
+                turn = None
+            turn = _taken(turn, index, line)
+            continue
+        if turn is not None and not turn.is_of(started) and outer and outer[-1].is_of(started):
+            turn = outer.pop().joined(turn)  # what ended in it never began
+        if turn is not None and turn.is_of(started):
+            search.judge(turn)
+            turn = outer.pop() if outer else None
+            if search.base is not None:
+                return search.base, search.skipped
+    for left in [turn, *reversed(outer)] if is_whole else []:
+        if left is not None and search.base is None:
+            search.judge(left)
+    return search.base, search.skipped
+
+
+def _ends_another(turn: _Turn, line: Line) -> bool:
+    """Say whether another turn ends with this line."""
+    if line.kind != "event_msg" or turn.id is None or not any(line.mentions(end.encode()) for end in _ENDS):
+        return False
+    fields = line.fields()
+    return fields.get("type") in _ENDS and fields.get("turn_id") not in (None, turn.id)
 
 
 def _taken(turn: _Turn | None, index: int, line: Line) -> _Turn | None:
@@ -110,6 +146,9 @@ def _taken(turn: _Turn | None, index: int, line: Line) -> _Turn | None:
         turn = turn or _Turn()
         if replacement_items(line) is not None:
             turn.compactions.append(index)
+    elif is_from_agent(line):
+        turn = turn or _Turn()
+        turn.is_spoken = True
     elif line.kind in ("turn_context", "event_msg"):
         fields = line.fields()
         if line.kind == "turn_context" or fields.get("type") in _ENDS:
@@ -123,6 +162,11 @@ def _taken(turn: _Turn | None, index: int, line: Line) -> _Turn | None:
 
 def _message(line: Line) -> CodexMessage:
     return CodexMessage(item_of(line.body), line.span, line.timestamp, Place())
+
+
+def is_from_agent(line: Line) -> bool:
+    """Say whether a line is what another agent tells this one."""
+    return line.kind == "inter_agent_communication" and agents.is_instruction(line.body)
 
 
 def rolled_back(line: Line) -> int:
