@@ -21,6 +21,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _gates(report["gates"])
     yield from _candidates(report["items"])
     yield from _left_out(report["counts"])
+    yield from _model(report["items"])
     yield from _operations(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])
@@ -83,6 +84,16 @@ def _left_out(counts: dict[str, int]) -> Iterator[str]:
         yield ""
         yield "Refused on the way:"
         yield from (f"  {number:>4}  {why}" for number, why in rows)
+
+
+def _model(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """What the language model was asked, or in a dry run would be, in full: it costs money."""
+    rows = [i for i in items if i["action"] in ("model", "forecast")]
+    if rows:
+        yield ""
+        yield "Language model:"
+        yield from (f"  {item['project']}: {item['reason']}" for item in rows[:MOST_ROWS])
+        yield from _more(rows)
 
 
 def _operations(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:

@@ -47,7 +47,7 @@ class Batch:
         self.home = home
         self.now = clock.now()
         self.redact = redactor_for(project.key)
-        self._dry_run = dry_run
+        self.dry_run = dry_run
         self._pending: list[tuple[list[Candidate], list[ExtractedRange]]] = []
         self._known, self.ranges, problems = read_candidates(project.memory)
         self._ids = {c.id for c in self._known}
@@ -97,32 +97,45 @@ class Batch:
         failure = Failure(
             name_to_json(session.id), _stamp(session), attempts, self.redact(error), EXTRACTOR, iso(self.now)
         )
-        if not self._dry_run:
+        if not self.dry_run:
             append_failures(self.project.memory, [failure])
 
     def keep(self, session: StoredSession, read: Read) -> None:
         """Take what a session gave, and note it."""
         new = [c for c in read.mined.candidates if c.id not in self._ids]
         new += [c for c in repeated(self._known, new) if c.id not in self._ids]
-        if not self._dry_run:
-            self._pending.append((new, new_ranges(session, read.states, iso(self.now))))
-            if len(self._pending) >= _MOST_PENDING:
-                self.flush()
+        self.take(new, new_ranges(session, read.states, iso(self.now)))
+        self._note(session, read, new)
+
+    @property
+    def known(self) -> Sequence[Candidate]:
+        """Every candidate of the project, also those of this run."""
+        return self._known
+
+    def take(self, new: Sequence[Candidate], ranges: Sequence[ExtractedRange]) -> None:
+        """Keep candidates together with the ranges that they came from; a dry run knows them and writes nothing."""
         self._known += new
         self._ids |= {c.id for c in new}
-        self._note(session, read, new)
+        self.ranges += ranges
+        if not self.dry_run:
+            self._pending.append((list(new), list(ranges)))
+            if len(self._pending) >= _MOST_PENDING:
+                self.flush()
+
+    def is_known(self, candidate: Candidate) -> bool:
+        """Say whether a candidate was there before."""
+        return candidate.id in self._ids
 
     def keep_ranges(self, session: StoredSession, states: Sequence[PartState]) -> None:
         """Note how far a session was read before, for the next run."""
-        if not self._dry_run:
-            self._pending.append(([], new_ranges(session, states, iso(self.now))))
+        self.take([], new_ranges(session, states, iso(self.now)))
 
     def flush(self) -> None:
         """Write what the sessions since the last time gave; a kill before it costs only that they are read again."""
         if self._pending:
             write_extraction(self.project.memory, self._pending, self.now, self.settings.consolidation.max_loss)
             self._pending = []
-        if not self._dry_run:
+        if not self.dry_run:
             append_refused(self.project.memory, self._new_refused)
         self._new_refused = []
 

@@ -38,25 +38,25 @@ _decoder = msgspec.json.Decoder(Failure)
 _encode = msgspec.json.Encoder().encode
 
 
-def failures_path(memory: Path) -> Path:
+def failures_path(memory: Path, file: str = FILE) -> Path:
     """Return where the failures of a memory folder are."""
-    return memory / OWN_FOLDER / FILE
+    return memory / OWN_FOLDER / file
 
 
-def read_failures(memory: Path) -> tuple[dict[str, Failure], list[Problem]]:
+def read_failures(memory: Path, file: str = FILE) -> tuple[dict[str, Failure], list[Problem]]:
     """Return the last failure of each session, and what could not be read.
 
     Raises:
         UnreadableError: the file exists and cannot be opened.
     """
-    path = failures_path(memory)
+    path = failures_path(memory, file)
     problems: list[Problem] = []
     if not path.exists():
         return {}, problems
     return {failure.session: failure for _, failure in read_records(path, _decoder, problems)}, problems
 
 
-def append_failures(memory: Path, failures: Iterable[Failure]) -> None:
+def append_failures(memory: Path, failures: Iterable[Failure], file: str = FILE) -> None:
     """Record failed attempts in one write.
 
     Raises:
@@ -66,4 +66,4 @@ def append_failures(memory: Path, failures: Iterable[Failure]) -> None:
     lines = [_encode(failure) for failure in failures]
     if lines:
         with guarded(memory):
-            append_lines(failures_path(memory), lines)
+            append_lines(failures_path(memory, file), lines)

@@ -19,6 +19,7 @@ from slowwave.extraction.session import Read, gates_for, has_enough_lines, is_ta
 from slowwave.extraction.streams import is_known, is_stream, rest_reason, stamp, stream_state
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import reconcile
+from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
 from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
@@ -38,6 +39,7 @@ def extract_sessions(
     force: bool = False,
     dry_run: bool = False,
     home: Path | None = None,
+    model: LanguageModel | None = None,
 ) -> Report:
     """Extract candidates from sessions of one project and write them into its memory folder.
 
@@ -50,6 +52,7 @@ def extract_sessions(
         force: pass the gates on length and tool calls; a live session still waits.
         dry_run: read and report the same, write nothing.
         home: the user's home folder, where running clients leave their notes.
+        model: adds what it finds in what was read; it is not asked in a dry run, which says what it would cost.
 
     Raises:
         UnreadableError: the memory folder's own files cannot be read.
@@ -65,11 +68,21 @@ def extract_sessions(
         for session in sessions:
             batch.report.count("sessions")
             _contained(session, batch)
+        if settings.model.base_url and settings.model.name and (model is not None or dry_run):
+            _ask(sessions, batch, None if dry_run else model)
     finally:
         # also when the run is cancelled: what was read so far is not read again
         batch.flush()
     batch.finish()
     return batch.report
+
+
+def _ask(sessions: Sequence[StoredSession], batch: Batch, model: LanguageModel | None) -> None:
+    """Let the model read what the miners have read; what these found is safe on disk before."""
+    from slowwave.extraction.model.job import ModelRun  # noqa: PLC0415 - the usual night has no model
+
+    batch.flush()
+    ModelRun(batch, model).run(sessions)
 
 
 def _repair(memory: Path, report: Report, max_loss: float) -> None:

@@ -15,6 +15,7 @@ from slowwave.consolidation.job import consolidate_project
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.choice import chosen_by
+from slowwave.jobs.model import language_model
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
@@ -70,6 +71,7 @@ def extract(project: Project, run: Run) -> Report:
         force=run.force,
         dry_run=run.dry_run,
         home=run.home,
+        model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batches import Manifest, Share, read_manifest
+from slowwave.jobs.model import language_model
 from slowwave.jobs.story import Run, consolidate, contained
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project
@@ -118,6 +119,7 @@ def _share_step(share: Share) -> Callable[[Project, Run], Report]:
             force=run.force,
             dry_run=run.dry_run,
             home=run.home,
+            model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
         )
 
     return extract

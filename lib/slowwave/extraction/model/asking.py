@@ -1,0 +1,187 @@
+"""One window put to the model, with all that may go wrong with it: too long, too slow, refused, garbage, no money left.
+
+What fails is asked again in halves where less may work; what fails for good is left to the miners, whose candidates
+are there already. Nothing here raises: each piece of the window comes back with its candidates or its reason.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from slowwave.extraction.model.accepted import Accepted
+from slowwave.extraction.model.ledger import Bounds, Unread
+from slowwave.extraction.model.prompts import LINE_FORM, SCHEMA, SCHEMA_NAME, SYSTEM, material
+from slowwave.extraction.model.windows import Window
+from slowwave.memory.model import Candidate
+from slowwave.models.base import (
+    Answer,
+    Ask,
+    BudgetSpentError,
+    ContextOverflowError,
+    LanguageModel,
+    MalformedAnswerError,
+    ModelError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    Usage,
+)
+
+Trouble = Literal[
+    "",
+    "stopped",  # nothing more is asked in this run: no server, no money
+    "failed",  # this piece got no answer; others may
+    "too_long",  # one record alone is more than the model takes
+]
+# so many answers in a row that nobody can read mean a server that is none, or the wrong model
+_USELESS_AFTER = 4
+# how often a piece whose answer cannot be read is halved: a shorter answer may fit its limit
+_HALVED = 1
+
+Accept = Callable[[Answer, Window], Accepted]
+
+
+@dataclass(slots=True)
+class Piece:
+    """What became of a window or a part of it.
+
+    Attributes:
+        bounds: its bytes, by part.
+        trouble: why there is no answer, or "".
+        reason: the same in words.
+        candidates: what was accepted.
+        dropped: why each other note was not.
+        usage: what the answer cost, None without one.
+    """
+
+    bounds: dict[int, Bounds]
+    trouble: Trouble = ""
+    reason: str = ""
+    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    dropped: list[str] = field(default_factory=list[str])
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The session that is asked about.
+
+    Attributes:
+        project: name of the project, for the prompt.
+        unread: what is left of the session.
+        accept: makes candidates of an answer.
+    """
+
+    project: str
+    unread: Unread
+    accept: Accept
+
+
+class Asker:
+    """Asks for one run; it may be used from several threads.
+
+    Args:
+        model: who is asked.
+        max_output_tokens: the longest answer.
+        overlap_tokens: how much of the first half the second one is shown.
+    """
+
+    def __init__(self, model: LanguageModel, max_output_tokens: int, overlap_tokens: int) -> None:
+        self._model = model
+        self._most = max_output_tokens
+        self._overlap = overlap_tokens
+        self._lock = threading.Lock()
+        self._useless = 0
+        self.stopped = ""
+
+    def pieces(self, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int = 0) -> list[Piece]:
+        """Ask about a window and return its pieces in order.
+
+        Args:
+            about: the session.
+            window: what of it is asked about.
+            bounds: the window's bytes, by part.
+            halved: how often it was halved because its answer could not be read.
+        """
+        if self.stopped:
+            return [Piece(bounds, "stopped", self.stopped)]
+        try:
+            answer = self._model.answer(ask_of(about.project, window, self._most))
+            self._useless = 0
+            found = about.accept(answer, window)
+        except ModelError as error:
+            return self._without(error, about, window, bounds, halved)
+        except Exception as error:  # noqa: BLE001 - an answer that trips a bug must not cost the others their night
+            return [Piece(bounds, "failed", f"{type(error).__name__}: {error}")]
+        return [Piece(bounds, "", "", found.candidates, found.dropped, answer.usage)]
+
+    def _without(
+        self, error: ModelError, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int
+    ) -> list[Piece]:
+        """Return what becomes of a window that got no answer."""
+        reason = str(error)
+        if isinstance(error, BudgetSpentError) or (isinstance(error, ModelUnavailableError) and error.is_general):
+            return [self._stop(bounds, reason)]
+        if isinstance(error, MalformedAnswerError):
+            return self._unreadable(reason, about, window, bounds, halved)
+        too_long = isinstance(error, ContextOverflowError)
+        if too_long and window.earlier:
+            return self.pieces(about, window.alone(), bounds, halved)
+        less = None if isinstance(error, ModelRefusedError) else self._less(about, window, bounds, halved)
+        return less or [Piece(bounds, "too_long" if too_long else "failed", reason)]
+
+    def _unreadable(
+        self, reason: str, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int
+    ) -> list[Piece]:
+        with self._lock:
+            self._useless += 1
+            useless = self._useless
+        if useless >= _USELESS_AFTER:
+            return [self._stop(bounds, f"{useless} answers in a row could not be read; the last: {reason}")]
+        less = self._less(about, window, bounds, halved + 1) if halved < _HALVED else None
+        return less or [Piece(bounds, "failed", reason)]
+
+    def _less(self, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int) -> list[Piece] | None:
+        """Ask about each half; None when the window is a single record."""
+        if len(window.units) == 1:
+            return None
+        first, second = window.halves(self._overlap)
+        mine, theirs = halved_bounds(bounds, first, second, about.unread)
+        return [*self.pieces(about, first, mine, halved), *self.pieces(about, second, theirs, halved)]
+
+    def _stop(self, bounds: dict[int, Bounds], reason: str) -> Piece:
+        self.stopped = self.stopped or reason
+        return Piece(bounds, "stopped", reason)
+
+
+def ask_of(project: str, window: Window, max_output_tokens: int) -> Ask:
+    """Return the question about a window."""
+    shown = {number: passage.shown(number) for number, passage in window.numbered.items()}
+    earlier = [text for number, text in shown.items() if number <= len(window.earlier)]
+    new = [text for number, text in shown.items() if number > len(window.earlier)]
+    user = material(project, "\n".join(earlier), "\n".join(new))
+    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM)
+
+
+def halved_bounds(
+    bounds: dict[int, Bounds], first: Window, second: Window, unread: Unread
+) -> tuple[dict[int, Bounds], dict[int, Bounds]]:
+    """Return which bytes belong to each half of a window."""
+    mine: dict[int, Bounds] = {}
+    theirs: dict[int, Bounds] = {}
+    in_first = _begins(first, unread)
+    in_second = _begins(second, unread)
+    for part, (start, stop) in bounds.items():
+        if part not in in_second:
+            mine[part] = (start, stop)
+        elif part not in in_first:
+            theirs[part] = (start, stop)
+        else:
+            mine[part] = (start, in_second[part])
+            theirs[part] = (in_second[part], stop)
+    return mine, theirs
+
+
+def _begins(window: Window, unread: Unread) -> dict[int, int]:
+    places: Sequence[Bounds] = [unread.place(unit[0].span) for unit in window.units]
+    return dict(reversed(places))

@@ -1,0 +1,137 @@
+"""What the report says about the model: what would be asked and may cost, what was asked and did cost, what waits."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from slowwave.extraction.model.asking import Piece
+from slowwave.models.base import Ask
+from slowwave.models.meter import Meter, prices_of
+from slowwave.models.tokens import estimated_tokens
+from slowwave.report import Item, Report
+from slowwave.settings import ModelSettings
+from slowwave.stores.model import StoredSession
+
+# what an answer about a window of a transcript usually needs; most hold nothing
+_USUAL_ANSWER = 300
+_MOST_NAMED = 5
+_MICRO = 1_000_000
+
+
+class Summary:
+    """Adds up one project.
+
+    Args:
+        settings: name, prices and budgets.
+        project: the project's key.
+    """
+
+    def __init__(self, settings: ModelSettings, project: str) -> None:
+        self._settings = settings
+        self._project = project
+        self._counts: Counter[str] = Counter()
+        self._dropped: Counter[str] = Counter()
+        self._sessions: set[str] = set()
+        self._left: dict[str, str] = {}
+        self._given_up: dict[str, str] = {}
+        self._usd = 0.0
+
+    def foresee(self, asks: Iterable[Ask]) -> None:
+        """Count one session's questions that would be asked."""
+        self._counts["sessions"] += 1
+        for ask in asks:
+            self._counts["questions"] += 1
+            self._counts["prompt"] += estimated_tokens(ask.system, ask.user)
+
+    def count(self, session: StoredSession, piece: Piece, *, gives_up: bool) -> None:
+        """Count what became of a piece of a session."""
+        self._sessions.add(session.id)
+        if piece.usage is not None:
+            self._counts["answers"] += 1
+            self._counts["prompt"] += piece.usage.prompt_tokens
+            self._counts["completion"] += piece.usage.completion_tokens
+            self._usd += piece.usage.usd
+        self._counts["kept"] += len(piece.candidates) - piece.dropped.count("same")
+        self._dropped.update(piece.dropped)
+        if gives_up or piece.trouble == "too_long":
+            self._given_up[session.id] = piece.reason
+        elif piece.trouble:
+            self._counts["postponed"] += 1
+            self._left[session.id] = piece.reason
+
+    def note(self, report: Report) -> None:
+        """Write everything into the report; nothing when there was nothing to ask."""
+        if self._counts["questions"]:
+            self._forecast(report)
+        if self._sessions:
+            self._account(report)
+
+    def _forecast(self, report: Report) -> None:
+        settings, counts = self._settings, self._counts
+        number, prompt = counts["questions"], counts["prompt"]
+        usual, most = number * min(_USUAL_ANSWER, settings.max_output_tokens), number * settings.max_output_tokens
+        price = Meter(settings).price
+        text = (
+            f"{settings.name} would be asked {number} questions about {counts['sessions']} sessions: about"
+            f" {prompt + usual:,} tokens, at most {prompt + most:,}{_money(price(prompt, usual), price(prompt, most))}"
+        )
+        report.items.append(Item(self._project, "forecast", text + self._budgets(), self._project))
+        for name, value in (
+            ("model_sessions", counts["sessions"]),
+            ("model_questions", number),
+            ("model_tokens_foreseen", prompt + usual),
+            ("model_micro_usd_foreseen", round(price(prompt, usual) * _MICRO)),
+        ):
+            report.count(name, value)
+
+    def _budgets(self) -> str:
+        settings = self._settings
+        limits = [f"{settings.budget_tokens:,} tokens"] if settings.budget_tokens else []
+        if settings.budget_usd:
+            limits.append(f"{settings.budget_usd:g} USD")
+        assumed = ""
+        if prices_of(settings) != (settings.price_input, settings.price_output):
+            assumed = "; without model.price_input and model.price_output high prices are assumed"
+        return (f"; a run stops at {' and '.join(limits)}, the rest waits for the next" if limits else "") + assumed
+
+    def _account(self, report: Report) -> None:
+        counts = self._counts
+        dropped = ", ".join(f"{reason} {number}" for reason, number in sorted(self._dropped.items()))
+        text = (
+            f"{self._settings.name} gave {counts['answers']} answers about {len(self._sessions)} sessions:"
+            f" {counts['prompt']:,} + {counts['completion']:,} tokens{_money(self._usd, self._usd)};"
+            f" {counts['kept']} candidates" + (f"; dropped: {dropped}" if dropped else "")
+        )
+        report.items.append(Item(self._project, "model", text, self._project))
+        for name, value in (
+            ("model_answers", counts["answers"]),
+            ("model_prompt_tokens", counts["prompt"]),
+            ("model_completion_tokens", counts["completion"]),
+            ("model_micro_usd", round(self._usd * _MICRO)),
+            ("model_postponed", counts["postponed"]),
+            ("model_given_up", len(self._given_up)),
+            *((f"model_dropped_{reason}", number) for reason, number in sorted(self._dropped.items())),
+        ):
+            if value:
+                report.count(name, value)
+        self._name(report, self._left, "postponed", "waits for the next run")
+        self._name(report, self._given_up, "offline", "is left to the offline miners")
+
+    def _name(self, report: Report, sessions: dict[str, str], action: str, what: str) -> None:
+        """Name every session in the items, and the first of them with the reasons in one warning."""
+        if not sessions:
+            return
+        for session, reason in sessions.items():
+            report.items.append(Item(session, action, f"{what}: {reason}", self._project))
+        named = list(sessions)
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        reasons = "; ".join(dict.fromkeys(sessions.values()))
+        report.warnings.append(
+            f"{self._project}: {self._settings.name} {what} with {len(named)} sessions"
+            f" ({', '.join(named[:_MOST_NAMED])}{more}): {reasons}"
+        )
+
+
+def _money(usual: float, most: float) -> str:
+    if not most:
+        return ""
+    return f", {usual:.4f} USD" if usual == most else f", about {usual:.4f} USD, at most {most:.4f}"

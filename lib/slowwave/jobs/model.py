@@ -1,0 +1,48 @@
+"""The language model of a run: one for all steps and projects in a process, one account for all of its processes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from slowwave.models.base import LanguageModel, model_of
+from slowwave.models.meter import Meter
+from slowwave.places import state_folder
+from slowwave.settings import ModelSettings, Settings
+
+
+class _Key(NamedTuple):
+    run_id: str
+    settings: ModelSettings
+    journal: Path
+
+
+# what a server can do, and that it does not answer, is found out once a run; a worker has one run at a time
+_latest: dict[_Key, LanguageModel] = {}
+
+
+def language_model(
+    run_id: str, settings: Settings, environ: Mapping[str, str], *, dry_run: bool = False
+) -> LanguageModel | None:
+    """Return the model that a run may ask, or None: none is configured, or nothing may be asked.
+
+    Args:
+        run_id: id of the run, whose account all of its processes share.
+        settings: the settings in force.
+        environ: the environment.
+        dry_run: a dry run asks nothing.
+    """
+    if dry_run or not (settings.model.base_url and settings.model.name):
+        return None
+    key = _Key(run_id, settings.model, journal_of(run_id, environ))
+    model = _latest.get(key)
+    if model is None:
+        model = model_of(settings, environ, Meter(settings.model, key.journal))
+        if model is not None:
+            _latest.clear()
+            _latest[key] = model
+    return model
+
+
+def journal_of(run_id: str, environ: Mapping[str, str]) -> Path:
+    """Return where the account of a run is kept."""
+    return state_folder(environ) / "runs" / f"{run_id}.model.json"
