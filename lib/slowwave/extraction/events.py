@@ -10,8 +10,15 @@ from datetime import datetime
 from typing import cast
 
 from slowwave.dialects.model import Message, Text, ToolCall, ToolResult
-from slowwave.extraction.harness import answers_in, command_in, edited_path, is_foreign, rejection_reason
-from slowwave.extraction.shell import Step, error_line, exit_code, setup_error, steps_of
+from slowwave.extraction.harness import (
+    answers_in,
+    command_in,
+    edited_paths,
+    is_foreign,
+    output_of,
+    rejection_reason,
+)
+from slowwave.extraction.shell import Step, error_line, exit_code, is_version_call, printed, setup_error, steps_of
 from slowwave.extraction.taint import own_words, visible
 from slowwave.records.model import Span
 
@@ -67,6 +74,7 @@ class Command(Event):
         code: the exit code, where the client tells.
         error: the line of output that says what went wrong, or "".
         setup_error: the same, only where it tells of the set-up or a wrong call.
+        answer: the first line of output, only of a command that asks for a version.
     """
 
     line: str
@@ -75,6 +83,20 @@ class Command(Event):
     code: int | None = None
     error: str = ""
     setup_error: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure(Event):
+    """A call of a tool that is no shell, which failed.
+
+    Attributes:
+        tool: the tool's name.
+        error: the first line of what it said.
+    """
+
+    tool: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +122,15 @@ class Events:
     commands: list[Command] = field(default_factory=list[Command])
     answers: list[Answer] = field(default_factory=list[Answer])
     edits: list[Edit] = field(default_factory=list[Edit])
+    failures: list[Failure] = field(default_factory=list[Failure])
 
 
 # longer typed messages are briefs or pasted documents; people who talk to an agent stay far below
 LONG_TURN = 2000
 _AFTER_CHARS = 400
 _OUTPUT_CHARS = 20_000
+_ANSWER_CHARS = 80
+_ERROR_CHARS = 200
 LINE_CHARS = 4_000
 # of a huge paste only its ends can be words of the person who pasted it
 _END_CHARS = 16_000
@@ -169,7 +194,7 @@ class _Reader:
         if is_foreign(call.name):
             self._heard.add((span.part, span.offset))
         given: object = call.args
-        args = cast("Mapping[str, object]", given) if isinstance(given, dict) else dict[str, object]()
+        args = cast("Mapping[str, object]", given) if isinstance(given, dict) else {"input": given}
         reason = rejection_reason(call.name, result)
         if reason is not None:
             self._heard.add((span.part, span.offset))
@@ -177,14 +202,16 @@ class _Reader:
             return
         sources = (called_at, span)
         line = command_in(call.name, args)
+        if not result.is_error:
+            for path in edited_paths(call.name, args, line):
+                self._worked = True
+                self.events.edits.append(Edit(*self._place(sources, message), self._redact(path)))
         if line:
             self._worked = True
             self._command(line, result, self._place(sources, message))
             return
-        path = edited_path(call.name, args)
-        if path and not result.is_error:
-            self._worked = True
-            self.events.edits.append(Edit(*self._place(sources, message), self._redact(path)))
+        if result.is_error:
+            self._failure(call.name, result.text, self._place(sources, message))
         for question, answer in answers_in(call.name, result):
             self._heard.add((span.part, span.offset))
             place = self._place((span,), message)
@@ -193,14 +220,23 @@ class _Reader:
     def _command(
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
-        output = _start(result.text, _OUTPUT_CHARS)
+        output = _start(output_of(result.text), _OUTPUT_CHARS)
         code = exit_code(output)
         ok = not result.is_error and not code
         clean = visible(self._redact(_start(line, LINE_CHARS))).strip()
-        output = visible(self._redact(output)) if not ok else ""
         steps = tuple(steps_of(clean))
-        error = "" if ok else error_line(output)
-        self.events.commands.append(Command(*place, clean, steps, ok, code, error, "" if ok else setup_error(output)))
+        # the output of what worked is not looked at, but for the version of a tool
+        asks = ok and is_version_call(steps)
+        output = visible(self._redact(printed(output))) if asks or not ok else ""
+        error, setup = ("", "") if ok else (error_line(output), setup_error(output))
+        answer = output.strip().partition("\n")[0][:_ANSWER_CHARS] if asks else ""
+        self.events.commands.append(Command(*place, clean, steps, ok, code, error, setup, answer))
+
+    def _failure(
+        self, tool: str, text: str, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
+    ) -> None:
+        line = next((ln for ln in _start(text, LINE_CHARS).split("\n") if ln.strip()), "")
+        self.events.failures.append(Failure(*place, tool, visible(self._redact(line)).strip()[:_ERROR_CHARS]))
 
 
 def _start(text: str, most: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from slowwave.extraction.events import Event, Events
+from slowwave.extraction.sentences import Sentence
 from slowwave.memory.model import CandidateOrigin, Category
 
 
@@ -21,6 +22,7 @@ class Found:
         quote: the original words.
         key: typed key, where the miner knows it.
         value: value for the key.
+        sentence: the sentence that says it, where one does.
     """
 
     miner: str
@@ -32,6 +34,7 @@ class Found:
     quote: str
     key: str = ""
     value: str = ""
+    sentence: Sentence | None = None
 
 
 Miner = Callable[[Events], Iterator[Found]]

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from slowwave.dialects.model import ToolResult
 
 _SHELLS = frozenset(
@@ -19,7 +21,21 @@ _REJECTED = re.compile(
 # the quote that ends an answer: before the next pair, the end, or what the client adds
 _ENDS = re.compile(r'"(?=\.\s|\s*$|\s+(?:selected|user|notes)\b)')
 _MOST_CHARS = 50_000
+# client: Codex names the files of a patch in its header lines
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
+
+
+class _Metadata(msgspec.Struct):
+    exit_code: int = 0
+
+
+class _Wrapped(msgspec.Struct):
+    output: str
+    metadata: _Metadata | None = None
+
+
+_wrapped = msgspec.json.Decoder(_Wrapped)
 
 
 def rejection_reason(tool: str, result: ToolResult) -> str | None:
@@ -67,12 +83,26 @@ def command_in(tool: str, args: Mapping[str, object]) -> str:
     return ""
 
 
-def edited_path(tool: str, args: Mapping[str, object]) -> str:
-    """Return the file that a call changes, or ""."""
+def edited_paths(tool: str, args: Mapping[str, object], line: str = "") -> tuple[str, ...]:
+    """Return the files that a call changes: named by an editor, or in the patch that a call or a shell line holds."""
+    patch = line if line else args.get("input", args.get("patch"))
+    if isinstance(patch, str) and "*** Begin Patch" in patch:
+        return tuple(dict.fromkeys(_PATCHED.findall(patch)))
     if tool.lower() not in _EDITORS:
-        return ""
+        return ()
     for name in ("file_path", "path", "notebook_path", "filePath"):
         value = args.get(name)
         if isinstance(value, str):
-            return value
-    return ""
+            return (value,)
+    return ()
+
+
+def output_of(text: str) -> str:
+    """Return what a command printed: Codex to 2025 wrapped it in JSON (client: Codex 0.2 to 0.50)."""
+    if not text.startswith('{"output":'):
+        return text
+    try:
+        wrapped = _wrapped.decode(text)
+    except msgspec.MsgspecError:
+        return text  # cut off, or a program's own JSON
+    return f"Exit code {wrapped.metadata.exit_code}\n{wrapped.output}" if wrapped.metadata else wrapped.output

@@ -2,12 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
 from slowwave.extraction.absolute import absolute_dates, relative_paths
+from slowwave.extraction.calibration.features import surroundings_of
+from slowwave.extraction.calibration.model import calibrated
 from slowwave.extraction.events import Event, Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.keys import decision_key, key_of
@@ -19,7 +21,7 @@ from slowwave.memory.names import name_to_json
 from slowwave.records.model import RowSpan, Span
 
 # Name and version: a new version reads every session again.
-EXTRACTOR = "offline/1"
+EXTRACTOR = "offline/2"
 MAX_TEXT = 300
 MAX_QUOTE = 160
 
@@ -68,7 +70,7 @@ def mine(
     """
     candidates: dict[tuple[str, str], Candidate] = {}
     hostile = weak = 0
-    for found in best(found for miner in MINERS for found in miner(events)):
+    for found in facts(events):
         if not is_new(found.events[-1]):
             continue
         if is_hostile(found.text) or is_hostile(found.quote):
@@ -79,6 +81,13 @@ def mine(
             candidate = candidate_of(found, session, paths, redact)
             candidates.setdefault((candidate.category, candidate.text.casefold()), candidate)
     return Mined(list(candidates.values()), hostile, weak)
+
+
+def facts(events: Events) -> list[Found]:
+    """Return the facts of a session, each with the probability that it is worth keeping, in the order of what was said."""
+    every = [found for miner in MINERS for found in miner(events)]
+    around = surroundings_of(events, every)
+    return best(replace(found, confidence=calibrated(found, around)) for found in every)
 
 
 def best(every: Iterable[Found]) -> list[Found]:

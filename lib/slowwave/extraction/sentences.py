@@ -60,6 +60,10 @@ _POINTS_BACK = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]")
 # Chinese and Japanese do not put spaces between words
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_SPACE = re.compile(r"\s+")
+_SIGNS = re.compile(r"[^\w\s.,:;!?'\"`()/-]")
+_LETTERS_SHARE = 0.58
+_SIGNS_SHARE = 0.12
 MIN_WORDS = 3
 MIN_UNSPACED = 4
 MAX_CHARS = 420
@@ -147,5 +151,6 @@ def _split(block: str) -> Iterator[str]:
 
 
 def _mostly_words(text: str) -> bool:
-    """Refuse code, paths and logs that were pasted without a fence."""
-    return len(_LETTERS.findall(text)) >= len(text) * 0.6
+    """Refuse code, paths and logs that were pasted without a fence; names with numbers are words as well."""
+    words = _SPACE.sub("", text)
+    return len(_LETTERS.findall(text)) >= len(words) * _LETTERS_SHARE and len(_SIGNS.findall(text)) <= len(words) * _SIGNS_SHARE

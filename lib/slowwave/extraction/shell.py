@@ -1,6 +1,7 @@
 """Shell lines taken apart as far as memories need it: the programs, what they are run for, and why they failed."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ _QUIET = re.compile(
 )
 _ENV = re.compile(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)+")
 _WRAPPER = re.compile(r"^(?:(?:sudo|time|command|exec|nohup|nice|env|timeout\s+\S+)\s+)+")
-_SETUP = re.compile(r"^(?:cd|export|set|source|\.|echo|printf|true|sleep|pwd|mkdir|pushd|popd|umask|unset|wait)\b")
+_SETUP = re.compile(r"^(?:cd|export|set|source|\.(?= )|echo|printf|true|sleep|pwd|mkdir|pushd|popd|umask|unset|wait)(?![\w./-])")
 _PURPOSES: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     ("typecheck", re.compile(r"\b(?:mypy|pyright|basedpyright|tsc|type-?check|cargo check|go vet)\b")),
     (
@@ -72,7 +73,14 @@ _SETUP_ERROR = re.compile(
 )
 _WARNING = re.compile(r"(?:npm )?warn(?:ing)?\b", re.IGNORECASE)
 _ERROR = re.compile(r"\b(?:error|failed|failure|fatal|exception|panic|cannot|can't|unable|denied)\b", re.IGNORECASE)
-_EXIT = re.compile(r"^\s*(?:Exit code|exit code|Process exited with code|exit status)[: ]+(-?\d+)")
+# client: Codex puts up to three lines of its own before the one with the code
+_EXIT = re.compile(
+    r"\A\s*(?:(?:Chunk ID|Wall time|Original token count): [^\n]*\n){0,3}"
+    r"(?:Exit code|exit code|Process exited with code|exit status)[: ]+(-?\d+)"
+)
+_HEAD = re.compile(
+    r"\A(?:(?:Chunk ID|Wall time|Original token count|Output|Exit code|Process exited with code)\b[^\n]*\n){1,5}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,14 @@ def steps_of(line: str) -> list[Step]:
     return steps
 
 
+_VERSION = re.compile(r"^[\w.+-]+ (?:--version|-v|-V|version)$")
+
+
+def is_version_call(steps: Sequence[Step]) -> bool:
+    """Say whether a line does nothing but ask one tool for its version."""
+    return len(steps) == 1 and bool(_VERSION.match(steps[0].text))
+
+
 def purpose_of(text: str) -> Purpose:
     """Say what a command is run for, "" when that is not certain."""
     if not _RUNNERS.match(text):
@@ -119,6 +135,11 @@ def exit_code(output: str) -> int | None:
     """Return the exit code that a tool result names, or None."""
     found = _EXIT.match(output)
     return int(found[1]) if found else None
+
+
+def printed(output: str) -> str:
+    """Return a result without the lines that the client put before what the command printed."""
+    return _HEAD.sub("", output)
 
 
 def setup_error(output: str) -> str:

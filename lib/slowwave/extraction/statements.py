@@ -12,6 +12,10 @@ from slowwave.memory.model import CandidateOrigin, Category
 
 _REASON = re.compile(
     r"\b(?:because|since|so that|otherwise|in order to|as (?:it|that|this|we|they|the|there)|due to"
+    r"|so (?:a|an|the|we|it|they|people|users?|humans?|everyone|i) (?:\w+ )?(?:can|could|don'?t|do|does|is|are|will|won'?t)"
+    r"|to (?:be (?:consistent|safe|clear|sure)|save|avoid|prevent|reduce|match|align)"
+    r"|for (?:clarity|consistency|simplicity|safety|readability|performance|compatibility|human review)"
+    r"|that way|in case|this way|that'?s because"
     r"|weil|damit|denn|porque|parce que|puisque)\b",
     re.IGNORECASE,
 )
@@ -46,6 +50,7 @@ _UNSAID = re.compile(
     r"|\bor something\b|\b(?:right )?now[.!]?$",
     re.IGNORECASE,
 )
+_LEAST = 0.02
 # who needs this many characters for one sentence explains rather than rules
 _LONG = 240
 MIN_CONTENT = 2
@@ -78,7 +83,7 @@ class Statement:
     @property
     def has_reason(self) -> bool:
         """Say whether the person gave a reason: what is reasoned is meant to last."""
-        return bool(self.reason or _REASON.search(self.sentence.text))
+        return bool(self.reason) or has_reason(self.sentence.text)
 
     def found(
         self, miner: str, category: Category, confidence: float, origin: CandidateOrigin, text: str = ""
@@ -92,7 +97,16 @@ class Statement:
         words = text or self.text
         if _UNSAID.search(words) or len(words) > _LONG:
             confidence -= 0.15
-        return Found(miner, category, words, round(confidence, 2), origin, (self.turn,), self.sentence.text)
+        return Found(
+            miner,
+            category,
+            words,
+            max(_LEAST, round(confidence, 2)),
+            origin,
+            (self.turn,),
+            self.sentence.text,
+            sentence=self.sentence,
+        )
 
 
 def statements(events: Events, *, long: bool = False) -> Iterator[Statement]:
@@ -123,6 +137,11 @@ def category_of(text: str, default: Category = "project") -> Category:
     if _CONSTRAINT.search(text):
         return "constraint"
     return "pattern" if _PATTERN.search(text) else default
+
+
+def has_reason(text: str) -> bool:
+    """Say whether a text gives a reason."""
+    return bool(_REASON.search(text))
 
 
 def content_words(text: str) -> int:

@@ -288,8 +288,8 @@ def test_a_command_of_two_sessions_becomes_certain(tmp_path: Path):
     run(tmp_path, *sessions)
     candidates = read_candidates(memory(tmp_path))[0]
     assert [(c.confidence, c.key, c.value) for c in candidates] == [
-        (0.55, "cmd:test", "pnpm test"),
-        (0.55, "cmd:test", "pnpm test"),
+        (0.5, "cmd:test", "pnpm test"),
+        (0.5, "cmd:test", "pnpm test"),
         (0.75, "cmd:test", "pnpm test"),
     ]
     assert len({e.path for e in candidates[-1].evidence}) == 2

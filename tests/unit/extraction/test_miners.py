@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.dialects.registry import by_name
 from slowwave.extraction.events import events_of
-from slowwave.extraction.mining import mine
+from slowwave.extraction.mining import EXTRACTOR, mine
 from slowwave.extraction.redact import redactor_for
 from slowwave.memory.model import Candidate, SessionRef
 from tests.unit.extraction.talk import Talk
@@ -175,11 +175,11 @@ def test_a_command_that_failed_and_then_worked_in_another_form(tmp_path: Path):
 
 def test_a_failing_test_that_an_edit_repaired_is_not_a_memory(tmp_path: Path):
     talk = Talk().bash("make test", "1 failed", 2).tool("Edit", {"file_path": "/x/a.py"}, "ok").bash("make test", "ok")
-    assert mined(tmp_path, talk) == []
+    assert [c.text for c in mined(tmp_path, talk)] == ["Tests are run with `make test`"]
 
 
 def test_a_program_that_is_not_there(tmp_path: Path):
-    found = mined(tmp_path, Talk().bash("zsh -n x.zsh", "bash: zsh: command not found", 127))
+    found = mined(tmp_path, Talk().bash("zsh -n x.zsh", "bash: zsh: command not found", 127), least=0.0)
     assert [c.text for c in found] == ["`zsh` is not available in the shell here (bash: zsh: command not found)"]
 
 
@@ -194,7 +194,7 @@ def test_a_command_that_is_run_again_and_again_has_a_typed_key(tmp_path: Path):
 def test_what_a_person_asks_for_in_several_turns(tmp_path: Path):
     talk = Talk().person("build it with Sonnet agents in parallel").assistant("ok")
     talk.person("use Sonnet agents for the docs as well")
-    assert [c.extractor for c in mined(tmp_path, talk)] == ["offline/1:insistence"]
+    assert [c.extractor for c in mined(tmp_path, talk)] == [f"{EXTRACTOR}:insistence"]
 
 
 def test_abandoned_branches_and_sidechains_give_nothing(tmp_path: Path):

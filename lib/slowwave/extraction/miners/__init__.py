@@ -2,6 +2,8 @@
 
 from slowwave.extraction.found import Miner
 from slowwave.extraction.miners.answers import mine_answers
+from slowwave.extraction.miners.coedits import mine_coedits
+from slowwave.extraction.miners.conduct import mine_conduct
 from slowwave.extraction.miners.constraints import mine_constraints
 from slowwave.extraction.miners.corrections import mine_corrections
 from slowwave.extraction.miners.decisions import mine_decisions
@@ -9,10 +11,17 @@ from slowwave.extraction.miners.explicit import mine_explicit
 from slowwave.extraction.miners.habits import mine_habits
 from slowwave.extraction.miners.insistence import mine_insistence
 from slowwave.extraction.miners.languages import mine_languages
+from slowwave.extraction.miners.options import mine_options
 from slowwave.extraction.miners.outcomes import mine_outcomes
 from slowwave.extraction.miners.preferences import mine_preferences
+from slowwave.extraction.miners.recurrent import mine_recurrent
+from slowwave.extraction.miners.remarks import mine_remarks
+from slowwave.extraction.miners.requested import mine_requested
 from slowwave.extraction.miners.routines import mine_routines
+from slowwave.extraction.miners.standing import mine_standing
 from slowwave.extraction.miners.surroundings import mine_surroundings
+from slowwave.extraction.miners.tasks import mine_tasks
+from slowwave.extraction.miners.versions import mine_versions
 
 MINERS: tuple[Miner, ...] = (
     mine_explicit,
@@ -26,7 +35,16 @@ MINERS: tuple[Miner, ...] = (
     mine_languages,
     mine_insistence,
     mine_outcomes,
+    mine_options,
     mine_routines,
+    mine_conduct,
+    mine_standing,
+    mine_requested,
+    mine_tasks,
+    mine_recurrent,
+    mine_versions,
+    mine_coedits,
+    mine_remarks,
 )
 
 __all__ = ["MINERS"]

@@ -76,7 +76,7 @@ _WHY_NOT = re.compile(
 def mine_corrections(events: Events) -> Iterator[Found]:
     """Yield the rules behind corrections."""
     for statement in statements(events):
-        found = _put_right(statement) or _asked_back(statement)
+        found = _put_right(statement) or _asked_back(statement) or _only(statement)
         if found:
             yield found
     for statement in lasting(events):
@@ -98,6 +98,14 @@ def _put_right(statement: Statement) -> Found | None:
     ):
         return None
     return statement.found(NAME, category_of(rest, "constraint"), 0.65, "user_correction", rest)
+
+
+def _only(statement: Statement) -> Found | None:
+    """Take "this should not be changed, only X should ...": the rule stands by itself behind what it refuses."""
+    only = _ONLY.search(statement.sentence.text)
+    if statement.sentence.points_back and only and not statement.sentence.is_question:
+        return statement.found(NAME, "constraint", 0.6, "user_correction", only["rule"])
+    return None
 
 
 def _asked_back(statement: Statement) -> Found | None:

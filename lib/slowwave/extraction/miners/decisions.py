@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
-from slowwave.extraction.statements import MIN_CONTENT, Statement, content_words, lasting
+from slowwave.extraction.statements import MIN_CONTENT, Statement, content_words, lasting, statements
 
 NAME = "decision"
 _DECIDED = re.compile(
@@ -43,6 +43,24 @@ _PICK = re.compile(
     r"|direction|approach|variant|design)\b)(?P<what>.*)",
     re.IGNORECASE,
 )
+_AGREE = re.compile(r"^i (?:fully |totally |also )?agree (?:with|on|to|that)\b(?P<what>.*)", re.IGNORECASE)
+_NAMED = re.compile(r"`[^`]+`|\b[\w@]+[-_/.][\w/.-]+\b")
+_SHOULD = re.compile(
+    r"^(?:(?:i (?:think|guess|feel)|yes|ok|so) ?,? (?:that )?)?(?:we|it|they|these|those|that|this|the \w+(?: \w+)?) "
+    r"should (?:also |always |just |rather |probably |be )?(?P<verb>(?!(?:be able|know|see|check|look|try|test|start|continue"
+    r"|do|go|get|ask|first|review|wait|talk|discuss|commit|push|merge|focus|tackle|close)\b)\w+)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
+_NO_NEED = re.compile(
+    r"^(?:i )?(?:don'?t|do not) (?:think|believe|tink) (?:that )?(?:we|it|this|there|you)(?:'s|'re)? (?:\w+ )?(?:need|should"
+    r"|have to|want|makes? sense|belongs?|necessary|required)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
+_RENAME = re.compile(
+    r"^(?:let'?s|lets|we(?:'ll| will)|ok,? lets?|please) (?:rename|call|name|have|make|move|separate|split|put|add"
+    r"|remove|go back to)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
 # "go ahead with the type-based fix" lets the assistant do what it has proposed
 _APPROVES = re.compile(
     r"\bahead with\b|\bwith (?:the|that|this|your) (?:[\w-]+ ){0,3}(?:fix|changes?|plan|proposal|suggestion|approach"
@@ -62,6 +80,25 @@ def mine_decisions(events: Events) -> Iterator[Found]:
         found = _decided(statement)
         if found:
             yield found
+    for statement in statements(events):
+        if not statement.sentence.is_question:
+            found = _settled(statement)
+            if found:
+                yield found
+
+
+def _settled(statement: Statement) -> Found | None:
+    """Take what a person settles in passing: it is kept when it says why, or names the thing by its name."""
+    words = statement.sentence.text
+    for pattern, prior in ((_AGREE, 0.5), (_NO_NEED, 0.5), (_SHOULD, 0.45), (_RENAME, 0.4)):
+        match = pattern.match(words)
+        if not match or content_words(match["what"]) < MIN_CONTENT - (pattern is _AGREE):
+            continue
+        prior += 0.15 * statement.has_reason + 0.1 * bool(_NAMED.search(match["what"]))
+        if statement.sentence.is_momentary or statement.sentence.points_back:
+            prior -= 0.1
+        return statement.found(NAME, "decision", prior, "user_explicit")
+    return None
 
 
 def _decided(statement: Statement) -> Found | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
@@ -122,4 +123,4 @@ def _called(statement: Statement, call: str, what: str) -> Found | None:
     found = statement.found(NAME, "pattern", 0.7 if marked else 0.6, "user_explicit")
     if not (marked and purpose):
         return found
-    return Found(NAME, "pattern", found.text, 0.75, found.origin, found.events, found.quote, purpose, marked)
+    return replace(found, confidence=0.75, key=purpose, value=marked)

@@ -19,6 +19,11 @@ _NEED = re.compile(
     r"|(?:not set|not configured|must be set|not provided|unset|missing|required|KeyError|unbound|parameter not set)\b",
     re.IGNORECASE,
 )
+# what was built before is stale: building makes any check work that stands on it, whatever the check says
+_BUILDS = re.compile(r"\b(?:build|rebuild|compile|codegen|generate|gen|bootstrap)\b(?!-)(?!\S*\.\w)", re.IGNORECASE)
+# the code itself is at fault, or the network was
+_IN_ITSELF = re.compile(r"timed? ?out|timeout|network|EAI_AGAIN|ECONNRESET|5\d\d\b|rate limit", re.IGNORECASE)
+_ONE_CASE = re.compile(r"<<|\bcurl\b|\bsleep\b|\bgit (?:push|pull|fetch|commit|add|rebase|merge)\b")
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|environment variable|KeyError")
 # what prepares the ground: services, databases, packages, settings, log-ins
 _PREPARES = re.compile(
@@ -64,14 +69,40 @@ def mine_needs(events: Events) -> Iterator[Found]:
 
 
 def _need(failed: Command, later: Sequence[Command | Edit]) -> Found | None:
-    if not _NEED.search(failed.setup_error) or not shown(failed.line):
-        return None
     between, works = _until_it_works(failed, later)
-    what = _what(between[0], failed) if works and len(between) == 1 else ""
-    if not works or not what:
+    if works is None or _ONE_CASE.search(failed.line):
+        return _prepared(failed, later)
+    error = failed.setup_error or failed.error
+    line = shown(failed.line) or _checked(failed)
+    done = [event for event in between if not (isinstance(event, Command) and not event.ok)]
+    what = _what(done[0], failed) if len(done) == 1 and line and error else ""
+    if not what or _IN_ITSELF.search(error):
         return None
-    text = f"`{shown(failed.line)}` fails ({told(failed.setup_error)}) until {what}"
-    return Found(NAME, "pattern", text, 0.65, "command_outcome", (failed, between[0], works), failed.setup_error)
+    text = f"`{line}` fails ({told(error)}) until {what}"
+    return Found(NAME, "pattern", text, 0.65, "command_outcome", (failed, done[0], works), error)
+
+
+def _checked(failed: Command) -> str:
+    """Return the check in a line that is too long to be told whole."""
+    return next((shown(step.text) for step in failed.steps if step.purpose and shown(step.text)), "")
+
+
+def _prepared(failed: Command, later: Sequence[Command | Edit]) -> Found | None:
+    """Take "`build && run` works where `run` alone failed": what was put before it is what it needs."""
+    if not failed.steps or not failed.setup_error or _ONE_CASE.search(failed.line):
+        return None
+    first = failed.steps[0]
+    line = shown(first.text)
+    for event in later[:_LOOK_AHEAD]:
+        # how a chain goes on behind the step that works now says nothing about what that step needed
+        if isinstance(event, Command) and first in event.steps[1:] and first.text not in event.error:
+            before = [
+                s for s in event.steps[: event.steps.index(first)] if _BUILDS.search(s.text) or s.purpose == "build"
+            ]
+            if line and len(before) == 1 and shown(before[0].text):
+                text = f"`{line}` fails ({told(failed.setup_error)}) until `{shown(before[0].text)}` was run"
+                return Found(NAME, "pattern", text, 0.6, "command_outcome", (failed, event), failed.setup_error)
+    return None
 
 
 def _until_it_works(failed: Command, later: Sequence[Command | Edit]) -> tuple[list[Command | Edit], Command | None]:
@@ -97,7 +128,11 @@ def _what(event: Command | Edit, failed: Command) -> str:
         name = event.path.replace("\\", "/").rsplit("/", 1)[-1]
         fits = _SETTINGS.search(name) and _VARIABLE.search(failed.setup_error)
         return f"it is set in `{name}`" if fits else ""
-    fits = event.ok and _PREPARES.search(event.line) and shown(event.line)
+    if not event.ok:
+        return ""
+    if _BUILDS.search(event.line) and shown(event.line):
+        return f"`{shown(event.line)}` was run"
+    fits = _NEED.search(failed.setup_error) and _PREPARES.search(event.line) and shown(event.line)
     return f"`{shown(event.line)}` was run" if fits else ""
 
 

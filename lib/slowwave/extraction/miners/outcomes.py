@@ -50,7 +50,7 @@ def mine_outcomes(events: Events) -> Iterator[Found]:
         if program and not works and program not in missing and not _works_later(program, events.commands[index + 1 :]):
             missing.add(program)
             text = f"`{program}` is not available in the shell here ({told(failed.setup_error)})"
-            yield Found(NAME, "project", text, 0.5, "command_outcome", (failed,), failed.setup_error)
+            yield Found(NAME, "project", text, 0.4, "command_outcome", (failed,), failed.setup_error)
 
 
 def _fix(failed: Command, later: Sequence[Command]) -> Command | None:
@@ -72,6 +72,8 @@ def _does_the_same(failed: Command, works: Command) -> bool:
     if _NOT_FOUND.search(failed.setup_error) and not _MISSING.search(failed.setup_error):
         # a path that was mistyped teaches nothing; where a check has to be run from does
         return shared >= _SIMILAR and bool(purposes) and _folder(failed) != _folder(works)
+    if not purposes and any(s.purpose for s in failed.steps) and any(s.purpose for s in works.steps):
+        return False  # a lint that works is no other way of the tests
     # `pnpm install` is not another way of `pnpm test`
     return shared > _SIMILAR or (shared == _SIMILAR and bool(purposes))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.keys import key_of
-from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, content_words, lasting
+from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, content_words, lasting, statements
 from slowwave.memory.model import CandidateOrigin
 
 NAME = "preference"
@@ -80,12 +80,63 @@ _LIKE = re.compile(
 )
 
 
+_ASK_ME = re.compile(
+    r"\bask (?:me|us) (?:(?:any|some|all|a few|several|more|as many|up to|about|around|between|\d+|to|or|and|\d+-\d+|\w+ing"
+    r"|\w+ful|relevant) )*(?:questions?|before|first|whenever|if you)\b|\bcheck with me\b|\bwithout asking\b",
+    re.IGNORECASE,
+)
+_ONLY = re.compile(
+    r"\b(?:i|we)(?:'d| would)? (?:only|just) (?:want|need|use|like)\b(?P<what>.*)"
+    r"|\b(?:i|we) want to (?:not|avoid|never|always|only)\b(?P<so>.*)"
+    r"|\b(?:i|we)(?:'d| would)? (?:really )?(?:want|like|need) (?:us |you )?to (?:keep|stick|avoid|support|target|minimi[sz]e|have "
+    r"(?:one|a single|all|every))\b(?P<how>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CHANCE = re.compile(
+    r"\b(?:any chance|is it possible|can|could|shall|should)(?: that)? (?:we|you|i) (?:please |also |maybe |always |just )*"
+    r"(?:(?:stick|keep) (?:to|with)|use|avoid|prefer|stop)\b(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_KEEP = re.compile(
+    r"^(?:please |just )?(?:keep|stick (?:to|with)|follow|respect|stay (?:with|in|within|consistent))\b"
+    r"(?! (?:it|this|going|that|working|in mind|me|the same|track)\b)(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 def mine_preferences(events: Events) -> Iterator[Found]:
     """Yield stated preferences."""
     for statement in lasting(events):
         found = _stated(statement)
         if found:
             yield found
+    for statement in statements(events):
+        found = _wished(statement)
+        if found:
+            yield found
+
+
+def _wished(statement: Statement) -> Found | None:
+    """Take wishes in weaker words, also in the polite form of a question."""
+    words = statement.sentence.text
+    asks = statement.sentence.is_question
+    correcting = 0.05 if statement.turn.after_work or statement.turn.is_rejection else 0.0
+    for pattern, prior, polite in (
+        (_ASK_ME, 0.6, False),
+        (_ONLY, 0.55, False),
+        (_KEEP, 0.5, False),
+        (_CHANCE, 0.45, True),
+    ):
+        match = pattern.search(words)
+        if not match or (asks and not polite):
+            continue
+        what = next((group for group in match.groups() if group), "") if match.groups() else words
+        if content_words(what) < MIN_CONTENT:
+            continue
+        if statement.sentence.is_momentary or statement.sentence.points_back:
+            prior -= 0.15
+        return statement.found(NAME, category_of(words, "preference"), prior + correcting, "user_explicit")
+    return None
 
 
 def _stated(statement: Statement) -> Found | None:

@@ -1,6 +1,7 @@
 """Commands that a project is tested, checked and built with, seen to work; repetition makes them certain."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from slowwave.extraction.events import Command, Events
@@ -15,29 +16,61 @@ _WHAT = {
     "typecheck": "Types are checked",
     "build": "Builds are made",
 }
+# what a project defines itself; any agent tries `go test ./...` without being told
+_OWN = re.compile(
+    r"^(?:(?:npm|pnpm|yarn|bun) (?:run )?(?!test$|install|build$)|npm run|pnpm run|yarn run|bun run|make|just|task|mise"
+    r"|tox|nox|rake|composer|\./|poe|invoke|hatch run|pdm run|uv run (?!pytest$)|docker)",
+    re.IGNORECASE,
+)
+# what any agent tries without being told
+_ANYWHERE = re.compile(
+    r"^(?:go (?:build|vet|test)(?: -[\w=]+)* (?:\./\.\.\.|\.)|cargo (?:build|test|check|fmt|clippy)|npm (?:test|run build|run test)"
+    r"|pytest|tsc|dotnet (?:build|test)|make)$",
+    re.IGNORECASE,
+)
 _FILE = re.compile(r"\.\w{1,5}$")
 _MAX_WORDS = 5
 _ENOUGH_RUNS = 2
+_SHARE = 0.03
 
 
 def mine_routines(events: Events) -> Iterator[Found]:
-    """Yield the commands that succeeded at least twice in this session for a known purpose."""
+    """Yield the commands that were run at least twice in this session for a known purpose, and work.
+
+    A check that fails and later passes is one that the work is held to, so failed runs count as well.
+    """
     runs: dict[tuple[str, str], list[Command]] = {}
     for command in events.commands:
-        if command.ok:
-            for step in command.steps:
-                general = _general(step)
-                if general:
-                    runs.setdefault((step.purpose, general), []).append(command)
+        for step in command.steps:
+            general = _general(step)
+            if general:
+                runs.setdefault((step.purpose, general), []).append(command)
     best: dict[str, tuple[str, list[Command]]] = {}
     for (purpose, line), commands in runs.items():
-        if len(commands) >= _ENOUGH_RUNS and len(commands) > len(best.get(purpose, ("", []))[1]):
+        if any(command.ok for command in commands) and len(commands) > len(best.get(purpose, ("", []))[1]):
             best[purpose] = (line, commands)
+    runners = Counter(_runner(line) for line, _ in best.values())
     for purpose, (line, commands) in best.items():
-        text = f"{_WHAT[purpose]} with `{line}`"
-        yield Found(
-            NAME, "pattern", text, 0.55, "command_outcome", tuple(commands[:_ENOUGH_RUNS]), line, f"cmd:{purpose}", line
-        )
+        # in a long session a check that was made now and then is a small part of the work
+        if len(commands) < _SHARE * len(events.commands):
+            continue
+        # one runner for several purposes is the project's own, also where each was needed just once
+        if len(commands) >= _ENOUGH_RUNS or runners[_runner(line)] >= _ENOUGH_RUNS:
+            yield _routine(purpose, line, commands)
+
+
+def _runner(line: str) -> str:
+    """Return what runs a project's own commands; a tool that is the same everywhere counts for itself only."""
+    words = line.split()
+    return words[0] if _OWN.match(line) else line
+
+
+def _routine(purpose: str, line: str, commands: list[Command]) -> Found:
+    text = f"{_WHAT[purpose]} with `{line}`"
+    confidence = 0.55 if _OWN.match(line) else 0.35 if _ANYWHERE.match(line) else 0.5
+    works = next(command for command in reversed(commands) if command.ok)
+    shown = tuple(dict.fromkeys((*commands[: _ENOUGH_RUNS - 1], works))) if len(commands) > 1 else (works,)
+    return Found(NAME, "pattern", text, confidence, "command_outcome", shown, line, f"cmd:{purpose}", line)
 
 
 def _general(step: Step) -> str:

@@ -29,8 +29,8 @@ _STEPS = re.compile(
     re.IGNORECASE,
 )
 _FIRST = re.compile(
-    r"^let'?s (?:think|discuss|talk|plan|agree)\b.*\bbefore (?:we|you) (?:change|touch|edit|write|code"
-    r"|implement|do)\b",
+    r"^(?:let'?s|we (?:should|need to)|please|first|you (?:should|need to)|i want to)\b.*\bbefore (?:we|you) "
+    r"(?:change|touch|edit|write|code|implement|do|start|begin|make|build|commit)\b",
     re.IGNORECASE,
 )
 

@@ -1,0 +1,49 @@
+"""Options that a program does not take: refused once, and the same call works without them."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from slowwave.extraction.events import Command, Events
+from slowwave.extraction.found import Found
+from slowwave.extraction.miners.needs import told
+from slowwave.extraction.shell import Step
+
+NAME = "option"
+_LOOK_AHEAD = 10
+_UNKNOWN = re.compile(
+    r"(?:unknown|unrecognized|invalid|no such|illegal|unexpected|flag provided but not defined:?) ?"
+    r"(?:long |short |command[- ]line )?(?:flags?|options?|arguments?|switch)?:? *(?:-- )?[\"'`]?(?P<option>--?[A-Za-z][\w-]*)",
+    re.IGNORECASE,
+)
+_SUBCOMMAND = re.compile(r"^[a-z][\w-]+$")
+
+
+def mine_options(events: Events) -> Iterator[Found]:
+    """Yield each option that a program refused, where the same call without it went well soon after."""
+    seen: set[tuple[str, str]] = set()
+    for index, failed in enumerate(events.commands):
+        unknown = _UNKNOWN.search(failed.setup_error or failed.error)
+        if failed.ok or not unknown:
+            continue
+        option = unknown["option"]
+        step = next((s for s in failed.steps if f" {option}" in s.text or option in failed.line), None)
+        head = _head(step) if step else ""
+        works = _works(head, option, events.commands[index + 1 : index + 1 + _LOOK_AHEAD]) if head else None
+        if works and (head, option) not in seen:
+            seen.add((head, option))
+            error = failed.setup_error or failed.error
+            text = f"`{head}` does not take `{option}` here ({told(error)}); it works without"
+            yield Found(NAME, "pattern", text, 0.55, "command_outcome", (failed, works), error)
+
+
+def _works(head: str, option: str, later: Sequence[Command]) -> Command | None:
+    for command in later:
+        if command.ok and option not in command.line and any(_head(step) == head for step in command.steps):
+            return command
+    return None
+
+
+def _head(step: Step) -> str:
+    """Return the program with its subcommand, if it has one."""
+    words = step.text.split()
+    return " ".join(words[:2]) if len(words) > 1 and _SUBCOMMAND.match(words[1]) else words[0]

@@ -1,0 +1,83 @@
+"""How things stand here: what is obsolete or replaced, what counts as the truth, what need not be cared for."""
+
+import re
+from collections.abc import Iterator
+
+from slowwave.extraction.events import Events
+from slowwave.extraction.found import Found
+from slowwave.extraction.statements import MIN_CONTENT, Statement, content_words, statements
+from slowwave.memory.model import Category
+
+NAME = "standing"
+_GONE = re.compile(
+    r"\b(?:no longer|not \w+ anymore|not \w+ any more)(?: being)? (?:supported|used|needed|maintained|required|valid"
+    r"|relevant|exists?|available|part of)\b"
+    r"|\b(?:is|are|'s|was|were|been|as|it|be|marked (?:it|them|as)) (?:now |already |hard |soft |fully )*"
+    r"(?:deprecated|obsolete|discontinued|superseded|outdated|retired)\b"
+    r"|\b(?:is|are|'s|was|were|been|be|gets?) (?:now |being |already |fully )*(?:replaced|superseded) by\b"
+    r"|\b(?:isn'?t|aren'?t|not) (?:used|supported|needed|maintained) any ?more\b"
+    r"|\b(?:wird|werden) nicht mehr\b|\bn'est plus\b|\bya no (?:se|es)\b",
+    re.IGNORECASE,
+)
+_TRUTH = re.compile(r"\b(?:single )?source of truth\b|\bthe (?:canonical|authoritative|reference) \w+", re.IGNORECASE)
+_NO_NEED = re.compile(
+    r"\b(?:no|without|don'?t need|do not need|don'?t care about|not worried about|ignore) "
+    r"(?:any |for |to (?:keep|maintain|support|have|worry about|care about) |keeping )?"
+    r"(?:the )?(?:back(?:wards?)?[- ]?compat\w*|legacy|migrations?|old (?:versions?|format|clients?))"
+    r"|\bno (?:need|reason) (?:for|to (?:support|keep|maintain|care|worry|handle))\b"
+    r"|\b(?:no|don'?t have(?: any)?) (?:real |actual |production )?users(?: yet)?\b"
+    r"|\bnot (?:been )?(?:released|published|shipped|in production) yet\b",
+    re.IGNORECASE,
+)
+_APART = re.compile(
+    r"\b(?:has|have) nothing to do with\b|\b(?:is|are) (?:completely |totally )?(?:unrelated to|independent (?:of|from))\b"
+    r"|^(?:it|this|that|\w+) (?:is|'s) an? [\w -]{3,40}, not (?:an? )?\w+",
+    re.IGNORECASE,
+)
+_CARELESS = re.compile(
+    r"\b(?:i|we) (?:really )?(?:don'?t|do not) care (?:about|how|if|whether)\b(?P<what>.*)", re.IGNORECASE | re.DOTALL
+)
+_HERE = re.compile(
+    r"\b(?:in|for|with) (?:this|our|the) (?:repo(?:sitory)?|project|codebase|code base|organi[sz]ation|team|company),?"
+    r"(?: \w+)? we (?:want|use|need|have|keep|commit|do|don'?t|never|always|only|prefer|follow|write|run|put)\b",
+    re.IGNORECASE,
+)
+_HAVE = re.compile(
+    r"^we (?:already |also |now )?(?:have|host|run|keep) (?:our |an? |the |own |local )*[\w-]+(?: [\w-]+){0,4} "
+    r"(?:at|in|under|on|running|behind|hosted)\b",
+    re.IGNORECASE,
+)
+_FAULT = re.compile(
+    r"\b(?:warn(?:ing)?s?|errors?|fails?|failing|says|shows|message|bug|broken|issue|crash\w*)\b", re.IGNORECASE
+)
+
+
+def mine_standing(events: Events) -> Iterator[Found]:
+    """Yield what a person says of the state of things, also as the reason of a request."""
+    for statement in statements(events):
+        found = _stands(statement)
+        if found:
+            yield found
+
+
+def _stands(statement: Statement) -> Found | None:
+    words = statement.sentence.text
+    if (statement.sentence.is_question and not statement.has_reason) or _FAULT.search(words):
+        return None
+    if content_words(words) < MIN_CONTENT:
+        return None
+    rules: tuple[tuple[re.Pattern[str], float, Category], ...] = (
+        (_TRUTH, 0.7, "decision"),
+        (_HERE, 0.65, "constraint"),
+        (_GONE, 0.6, "decision"),
+        (_NO_NEED, 0.6, "constraint"),
+        (_APART, 0.5, "project"),
+        (_HAVE, 0.55, "project"),
+    )
+    for pattern, prior, category in rules:
+        if pattern.search(words):
+            return statement.found(NAME, category, prior, "user_explicit")
+    careless = _CARELESS.search(words)
+    if careless and content_words(careless["what"]) >= 1:
+        return statement.found(NAME, "preference", 0.55, "user_explicit")
+    return None
