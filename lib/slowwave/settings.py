@@ -71,6 +71,30 @@ class ConsolidationSettings(_Section, frozen=True):
     accept_confidence: Annotated[
         float, Meta(ge=0, le=1, description="Candidates below this wait for more evidence")
     ] = 0.6
+    review_confidence: Annotated[
+        float, Meta(ge=0, le=1, description="Waiting candidates from here on are shown to a person (memory review)")
+    ] = 0.5
+    global_projects: Annotated[
+        int, Meta(ge=0, description="A preference of so many projects is proposed for all of them; 0 never proposes")
+    ] = 3
+    model: Annotated[
+        Literal["off", "on"], Meta(description="on lets the model, where one is set, propose merges and successions")
+    ] = "on"
+    half_life_preference: Annotated[timedelta, Meta(description="An unseen preference loses half its weight")] = (
+        timedelta(days=730)
+    )
+    half_life_constraint: Annotated[timedelta, Meta(description="The same for a constraint")] = timedelta(days=730)
+    half_life_decision: Annotated[timedelta, Meta(description="The same for a decision")] = timedelta(days=365)
+    half_life_project: Annotated[timedelta, Meta(description="The same for a fact about the project")] = timedelta(
+        days=270
+    )
+    half_life_pattern: Annotated[timedelta, Meta(description="The same for a way of working")] = timedelta(days=180)
+
+    @property
+    def half_lives(self) -> dict[Any, timedelta]:
+        """The half-lives by category of memory."""
+        kinds = ("preference", "constraint", "decision", "project", "pattern")
+        return {kind: getattr(self, f"half_life_{kind}") for kind in kinds}
 
 
 class MemorySettings(_Section, frozen=True):
@@ -82,6 +106,15 @@ class MemorySettings(_Section, frozen=True):
     elsewhere: Annotated[
         str, Meta(description="Template for projects without such a folder; {data} is slowwave's own, {key} the name")
     ] = "{data}/memory/{key}"
+    global_folder: Annotated[str, Meta(description="Template of the folder for what holds in every project")] = (
+        "{data}/memory/global"
+    )
+    global_import: Annotated[
+        tuple[Path, ...],
+        Meta(
+            description="Files (CLAUDE.md, AGENTS.md) that get a line which imports the global memory; none by default"
+        ),
+    ] = ()
 
 
 class ModelSettings(_Section, frozen=True):
@@ -203,10 +236,10 @@ def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
 
 def _of_text(key: str, text: str) -> object:
     """Return what stands in one line for a value that has several: ``/a:/b``, or ``/old=/new:/older=/newer``."""
-    if key not in ("store.roots", "store.moved"):
+    if key not in ("store.roots", "store.moved", "memory.global_import"):
         return text
     items = [item for item in text.split(":") if item]
-    return items if key == "store.roots" else {old: new for old, _, new in (item.partition("=") for item in items)}
+    return items if key != "store.moved" else {old: new for old, _, new in (item.partition("=") for item in items)}
 
 
 def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:

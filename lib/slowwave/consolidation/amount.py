@@ -9,6 +9,7 @@ from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.index import index_block
 from slowwave.memory.ledger import VERSION, Event, EventKind, line_hash
 from slowwave.memory.model import Candidate
+from slowwave.memory.standing import standing_of
 from slowwave.memory.topics import INDEX, TOPICS, memory_line, new_index_file, new_topic_file
 from slowwave.memory.weave import own_lines, weave, without_own
 from slowwave.settings import ConsolidationSettings
@@ -143,8 +144,9 @@ def _after(book: Book, events: Sequence[Event]) -> Book:
     """Return the book with more events applied, leaving the given one as it is."""
     after = replay(())
     after.memories = dict(book.memories)
-    after.done, after.undone = dict(book.done), dict(book.undone)
+    after.done, after.undone, after.rejected = dict(book.done), dict(book.undone), set(book.rejected)
     after.index, after.unindexed = book.index, set(book.unindexed)
+    after.uses = {file: set(sessions) for file, sessions in book.uses.items()}
     for event in events:
         after.apply(event)
     return after
@@ -181,6 +183,7 @@ def _index(
         max_lines=settings.index_lines,
         max_bytes=settings.index_bytes,
         unindexed=book.unindexed,
+        standing=standing_of(book, settings.half_lives),
     )
     events = [_event("index", stamp, entries=block.entries)] if block.entries != state.book.index else []
     return weave(data, hashes, block.lines), events, (block.warning,) if block.warning else ()

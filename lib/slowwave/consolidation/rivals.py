@@ -1,24 +1,28 @@
 """Which facts contradict each other, and when each of them held."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.retraction import given_up, takes_back
-from slowwave.consolidation.slots import claim, is_definite
-from slowwave.consolidation.timeline import Held, Moment, taken_back, timeline
+from slowwave.consolidation.slots import amount_or_stance, claim, is_definite
+from slowwave.consolidation.timeline import Held, taken_back, timeline
+from slowwave.consolidation.words import words_of
 
 
 def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
     """Return for each fact, by its id, when it held and what ended it; a function of what was seen and when."""
-    found: dict[str, Held] = {}
-    for group in _slots(facts).values():
-        found |= timeline(moment for fact in group for moment in fact.moments)
+    moments = {fact.id: fact.moments for fact in facts}
+    slots: dict[str, list[str]] = {}
     for fact in facts:
-        against = _taken_back_by(fact, facts)
-        if against:
-            found[fact.id] = taken_back(found[fact.id], fact.moments, against)
-    return {fact.id: _with_its_end(fact, found[fact.id]) for fact in facts}
+        slots.setdefault(_slot(fact) or f"only:{fact.id}", []).append(fact.id)
+    found: dict[str, Held] = {}
+    for group in slots.values():
+        found |= timeline(moment for fact in group for moment in moments[fact])
+    for older, newer in _denied(facts):
+        against = [m for fact in newer for m in moments[fact] if m.by_person]
+        found[older] = taken_back(found[older], moments[older], against)
+    return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}
 
 
 def holder_after(fact: str, held: Mapping[str, Held]) -> str:
@@ -44,14 +48,6 @@ def _with_its_end(fact: Fact, held: Held) -> Held:
     return Held((*before, (begin, min(end, gone) if end and gone else end or gone)), held.ended_by)
 
 
-def _slots(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
-    """Return the facts by what they are about; those that deny nothing are alone."""
-    slots: dict[str, list[Fact]] = {}
-    for fact in facts:
-        slots.setdefault(_slot(fact) or f"only:{fact.id}", []).append(fact)
-    return slots
-
-
 def _slot(fact: Fact) -> str:
     """Return what a fact is about where two answers exclude each other.
 
@@ -65,17 +61,29 @@ def _slot(fact: Fact) -> str:
     return slot if fact.category in PERSONAL and fact.is_from_person else ""
 
 
-def _taken_back_by(older: Fact, facts: Sequence[Fact]) -> list[Moment]:
-    """Return when a later statement of the same kind gave a fact up in passing."""
-    if older.category not in PERSONAL:
-        return []
-    return [
-        moment
-        for newer in facts
-        if newer is not older
-        and newer.category == older.category
-        and given_up(newer.lead.text)
-        and takes_back(newer.lead.text, older.lead.text)
-        for moment in newer.moments
-        if moment.by_person
-    ]
+def _denied(facts: Iterable[Fact]) -> Iterator[tuple[str, list[str]]]:
+    """Yield facts with those that deny them in passing or word for word, where their slots do not show it.
+
+    A statement that says no to what another one asks for denies it, and so does one that gives it up in passing; both
+    are people's, and about the same kind of thing.
+    """
+    personal = [fact for fact in facts if fact.category in PERSONAL and fact.is_from_person]
+    leads = {fact.id: fact.lead for fact in personal}
+    slots = {fact.id: claim(leads[fact.id]) for fact in personal}
+    stances: dict[str, list[tuple[str, str]]] = {}
+    giving_up = [fact for fact in personal if given_up(leads[fact.id].text)]
+    for fact in personal:
+        about, stance = amount_or_stance(words_of(leads[fact.id].text))
+        if about:
+            stances.setdefault(about, []).append((fact.id, stance))
+    for older in personal:
+        mine, words = slots[older.id][0], leads[older.id].text
+        about, stance = amount_or_stance(words_of(words))
+        against = [i for i, other in stances.get(about, ()) if other != stance and slots[i][0] != mine]
+        against += [
+            newer.id
+            for newer in giving_up
+            if newer is not older and newer.category == older.category and takes_back(leads[newer.id].text, words)
+        ]
+        if against:
+            yield older.id, list(dict.fromkeys(against))

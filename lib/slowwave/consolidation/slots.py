@@ -10,12 +10,16 @@ from functools import lru_cache
 
 from slowwave.consolidation.likeness import meaning_of
 from slowwave.consolidation.words import NO, Words, words_of
-from slowwave.extraction.keys import decision_key, key_of
+from slowwave.extraction.keys import decision_key
+from slowwave.extraction.keys import key_of as uncached_key_of
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Candidate, Category
 
 Slot = tuple[str, str]
 NONE: Slot = ("", "")
+
+# its patterns are many, and it is asked for single words
+key_of = lru_cache(maxsize=50_000)(uncached_key_of)
 
 # Only one of them holds whoever says so; of the others, only what a person typed retires what a person typed.
 _DEFINITE = ("place:", "amount:")
@@ -50,10 +54,18 @@ _USE_TO = re.compile(
     re.IGNORECASE,
 )
 _PURPOSES = {"linting": "lint", "lint": "lint", "formatt": "format", "format": "format", "typ check": "typecheck"}
+_LANGUAGES = "python|typescript|javascript|golang|go|rust|java|css|html|markdown|sql|shell|bash|yaml|json|ruby|php|kotlin|swift|c"
 _SCOPE = re.compile(
-    r"\b(?:in|inside|under|for|within|of) (?:the )?(?!this\b|our\b|the\b)(`?[\w@./-]+`?) (?:folder|directory|package|app|module|"
-    r"service|workspace|subproject|backend|frontend)\b|\b(?:in|inside|under|for|within) (?:the )?`?(?=[\w.-]*/)([\w@./-]+)",
+    r"\b(?:in|inside|under|for|within|of) (?:the )?(?!this\b|our\b|the\b)(`?[\w@./-]+`?) (?:folder|directory|package|app|"
+    r"module|service|workspace|subproject|backend|frontend)\b"
+    r"|\b(?:in|inside|under|for|within) (?:the )?`?((?=[\w.-]*/)[\w@./-]+)"
+    rf"|\b(?:for|in) ({_LANGUAGES})(?=$|[\s,.;])",
     re.IGNORECASE,
+)
+# what may stand beside the name of a tool when it is chosen for everything of its kind
+_GENERIC = frozenset(
+    "use prefer install packag manager manag pick chos standardiz switch formatt format formatter lint linter test runner "
+    "indent indentation quote quot db dependenc only support run stay on target single double merg requir minimum".split()
 )
 # a sentence of more words has a scope or a reason, and its tool may be right beside another one
 _MOST_TOOL_WORDS = 5
@@ -70,7 +82,7 @@ def claim(item: Memory | Candidate) -> Slot:
 def scope_of(text: str) -> str:
     """Return what a choice is limited to ("in the web folder"), so that it stands beside another one elsewhere."""
     found = _SCOPE.search(text)
-    return f"@{(found[1] or found[2]).strip('`/').casefold()}" if found else ""
+    return f"@{next(filter(None, found.groups())).strip('`/').casefold()}" if found else ""
 
 
 @lru_cache(maxsize=50_000)
@@ -112,7 +124,12 @@ def _tool(text: str, words: Words) -> Slot | None:
     if len(words.tokens) > _MOST_TOOL_WORDS or any("/" in mark for mark in words.marks):
         return None
     key, value = key_of(text)
-    return (key + scope_of(text), value) if key else None
+    if not key:
+        return None
+    # the sentence may name nothing besides tools of this kind: "for the importer" would be a scope
+    others = [t for t in words.stems if t not in _GENERIC and t not in words.marks and key_of(f"use {t}")[0] != key]
+    others = [t for t in others if key_of(f"we support {t} 1")[0] != key]
+    return None if others else (key + scope_of(text), value)
 
 
 def _choice(text: str) -> Slot | None:

@@ -141,7 +141,11 @@ def _is_mark(token: str) -> bool:
         return False
     if any(c.isdigit() for c in token) or "_" in token or "::" in token or re.fullmatch(_COMPARES, token):
         return True
-    if token.startswith(("-", ".", "~", "@", "#", "$")) or any(c in token for c in "/\\*"):
+    if (
+        token.startswith(("-", ".", "~", "@", "#", "$"))
+        or token.endswith(("+", "#"))
+        or any(c in token for c in "/\\*")
+    ):
         return True
     return bool(re.search(r"[a-z][A-Z]", token) or re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", token))
 

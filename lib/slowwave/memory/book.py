@@ -77,6 +77,7 @@ class Book:
         undone_dreams: dreams that a person undid.
         index: the lines of the index as last rendered.
         unindexed: what a person took out of the index.
+        uses: by memory file, the sessions in which an agent read it.
     """
 
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
@@ -87,6 +88,7 @@ class Book:
     undone_dreams: list[str] = field(default_factory=list[str])
     index: tuple[IndexEntry, ...] = ()
     unindexed: set[str] = field(default_factory=set[str])
+    uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     @property
     def active(self) -> list[Memory]:
@@ -103,6 +105,8 @@ class Book:
             self.dreams.append(event.dream)
         elif event.event == "unindexed-by-person":
             self.unindexed.add(event.memory)
+        elif event.event == "use":
+            self.uses.setdefault(event.file, set()).update(event.sessions)
         elif event.event == "index":
             self.index = event.entries
         elif event.memory:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from slowwave.memory.book import Memory
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
+from slowwave.memory.standing import Standing
 from slowwave.memory.topics import POINTER, TOPICS, memory_line, pointer_line
 from slowwave.memory.weave import line_cost, line_count
 
@@ -37,6 +38,7 @@ def index_block(
     max_lines: int,
     max_bytes: int,
     unindexed: Iterable[str] = (),
+    standing: Standing | None = None,
 ) -> IndexBlock:
     """Return the own lines of the index.
 
@@ -46,6 +48,7 @@ def index_block(
         max_lines: most lines of the whole file.
         max_bytes: most bytes of the whole file.
         unindexed: memories and pointers that a person took out of the index.
+        standing: what fades and what is used; without it only confidence counts.
 
     Only whole lines are taken, so no character is ever cut. The order of ``memories`` does not matter.
     """
@@ -53,7 +56,7 @@ def index_block(
     lines_left, bytes_left = max_lines - line_count(people), max_bytes - len(people)
     taken: list[tuple[str, str]] = []
     left_out = 0
-    for ref, line in _wanted(memories):
+    for ref, line in _wanted(memories, standing or Standing()):
         cost = line_cost(line, people)
         if ref in refused:
             continue
@@ -77,9 +80,9 @@ def index_block(
     )
 
 
-def _wanted(memories: Iterable[Memory]) -> list[tuple[str, str]]:
+def _wanted(memories: Iterable[Memory], standing: Standing) -> list[tuple[str, str]]:
     """Return every line that has a place in the index, the most important first."""
-    every = sorted(memories, key=_rank)
+    every = sorted(memories, key=lambda m: _rank(m, standing))
     numbers = Counter(m.category for m in every)
     pointers = [(POINTER + t.file, pointer_line(c, numbers[c])) for c, t in TOPICS.items() if numbers[c]]
     lines: dict[str, str] = {}
@@ -88,7 +91,7 @@ def _wanted(memories: Iterable[Memory]) -> list[tuple[str, str]]:
     return pointers + [(ref, line) for line, ref in lines.items()]
 
 
-def _rank(memory: Memory) -> tuple[float, str]:
-    """Sort by value per byte; equal ones by id, so that the order never depends on that of the input."""
-    value = memory.confidence * _WEIGHT[memory.category] * (1.1 if memory.is_from_person else 1.0)
-    return -value / len(memory_line(memory.text).encode()), memory.id
+def _rank(memory: Memory, standing: Standing) -> tuple[float, str, str]:
+    """Sort by value per byte; equal ones by their words, so that the order never depends on that of the input."""
+    value = standing.worth(memory) * _WEIGHT[memory.category] * (1.1 if memory.is_from_person else 1.0)
+    return -value / len(memory_line(memory.text).encode()), memory.text, memory.id

@@ -31,6 +31,7 @@ EventKind = Literal[
     "edited-by-person",  # somebody reworded its line: the line is theirs now
     "removed-by-person",  # somebody deleted its line: it never comes back
     "unindexed-by-person",  # somebody took its line out of the index
+    "use",  # sessions read a memory file
     "index",  # the lines of the index as rendered
     "reject",  # a person rejected a parked dream
     "undo",  # dreams were undone
@@ -85,6 +86,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     entries: tuple[IndexEntry, ...] = ()
     spans: tuple[tuple[str, str], ...] = ()
     undone: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
     reason: str = ""
     run: str = ""
 
