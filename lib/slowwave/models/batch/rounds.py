@@ -17,6 +17,7 @@ from slowwave.models.reply import completion_of
 
 # An answer is read by the night after it came; one that nobody asked for in all that time is not asked for any more.
 KEPT = timedelta(days=30)
+_OTHER = "another run is handing over or collecting batches; this one leaves them to it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,11 @@ def fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetch
         CorruptStateError: a file of the spool is damaged.
         OSError: the spool cannot be written.
     """
+    with spool.alone() as is_alone:
+        return _fetch(spool, provider, server, now) if is_alone else Fetched(problems=[_OTHER])
+
+
+def _fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetched:
     done = Fetched()
     for parcel in _of(spool, server, done.problems):
         if not parcel.batch:
@@ -87,6 +93,11 @@ def hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> H
         CorruptStateError: a file of the spool is damaged.
         OSError: the spool cannot be written.
     """
+    with spool.alone() as is_alone:
+        return _hand_over(spool, provider, server, now) if is_alone else Handed(problems=[_OTHER])
+
+
+def _hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> Handed:
     spool.pack(server)
     handed = Handed()
     for parcel in _of(spool, server, []):

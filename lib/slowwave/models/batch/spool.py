@@ -9,6 +9,7 @@ state on the way is a state to go on from. The folder can be deleted: its questi
 import fcntl
 import hashlib
 import os
+import secrets
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cached_property
@@ -45,7 +46,8 @@ class Parcel(msgspec.Struct, frozen=True, omit_defaults=True):
     """Questions that go to a server together.
 
     Attributes:
-        id: hash of its input file's content.
+        id: names its input file there and here; new for every parcel, so that a repeated one is not taken for the
+            one that failed.
         server: address of the server.
         questions: ids of its questions.
         file: the server's id of the uploaded input; "" before it is known.
@@ -136,7 +138,9 @@ class Spool:
             CorruptStateError: a question or a parcel is damaged.
             OSError: the folder cannot be written.
         """
-        packed = {question for parcel in self.parcels() for question in parcel.questions}
+        parcels = self.parcels()
+        packed = {question for parcel in parcels for question in parcel.questions}
+        self._drop_inputs_but(parcels)
         share: dict[str, bytes] = {}
         size = 0
         for path in sorted(self._outbox.glob("*.json")):
@@ -214,13 +218,19 @@ class Spool:
     def _place(self, question: str) -> Path:
         return self._outbox / f"{question}.json"
 
+    def _drop_inputs_but(self, parcels: Iterable[Parcel]) -> None:
+        """Remove inputs that a kill left without their parcel; their questions are still in the outbox."""
+        kept = {self.input_of(parcel) for parcel in parcels}
+        for path in self._sent.glob("*.jsonl"):
+            if path not in kept:
+                path.unlink(missing_ok=True)
+
     def _write(self, server: str, share: dict[str, bytes]) -> None:
         if not share:
             return
-        data = b"".join(share.values())
-        parcel = Parcel(hashlib.sha256(data).hexdigest()[:32], server, tuple(share))
+        parcel = Parcel(secrets.token_hex(12), server, tuple(share))
         self._sent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        atomic_write(self.input_of(parcel), data, mode=0o600)
+        atomic_write(self.input_of(parcel), share.values(), mode=0o600)
         self.note(parcel)
         for question in share:
             self._place(question).unlink(missing_ok=True)
