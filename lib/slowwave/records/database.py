@@ -5,6 +5,8 @@ index where it is missing. Here the index is opened for reading only (``readonly
 open shares it, and an index that nobody has open is rebuilt in memory.
 """
 
+import errno
+import stat
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -33,6 +35,8 @@ def opened_read_only(path: Path) -> "Generator[sqlite3.Connection]":
         sqlite3.Error: it is no database, or a client wrote to it while it was read.
         OSError: it cannot be opened or copied.
     """
+    if not stat.S_ISREG(path.stat().st_mode):  # SQLite would wait for a pipe without end
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     if _has_bytes(f"{path}-journal") or (_has_bytes(f"{path}-wal") and not Path(f"{path}-shm").exists()):
         opening = _copied(path)
     elif _has_bytes(f"{path}-wal"):

@@ -1,5 +1,6 @@
 """The protocol that every kind of store implements: where one client keeps its sessions and how it names them."""
 
+import os
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -18,6 +19,15 @@ class Place(NamedTuple):
 
     kind: str
     path: str
+
+
+def is_folder(entry: "os.DirEntry[str]", problems: list[StoreProblem]) -> bool:
+    """Say whether an entry is a folder; a link that leads in a circle or nowhere one may look is reported."""
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        problems.append(StoreProblem("unreadable", entry.path, error.strerror or "cannot be looked at"))
+        return False
 
 
 class Kind(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Kind, Place
+from slowwave.stores.kinds.base import Kind, Place, is_folder
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import MEMORY, SUFFIXES, FoundSession, K, Walk
 
@@ -60,7 +60,7 @@ def _folders(root: Path, problems: list[StoreProblem]) -> list[Place]:
         entries = sorted(((entry.name, entry) for entry in found if entry.name[0] != "."), key=lambda item: item[0])
     places: list[Place] = []
     for name, entry in entries:
-        if entry.is_dir():
+        if is_folder(entry, problems):
             places.append(Place(FOLDER_OF_PROJECT, entry.path))
         elif name.endswith(SUFFIXES):
             problems.append(StoreProblem("ignored", entry.path, "lies beside the project folders, not in one"))

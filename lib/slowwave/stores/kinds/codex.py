@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Kind, Place
+from slowwave.stores.kinds.base import Kind, Place, is_folder
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import SUFFIXES, FoundSession, K, Walk
 
@@ -66,7 +66,7 @@ def _has_years(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     with os.scandir(folder) as entries:
-        return any(_LEVELS[0].fullmatch(entry.name) and entry.is_dir() for entry in entries)
+        return any(_LEVELS[0].fullmatch(entry.name) and is_folder(entry, []) for entry in entries)
 
 
 def _below(folder: str, level: int, problems: list[StoreProblem]) -> Iterator[str]:
@@ -74,13 +74,13 @@ def _below(folder: str, level: int, problems: list[StoreProblem]) -> Iterator[st
     try:
         with os.scandir(folder) as entries:
             # the kind of an entry comes with its name: no look at each of thousands of days
-            found = sorted((entry.name, entry.is_dir()) for entry in entries)
+            found = sorted((entry.name, is_folder(entry, problems)) for entry in entries)
     except OSError as error:
         problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
         return
-    for name, is_folder in found:
+    for name, listable in found:
         path = f"{folder}/{name}"
-        if is_folder and _LEVELS[level].fullmatch(name):
+        if listable and _LEVELS[level].fullmatch(name):
             if level + 1 < len(_LEVELS):
                 yield from _below(path, level + 1, problems)
             else:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from slowwave.errors import UnreadableError
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Kind, Place
+from slowwave.stores.kinds.base import Kind, Place, is_folder
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import SUFFIX, FoundSession, K, Walk
 
@@ -33,10 +33,10 @@ class Crabtalk(Kind):
         """Return crabtalk's home; it has no variable for it."""
         return [home_folder(environ) / HOME]
 
-    def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
+    def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
         """Return the folder of sessions, and those of single days in it."""
         for folder in (root / SESSIONS, root) if SESSIONS in names else (root,):
-            if folder.is_dir() and (found := _folders(folder)):
+            if folder.is_dir() and (found := _folders(folder, problems, is_home=root.name == HOME)):
                 return [Place(self.name, path) for path in found]
         return [] if root.name == HOME else None
 
@@ -65,15 +65,20 @@ class Crabtalk(Kind):
             yield FoundSession(place.path, id_of(name, meta), [file], side=False, dialect=dialect)
 
 
-def _folders(folder: Path) -> list[str]:
+def _folders(folder: Path, problems: list[StoreProblem], *, is_home: bool) -> list[str]:
     with os.scandir(folder) as entries:
-        days = [entry.path for entry in entries if _DAY.match(entry.name) and entry.is_dir()]
-    return [path for path in (os.fspath(folder), *sorted(days)) if _is_one(path)]
+        days = [entry.path for entry in entries if _DAY.match(entry.name) and is_folder(entry, problems)]
+    return [path for path in (os.fspath(folder), *sorted(days)) if _is_one(path, is_home=is_home)]
 
 
-def _is_one(folder: str) -> bool:
-    """Say whether crabtalk keeps sessions in a folder: all names are of its form, and some file begins as its do."""
+def _is_one(folder: str, *, is_home: bool) -> bool:
+    """Say whether crabtalk keeps sessions in a folder: all names are of its form, and some file begins as its do.
+
+    In its own home every folder with transcripts counts, so that damaged ones are reported, not passed over.
+    """
     names = _transcripts(folder)
+    if is_home:
+        return bool(names)
     if not all(_NAME.match(name) for name in names):
         return False
     return any(_is_session(Path(folder, name)) for name in names[:_MOST_LOOKS])

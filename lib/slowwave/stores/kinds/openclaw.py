@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Kind, Place
+from slowwave.stores.kinds.base import Kind, Place, is_folder
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundFile, FoundSession, K, Walk, key_in_database
 
@@ -37,21 +37,22 @@ class OpenclawHome(Kind):
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
         """Return a place for each agent's folder of sessions and each database."""
         if _AGENTS in names and (root / _AGENTS).is_dir():
-            found = [place for agent in _folders(root / _AGENTS) for place in self._of_agent(agent)]
+            found = [place for agent in _folders(root / _AGENTS, problems) for place in self._of_agent(agent, problems)]
             if found or root.name in _HOMES:
                 return found
         if _STORE in names:
             return [Place(self.name, os.fspath(root))]
-        del problems
-        return self._of_agent(root) or ([] if root.name in _HOMES else None)
+        return self._of_agent(root, problems) or ([] if root.name in _HOMES else None)
 
-    def _of_agent(self, agent: Path) -> list[Place]:
+    def _of_agent(self, agent: Path, problems: list[StoreProblem]) -> list[Place]:
         found: list[Place] = []
         sessions = agent / "sessions"
         if sessions.is_dir() and _holds_transcripts(sessions):
             found.append(Place(self.name, os.fspath(sessions)))
         if (agent / _DATABASE).is_file():
             found.append(Place(self.name, os.fspath(agent / _DATABASE)))
+        elif os.path.lexists(agent / _DATABASE):
+            problems.append(StoreProblem("unreadable", os.fspath(agent / _DATABASE), "is no file"))
         return found
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
@@ -136,9 +137,9 @@ class OpenclawHome(Kind):
             return {}  # reported where its sessions are listed
 
 
-def _folders(parent: Path) -> list[Path]:
+def _folders(parent: Path, problems: list[StoreProblem]) -> list[Path]:
     with os.scandir(parent) as entries:
-        return sorted(Path(entry.path) for entry in entries if entry.name[0] != "." and entry.is_dir())
+        return sorted(Path(entry.path) for entry in entries if entry.name[0] != "." and is_folder(entry, problems))
 
 
 def _holds_transcripts(folder: Path) -> bool:

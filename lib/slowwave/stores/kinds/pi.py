@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from slowwave.places import home_folder
-from slowwave.stores.kinds.base import Kind, Place
+from slowwave.stores.kinds.base import Kind, Place, is_folder
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, K, Walk
 
@@ -29,7 +29,7 @@ class Pi(Kind):
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
         """Return a place for each working folder."""
         for folder in (root / _SESSIONS, root / "agent" / _SESSIONS, root):
-            if folder.is_dir() and (found := _folders(folder)):
+            if folder.is_dir() and (found := _folders(folder, problems)):
                 return [Place(self.name, path) for path in found]
         return None
 
@@ -38,6 +38,6 @@ class Pi(Kind):
         return walk.sessions(place.path)
 
 
-def _folders(folder: Path) -> list[str]:
+def _folders(folder: Path, problems: list[StoreProblem]) -> list[str]:
     with os.scandir(folder) as entries:
-        return sorted(entry.path for entry in entries if _FOLDER.match(entry.name) and entry.is_dir())
+        return sorted(entry.path for entry in entries if _FOLDER.match(entry.name) and is_folder(entry, problems))
