@@ -77,7 +77,8 @@ def test_a_header_between_messages_costs_no_message(dialect: str, tmp_path: Path
 def fork(thread: str, parent: str) -> bytes:
     """Return a rollout of Codex that goes on from another one."""
     base = {"thread_id": parent, "end_byte_offset": 10_000, "end_ordinal_exclusive": 99}
-    meta = {"type": "session_meta", "payload": {"id": thread, "cwd": "/w", "history_base": base}}
+    about = {"id": thread, "cwd": "/w", "history_mode": "paginated", "history_base": base}
+    meta = {"type": "session_meta", "payload": about}
     return json.dumps(meta).encode() + b"\n" + json.dumps(LINES["codex"](Link("1", None, thread))).encode() + b"\n"
 
 
@@ -91,3 +92,13 @@ def test_forks_that_inherit_from_each_other_end_with_a_report(ring: tuple[str, .
     assert [m.text for m in transcript.messages] == [path.name[28:-6]]
     assert context[-1].text == path.name[28:-6]
     assert [p.kind for p in transcript.problems] == ["gap"]
+
+
+def test_a_fork_with_more_ancestors_than_any_says_that_the_oldest_are_left_out(tmp_path: Path) -> None:
+    threads = [f"{n:08}-0000-4000-8000-{n:012}" for n in range(103)]
+    for thread, parent in zip(threads[1:], threads[:-1], strict=True):
+        (tmp_path / f"rollout-2026-11-20T10-00-00-{thread}.jsonl").write_bytes(fork(thread, parent))
+    transcript, _ = read("codex", tmp_path / f"rollout-2026-11-20T10-00-00-{threads[-1]}.jsonl")
+    assert ["more than 100 ancestors" in str(p) for p in transcript.problems] == [True]
+    transcript, _ = read("codex", tmp_path / f"rollout-2026-11-20T10-00-00-{threads[99]}.jsonl")
+    assert ["missing" in str(p) for p in transcript.problems] == [True]

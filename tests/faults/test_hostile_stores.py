@@ -30,14 +30,15 @@ class Told(NamedTuple):
 
 def sessions(capsys: Capture, store: Stored, *words: str) -> Told:
     code = main(["sessions", *words, "--store", str(store.root)])
-    return Told(code, *capsys.readouterr())
+    told = capsys.readouterr()
+    return Told(code, told.out, told.err)
 
 
 def job(capsys: Capture, store: Stored, name: str) -> Told:
-    code = main(
-        ["run", name, "--direct", "--force", "--store", str(store.root), "--set", "extraction.idle=0s", "--json"]
-    )
-    return Told(code, *capsys.readouterr())
+    chosen = ["--direct", "--force", "--store", str(store.root), "--set", "extraction.idle=0s"]
+    code = main(["run", name, *chosen, "--json"])
+    told = capsys.readouterr()
+    return Told(code, told.out, told.err)
 
 
 def rows(told: Told) -> list[dict[str, object]]:

@@ -151,6 +151,10 @@ def _inherited(files: SessionFiles, meta: dict[str, Any], problems: list[Problem
             break
         found = [line for line in lines if _is_before(line, fields)] + found
         child, base = path, _meta(lines).get("history_base")
+    else:
+        if isinstance(base, dict):
+            text = f"a fork with more than {_MOST_ANCESTORS} ancestors; the oldest are left out"
+            problems.append(Problem("gap", child, 1, 0, 0, text))
     return found
 
 
