@@ -6,6 +6,7 @@ from prefect import Task
 
 from slowwave.jobs.tally import Tally
 from slowwave.jobs.workers import Reports
+from slowwave.report import Report
 from tasks.progress import progress
 
 
@@ -22,3 +23,13 @@ def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
         else:
             tally.lose(f"{step.name} {index}", result)
         show(index + 1)
+
+
+def once(step: Task[[Path], Report], tally: Tally) -> None:
+    """Run a step that is about all projects together, and add what it reports."""
+    state = step(tally.plan.manifest, return_state=True)
+    result = state.result(raise_on_failure=False)
+    if isinstance(result, Report):
+        tally.others.append(result)
+    else:
+        tally.lose(step.name, result)

@@ -4,7 +4,6 @@ The flows tell the same story with Prefect's means and leave the same bytes. A f
 and named in the report; a closed gate is an outcome with a reason, not a failure.
 """
 
-import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +13,19 @@ from slowwave.clock import Clock
 from slowwave.consolidation.job import consolidate_project
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
+from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.model import language_model
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
+from slowwave.secrets.key import redactor_of
+from slowwave.secrets.logs import logger_of
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 
-log = logging.getLogger(__name__)
+log = logger_of(__name__)
 
 Step = Callable[[Project, "Run"], Report]
 
@@ -72,6 +75,7 @@ def extract(project: Project, run: Run) -> Report:
         dry_run=run.dry_run,
         home=run.home,
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
+        redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
     )
 
 
@@ -97,10 +101,19 @@ def run_job(job: str, run: Run) -> Report:
         NotFoundError: no project matches ``run.project``.
     """
     projects, report = chosen_projects(job, run)
+    if asks_by_batch(job, run):
+        fetch_answers(report, run.settings, run.environ, run.clock.now())
     for project in projects:
         for step in STEPS[job]:
             report.absorb(contained(step, project, run))
+    if asks_by_batch(job, run):
+        hand_over_questions(report, run.settings, run.environ, run.clock.now())
     return report
+
+
+def asks_by_batch(job: str, run: Run) -> bool:
+    """Say whether a run asks a model questions that another night reads the answers to."""
+    return extract in STEPS[job] and not run.dry_run and is_batched(run.settings)
 
 
 def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
@@ -133,6 +146,7 @@ def contained(step: Step, project: Project, run: Run) -> Report:
 
 def _failed(step: Step, project: Project, run: Run, message: str) -> Report:
     report = Report(step.__name__, run.id)
+    message = NAMELESS(message)
     report.failures.append(f"{project.key}: {step.__name__}: {message}")
     report.items.append(Item(project.key, "failed", message))
     return report

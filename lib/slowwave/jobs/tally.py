@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
+from slowwave.jobs.batch_price import fetch_answers
 from slowwave.jobs.batches import manifest_of, write_manifest
-from slowwave.jobs.story import Run, chosen_projects
+from slowwave.jobs.story import Run, asks_by_batch, chosen_projects
 from slowwave.memory.difference import difference
 from slowwave.report import Report
 from slowwave.stores.model import Project
@@ -24,6 +25,7 @@ class Plan:
         dry_run: whether anything may change.
         sessions: number of sessions of each project, by project key, in order.
         report: what discovery already has to say.
+        by_batch: whether questions to a model go out when all sessions were read.
     """
 
     job: str
@@ -33,6 +35,7 @@ class Plan:
     dry_run: bool
     sessions: Mapping[str, int]
     report: Report
+    by_batch: bool = False
 
 
 def plan_job(job: str, run: Run) -> Plan:
@@ -44,6 +47,9 @@ def plan_job(job: str, run: Run) -> Plan:
         OSError: the state folder cannot be written.
     """
     projects, report = chosen_projects(job, run)
+    by_batch = asks_by_batch(job, run)
+    if by_batch:
+        fetch_answers(report, run.settings, run.environ, run.clock.now())
     manifest = manifest_of(run, projects)
     return Plan(
         job=job,
@@ -53,6 +59,7 @@ def plan_job(job: str, run: Run) -> Plan:
         dry_run=run.dry_run,
         sessions=_sessions(projects),
         report=report,
+        by_batch=by_batch,
     )
 
 
@@ -71,11 +78,13 @@ class Tally:
         plan: the plan that is carried out.
         projects: the sum of a project's reports so far, by project key.
         lost: failures that no project can be blamed for.
+        others: reports about all projects together.
     """
 
     plan: Plan
     projects: dict[str, Report] = field(default_factory=dict[str, Report])
     lost: list[str] = field(default_factory=list[str])
+    others: list[Report] = field(default_factory=list[Report])
 
     def add(self, portion: Mapping[str, Report]) -> None:
         """Add the reports of one portion."""
@@ -89,7 +98,7 @@ class Tally:
     def total(self) -> Report:
         """Return the report of the whole run, projects in the order of the plan."""
         start = self.plan.report
-        whole = Report.total(start.job, start.run_id, [start, *self._in_order()])
+        whole = Report.total(start.job, start.run_id, [start, *self._in_order(), *self.others])
         whole.failures += self.lost
         return whole
 

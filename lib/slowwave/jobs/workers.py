@@ -13,10 +13,12 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from slowwave.extraction.job import extract_sessions
+from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, read_manifest
 from slowwave.jobs.model import language_model
 from slowwave.jobs.story import Run, consolidate, contained
 from slowwave.report import Item, Report
+from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
 
 # Starting two processes costs about as much as reading this many bytes of transcripts.
@@ -37,6 +39,19 @@ def extract_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> R
     projects = tuple(dict.fromkeys(share.project for share in shares))
     size = sum(s.size for share in shares for s in whole.projects[share.project].sessions[share.start : share.stop])
     return _spread(_extract, manifest, whole, projects, shares, environ, size)
+
+
+def hand_over(manifest: Path, environ: Mapping[str, str]) -> Report:
+    """Send the questions that this run and earlier ones noted, as a batch; return what there is to say about it.
+
+    Raises:
+        CorruptStateError: a file of the spool is damaged.
+        OSError: the manifest cannot be read or the state folder not be written.
+    """
+    run = read_manifest(manifest).run(environ)
+    report = Report("extract", run.id)
+    hand_over_questions(report, run.settings, environ, run.clock.now())
+    return report
 
 
 def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
@@ -120,6 +135,7 @@ def _share_step(share: Share) -> Callable[[Project, Run], Report]:
             dry_run=run.dry_run,
             home=run.home,
             model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
+            redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
         )
 
     return extract

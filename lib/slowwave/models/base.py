@@ -91,6 +91,7 @@ class LanguageModel(Protocol):
 
         Raises:
             ModelUnavailableError: nobody answered, also after retries.
+            AnswerPendingError: it is asked in a batch, whose answers are read another night.
             ModelRefusedError: the model would not answer.
             ContextOverflowError: the question is too long for the model.
             MalformedAnswerError: the answer is cut off or is not JSON.
@@ -129,6 +130,10 @@ class MalformedAnswerError(ModelError):
     """The answer was cut off at its limit or cannot be decoded."""
 
 
+class AnswerPendingError(ModelError):
+    """The question waits in a batch; its answer comes with another night."""
+
+
 class BudgetSpentError(ModelError):
     """The budget of this run does not cover another question; the next run goes on."""
 
@@ -147,4 +152,9 @@ def model_of(settings: Settings, environ: Mapping[str, str], meter: "Meter") -> 
         return None
     from slowwave.models.client import OpenAIModel  # noqa: PLC0415 - without a model its client is never imported
 
-    return OpenAIModel(settings.model, environ, meter)
+    live = OpenAIModel(settings.model, environ, meter)
+    if not settings.model.batch:
+        return live
+    from slowwave.models.batch.model import BatchModel  # noqa: PLC0415 - as above
+
+    return BatchModel.of(live, settings.model, environ, meter)

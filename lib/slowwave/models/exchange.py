@@ -4,12 +4,12 @@ The body is taken piece by piece, so that a server that sends a byte a second, o
 are not made here: ``openai`` has its own, but they sleep by themselves and know nothing of budgets.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -144,12 +144,13 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait: ``retry-after-ms``, or ``Retry-After`` as seconds or as a date."""
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers.get(name, "")) / scale)
+            wait = float(headers.get(name, "")) / scale
         except ValueError:
             continue
+        return max(0.0, wait) if math.isfinite(wait) else None
     try:
-        at = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+        # by the server's own clock
+        wait = parsedate_to_datetime(headers.get("retry-after", "")) - parsedate_to_datetime(headers.get("date", ""))
+    except (ValueError, TypeError):
         return None
-    now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
-    return max(0.0, (at - now).total_seconds())
+    return max(0.0, wait.total_seconds())

@@ -12,13 +12,14 @@ import pytest
 from slowwave import files
 from slowwave.models.base import (
     Answer,
+    AnswerPendingError,
     Ask,
     BudgetSpentError,
     ContextOverflowError,
     MalformedAnswerError,
     ModelRefusedError,
 )
-from slowwave.models.batch.model import MOST_FAILURES, AnswerPendingError, BatchModel
+from slowwave.models.batch.model import MOST_FAILURES, BatchModel
 from slowwave.models.batch.provider import Provider
 from slowwave.models.batch.rounds import KEPT, Fetched, Handed, fetch, hand_over
 from slowwave.models.batch.spool import Parcel, Spool, question_of
@@ -61,7 +62,7 @@ class Night:
     def spool(self) -> Spool:
         return Spool(self.folder)
 
-    def ask(self, user: str, purpose: str = "extraction") -> Answer:
+    def ask(self, user: str, purpose: str = "extract") -> Answer:
         model = BatchModel(self.live, self.server.url, self.spool, self.meter)
         return model.answer(Ask(purpose, "be brief", user, SCHEMA, "facts", 200))
 

@@ -11,7 +11,7 @@ from slowwave.extraction.mining import candidate_of
 from slowwave.extraction.model.claims import Claim, claims_of
 from slowwave.extraction.model.grounding import Grounds, grounds_of
 from slowwave.extraction.model.windows import Window
-from slowwave.extraction.redact import Redactor
+from slowwave.secrets.redactor import Redactor
 from slowwave.memory.model import Candidate, CandidateOrigin, SessionRef, candidate_id
 from slowwave.models.base import Answer
 

@@ -16,6 +16,7 @@ from slowwave.extraction.model.windows import Window
 from slowwave.memory.model import Candidate
 from slowwave.models.base import (
     Answer,
+    AnswerPendingError,
     Ask,
     BudgetSpentError,
     ContextOverflowError,
@@ -30,6 +31,7 @@ from slowwave.models.base import (
 Trouble = Literal[
     "",
     "stopped",  # nothing more is asked in this run: no server, no money
+    "pending",  # it is asked in a batch; another run reads the answer
     "failed",  # this piece got no answer; others may
     "too_long",  # one record alone is more than the model takes
 ]
@@ -120,6 +122,8 @@ class Asker:
     ) -> list[Piece]:
         """Return what becomes of a window that got no answer."""
         reason = str(error)
+        if isinstance(error, AnswerPendingError):
+            return [Piece(bounds, "pending", reason)]
         if isinstance(error, BudgetSpentError) or (isinstance(error, ModelUnavailableError) and error.is_general):
             return [self._stop(bounds, reason)]
         if isinstance(error, MalformedAnswerError):

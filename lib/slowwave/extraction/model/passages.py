@@ -11,7 +11,7 @@ from typing import Literal
 
 from slowwave.dialects.model import Message, Text
 from slowwave.extraction.events import Answer, Command, Event, Events
-from slowwave.extraction.redact import Redactor
+from slowwave.secrets.redactor import Redactor
 from slowwave.extraction.taint import visible
 from slowwave.memory.model import CandidateOrigin
 from slowwave.models.tokens import estimated_tokens

@@ -32,6 +32,7 @@ class Summary:
         self._dropped: Counter[str] = Counter()
         self._sessions: set[str] = set()
         self._left: dict[str, str] = {}
+        self._pending: dict[str, str] = {}
         self._given_up: dict[str, str] = {}
         self._usd = 0.0
 
@@ -54,6 +55,9 @@ class Summary:
         self._dropped.update(piece.dropped)
         if gives_up or piece.trouble == "too_long":
             self._given_up[session.id] = piece.reason
+        elif piece.trouble == "pending":
+            self._counts["pending"] += 1
+            self._pending[session.id] = piece.reason
         elif piece.trouble:
             self._counts["postponed"] += 1
             self._left[session.id] = piece.reason
@@ -108,11 +112,13 @@ class Summary:
             ("model_completion_tokens", counts["completion"]),
             ("model_micro_usd", round(self._usd * _MICRO)),
             ("model_postponed", counts["postponed"]),
+            ("model_pending", counts["pending"]),
             ("model_given_up", len(self._given_up)),
             *((f"model_dropped_{reason}", number) for reason, number in sorted(self._dropped.items())),
         ):
             if value:
                 report.count(name, value)
+        report.items += [Item(session, "asked", why, self._project) for session, why in self._pending.items()]
         self._name(report, self._left, "postponed", "waits for the next run")
         self._name(report, self._given_up, "offline", "is left to the offline miners")
 

@@ -1,17 +1,19 @@
 """A model that answers by batch: now what was asked another night, and another night what is asked now."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from slowwave.models.base import (
     Answer,
+    AnswerPendingError,
     Ask,
     ContextOverflowError,
     LanguageModel,
     MalformedAnswerError,
-    ModelError,
     ModelRefusedError,
     Usage,
 )
@@ -21,17 +23,15 @@ from slowwave.models.faults import meaning_of
 from slowwave.models.meter import Meter
 from slowwave.models.reply import completion_of, data_of, refuse_unfinished, spoken
 from slowwave.models.tokens import estimated_tokens
+from slowwave.places import state_folder
+from slowwave.settings import ModelSettings
 
 # What the Batch API takes off the price.
 DISCOUNT = 0.5
 # A question that so many batches gave no answer to is given up.
 MOST_FAILURES = 3
 # Questions whose answers are worth waiting for: the material is the same a night later.
-_PATIENT = frozenset({"extraction"})
-
-
-class AnswerPendingError(ModelError):
-    """The question is on its way; its answer comes with another night."""
+_PATIENT = frozenset({"extract"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ class BatchModel:
     server: str
     spool: Spool
     meter: Meter
+
+    @classmethod
+    def of(cls, live: LanguageModel, settings: ModelSettings, environ: Mapping[str, str], meter: Meter) -> "BatchModel":
+        """Return the model of these settings."""
+        return cls(live, settings.base_url, Spool(spool_folder(environ)), meter)
 
     @property
     def name(self) -> str:
@@ -86,6 +91,11 @@ class BatchModel:
         tokens = said.prompt_tokens or 0, said.completion_tokens or 0
         usage = Usage(*tokens, self.meter.price(*tokens) * DISCOUNT)
         return Answer(data_of(said.text, ask.schema), spoken(said.text), "schema", usage, said.model or self.name)
+
+
+def spool_folder(environ: Mapping[str, str]) -> Path:
+    """Return where the questions and answers of this machine wait."""
+    return state_folder(environ) / "batches"
 
 
 def _request(model: str, ask: Ask) -> dict[str, Any]:

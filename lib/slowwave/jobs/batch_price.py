@@ -1,0 +1,67 @@
+"""A night at a provider's batch price: read what was asked another night first, hand over what was asked last."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from slowwave.report import Item, Report
+from slowwave.settings import Settings
+
+if TYPE_CHECKING:
+    from slowwave.models.batch.provider import Provider
+    from slowwave.models.batch.spool import Spool
+
+
+def is_batched(settings: Settings) -> bool:
+    """Say whether the model of these settings is asked by batch."""
+    return bool(settings.model.batch and settings.model.base_url and settings.model.name)
+
+
+def fetch_answers(report: Report, settings: Settings, environ: Mapping[str, str], now: datetime) -> None:
+    """Collect the answers of batches that are over, and report them; a server that is away waits for another night.
+
+    Raises:
+        CorruptStateError: a file of the spool is damaged.
+        OSError: the state folder cannot be written.
+    """
+    from slowwave.models.batch.rounds import fetch  # noqa: PLC0415 - the usual night has no model
+
+    done = fetch(*_ends(settings, environ), settings.model.base_url, now)
+    _count(report, model_batch_answers=done.answers, model_batch_failed=done.failed, model_batch_waiting=done.waiting)
+    _count(report, model_batch_tokens=done.tokens)
+    report.warnings += done.problems
+    if done.answers or done.failed:
+        text = f"batches brought {done.answers} answers, {done.tokens:,} tokens; {done.failed} questions had none"
+        report.items.append(Item(settings.model.name, "model", text))
+
+
+def hand_over_questions(report: Report, settings: Settings, environ: Mapping[str, str], now: datetime) -> None:
+    """Send what waits as a batch, and report it; a server that is away waits for another night.
+
+    Raises:
+        CorruptStateError: a file of the spool is damaged.
+        OSError: the state folder cannot be written.
+    """
+    from slowwave.models.batch.rounds import hand_over  # noqa: PLC0415 - the usual night has no model
+
+    handed = hand_over(*_ends(settings, environ), settings.model.base_url, now)
+    _count(report, model_batch_questions=handed.questions)
+    report.warnings += handed.problems
+    if handed.questions:
+        text = f"{handed.questions} questions went out in a batch; their answers are read another night"
+        report.items.append(Item(settings.model.name, "model", text))
+
+
+def _ends(settings: Settings, environ: Mapping[str, str]) -> "tuple[Spool, Provider]":
+    from slowwave.models.batch.model import spool_folder  # noqa: PLC0415 - the usual night has no model
+    from slowwave.models.batch.provider import Provider  # noqa: PLC0415 - as above
+    from slowwave.models.batch.spool import Spool  # noqa: PLC0415 - as above
+    from slowwave.models.exchange import Exchange  # noqa: PLC0415 - as above
+
+    return Spool(spool_folder(environ)), Provider(Exchange(settings.model, environ))
+
+
+def _count(report: Report, **numbers: int) -> None:
+    for name, number in numbers.items():
+        if number:
+            report.count(name, number)
