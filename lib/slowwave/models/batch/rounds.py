@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from slowwave.memory.model import iso
 from slowwave.models.batch.provider import Provider, Standing
 from slowwave.models.batch.spool import Answered, Parcel, Spool
 from slowwave.models.exchange import Fault
@@ -74,7 +73,7 @@ def _fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetc
             if not standing.is_over:
                 done = replace(done, waiting=done.waiting + len(parcel.questions))
                 continue
-            answers = _answers(spool, provider, parcel, standing, iso(now))
+            answers = _answers(spool, provider, parcel, standing, now.isoformat())
         except Fault as fault:
             done.problems.append(_told(parcel, fault))
             done = replace(done, waiting=done.waiting + len(parcel.questions))
@@ -110,7 +109,7 @@ def _hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> 
         except Fault as fault:
             handed.problems.append(_told(parcel, fault))
             continue
-        spool.note(msgspec.structs.replace(there, batch=batch, at=iso(now)))
+        spool.note(msgspec.structs.replace(there, batch=batch, at=now.isoformat()))
         handed = replace(handed, questions=handed.questions + len(parcel.questions))
     return handed
 
