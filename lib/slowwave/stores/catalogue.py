@@ -2,14 +2,13 @@
 
 SQLite in WAL mode under ``$XDG_STATE_HOME/slowwave``. A session whose last part has the same size, mtime, device and
 inode is trusted; one that has grown, with the same hash of the 4 KiB before the cursor, is read from the cursor on;
-everything else is read again. The rows of one folder are one page, so that ten thousand of them are read in
-milliseconds; the marks from which reading goes on stand apart, one a session.
+everything else is read again. The rows of one place are one page, and as long as its folders look as they did, not one
+of them is looked at by itself; the marks from which reading goes on stand apart, one a session.
 """
 
 import os
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,24 +20,14 @@ from slowwave.stores.catalogue_file import open_database
 from slowwave.stores.head import read_head
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.model import StoreProblem
+from slowwave.stores.page import DamagedPageError, KnownPage, Packed, Page, packed_page
 from slowwave.stores.roots import sessions_of
 from slowwave.stores.rows import StoredRow, no_session, stored_row
 from slowwave.stores.scan import Mark, Scanned, scan
+from slowwave.stores.snapshot import Snapshot
 from slowwave.stores.walk import FoundSession, Walk
 
-_pages = msgspec.msgpack.Decoder(list[StoredRow])
 _marks = msgspec.msgpack.Decoder(Mark)
-
-
-@dataclass(slots=True)
-class Page:
-    """All rows of one place, and what changed since they were saved."""
-
-    place: Place
-    rows: list[StoredRow]
-    is_changed: bool
-    marks: dict[str, Mark] = field(default_factory=dict[str, Mark])
-    gone: list[str] = field(default_factory=list[str])
 
 
 class Catalogue:
@@ -71,30 +60,35 @@ class Catalogue:
 
     def read_place(self, place: Place, walk: Walk[StoredRow]) -> Page:
         """Return the rows of one place, reading only what is new in it; :meth:`save` keeps them."""
-        known = walk.known = self._known(place.path)
-        walk.kept = []
-        page = Page(place, walk.kept, is_changed=False)
+        before = self._known(place.path)
+        then = before.folders if before else {}
+        walk.enter(then, lambda: {stored.key: stored for stored in before.stored} if before else {})
         fresh: list[StoredRow] = []
+        marks: dict[str, Mark] = {}
+        reads = self.reads
         for found in sessions_of(place, walk):
-            old = known.get(found.key)
+            old = walk.known.get(found.key)
             if old is not None and old.is_still(found):
                 fresh.append(old)
                 continue
             stored, scanned = self._read(place.path, found, old)
             fresh.append(stored)
-            page.is_changed = True
             if scanned is not None:
-                page.marks[found.key] = scanned.mark
-        page.rows += fresh
-        if page.is_changed or len(page.rows) != len(known):
-            page.gone = list(known.keys() - {stored.key for stored in page.rows})
-            page.is_changed = True
+                marks[found.key] = scanned.mark
+        if before and not fresh and not walk.kept and then and len(walk.same) == len(then):
+            return Page(place, before)
+        page = Page(place, [*_inside(walk.known.values(), walk.same), *walk.kept, *fresh])
+        page.marks = marks
+        page.folders = _trusted(page, {**{name: then[name] for name in walk.same}, **walk.seen})
+        page.is_changed = self.reads > reads or len(page.rows) != len(walk.known) or _is_other(page.folders, then)
+        if page.is_changed:
+            page.gone = list(walk.known.keys() - {stored.key for stored in page.rows})
         return page
 
     def save(self, page: Page) -> None:
         """Keep a page and the marks of what was read for it."""
         at = os.fsencode(page.place.path)
-        rows = [stored for stored in page.rows if _is_utf8(stored.row.path)]
+        packed = packed_page([stored for stored in page.rows if _is_utf8(stored.row.path)], page.folders)
         marks = [(at, path, msgspec.msgpack.encode(mark)) for path, mark in page.marks.items() if _is_utf8(path)]
         try:
             with self._database as database:
@@ -103,37 +97,33 @@ class Catalogue:
                 )
                 database.executemany("INSERT OR REPLACE INTO marks (folder, path, mark) VALUES (?, ?, ?)", marks)
                 database.execute(
-                    "INSERT OR REPLACE INTO pages (folder, page) VALUES (?, ?)", (at, msgspec.msgpack.encode(rows))
+                    "INSERT OR REPLACE INTO pages (folder, head, rows, details) VALUES (?, ?, ?, ?)", (at, *packed)
                 )
         except sqlite3.Error as error:
             self.warnings.append(f"the catalogue cannot be written ({error}): the next listing reads again")
 
-    def _known(self, folder: str) -> dict[str, StoredRow]:
-        page = self._fetch("SELECT page FROM pages WHERE folder = ?", (os.fsencode(folder),))
+    def _known(self, folder: str) -> KnownPage | None:
+        pieces = self._fetch("SELECT head, rows, details FROM pages WHERE folder = ?", (os.fsencode(folder),))
         try:
-            rows = _pages.decode(page) if page else []
-            if rows and rows[0].in_database:
-                return {stored.key: stored for stored in rows}
-            return {stored.row.path: stored for stored in rows}
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return KnownPage(Packed(*pieces)) if pieces else None
+        except DamagedPageError as error:
             self.warnings.append(f"the catalogue's page of {folder} cannot be read ({error}): all of it is read again")
-            return {}
+            return None
 
     def _mark(self, folder: str, path: str) -> Mark | None:
-        mark = self._fetch("SELECT mark FROM marks WHERE folder = ? AND path = ?", (os.fsencode(folder), path))
+        row = self._fetch("SELECT mark FROM marks WHERE folder = ? AND path = ?", (os.fsencode(folder), path))
         try:
-            return _marks.decode(mark) if mark else None
+            return _marks.decode(row[0]) if row else None
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             self.warnings.append(f"the catalogue's mark of {path} cannot be read ({error}): it is read from its start")
             return None
 
-    def _fetch(self, query: str, values: tuple[Any, ...]) -> bytes | None:
+    def _fetch(self, query: str, values: tuple[Any, ...]) -> tuple[bytes, ...] | None:
         try:
-            row: tuple[bytes] | None = self._database.execute(query, values).fetchone()
+            return self._database.execute(query, values).fetchone()
         except sqlite3.Error as error:
             self.warnings.append(f"the catalogue cannot be read ({error}): what it knew is read again")
             return None
-        return row[0] if row else None
 
     def _read(self, folder: str, found: FoundSession, old: StoredRow | None) -> tuple[StoredRow, Scanned | None]:
         self.reads += 1
@@ -158,6 +148,23 @@ def catalogue_path(environ: Mapping[str, str]) -> Path:
     home = environ.get("HOME") or "~"
     base = environ.get("XDG_STATE_HOME") or f"{home}/.local/state"
     return Path(base).expanduser() / "slowwave" / "catalogue.sqlite"
+
+
+def _inside(rows: Iterable[StoredRow], folders: Iterable[str]) -> list[StoredRow]:
+    """Return the rows of what lies directly in one of some folders."""
+    wanted = set(folders)
+    return [stored for stored in rows if stored.row.path.rpartition("/")[0] in wanted] if wanted else []
+
+
+def _trusted(page: Page, folders: dict[str, Snapshot]) -> dict[str, Snapshot]:
+    """Leave out folders in which something must be looked at again whatever its size and time are."""
+    again = {stored.row.path.rpartition("/")[0] for stored in page.rows if stored.size < 0}
+    return {name: snapshot for name, snapshot in folders.items() if name not in again and _is_utf8(name)}
+
+
+def _is_other(folders: Mapping[str, Snapshot], then: Mapping[str, Snapshot]) -> bool:
+    """Say whether other folders or names than before have to be kept; the order of names may differ each time."""
+    return folders.keys() != then.keys() or not all(folders[name].has_names_of(then[name]) for name in folders)
 
 
 def _is_utf8(path: str) -> bool:

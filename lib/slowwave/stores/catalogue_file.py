@@ -3,12 +3,14 @@
 import sqlite3
 from pathlib import Path
 
-VERSION = 9
+VERSION = 10
 _WAIT_S = 10.0
 # Only these say that the file itself is no good; a lock or a full disk passes.
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)
 _SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS pages (folder BLOB PRIMARY KEY, page BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS pages (
+    folder BLOB PRIMARY KEY, head BLOB NOT NULL, rows BLOB NOT NULL, details BLOB NOT NULL
+);
 CREATE TABLE IF NOT EXISTS marks (folder BLOB NOT NULL, path TEXT NOT NULL, mark BLOB, PRIMARY KEY (folder, path));
 PRAGMA user_version = {VERSION};
 """
@@ -43,6 +45,8 @@ class _WrongVersionError(sqlite3.DatabaseError):
 def _opened(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_WAIT_S)
     try:
+        # holds for a new file only; the pages of the catalogue are long, and each of SQLite's costs a call
+        database.execute("PRAGMA page_size = 16384")
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         version = int(database.execute("PRAGMA user_version").fetchone()[0])

@@ -6,10 +6,12 @@ from operator import attrgetter
 
 from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
-from slowwave.stores.catalogue import Catalogue, Page
+from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
 from slowwave.stores.kinds.registry import BY_NAME
 from slowwave.stores.model import StoreProblem
+from slowwave.stores.page import Page
 from slowwave.stores.projects import Bundle, Roots, bundled, grouped, spelling_of
 from slowwave.stores.roots import Root, store_roots
 from slowwave.stores.rows import SessionRow, StoredRow, resolve
@@ -33,7 +35,7 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
     """
     listing = Listing()
     walk = Walk[StoredRow](listing.problems)
-    bundles: list[Bundle[StoredRow]] = []
+    bundles: list[Bundle[SessionRow]] = []
     with relaxed_collector():
         roots = store_roots(settings, environ, listing.problems)
         known = [0] * len(roots)
@@ -42,33 +44,35 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
             pages = [catalogue.read_place(place, walk) for _, place in members]
             _settle(pages, catalogue)
             for (number, _), page in zip(members, pages, strict=True):
-                shown, odd = _shown(page)
                 titles = BY_NAME[page.place.kind].titles(page.place)
                 if titles:
-                    _entitle(shown, titles)
-                bundles += bundled(page.place, shown, _facts)
-                listing.problems += odd
-                strangers[number] += odd
-                known[number] += len(shown)
+                    _entitle(page.shown, titles)
+                bundles += _bundles(page)
+                listing.problems += page.odd
+                strangers[number] += page.odd
+                known[number] += len(page.shown)
         for number, root in enumerate(roots):
             root.refuse_strangers(known[number], strangers[number])
         for group in grouped(bundles, Roots(settings, environ)):
             key = group.key
-            for stored in group.items:
-                stored.row.project = key
-                listing.rows.append(stored.row)
+            for row in group.items:
+                row.project = key
+            listing.rows += group.items
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
     return listing
 
 
-def _entitle(shown: list[StoredRow], titles: Mapping[str, str]) -> None:
+def _entitle(shown: list[SessionRow], titles: Mapping[str, str]) -> None:
     """Show the titles that a client keeps beside its sessions; they change without a trace in the session."""
-    for stored in shown:
-        stored.row.title = titles.get(stored.row.id) or stored.row.title
+    for row in shown:
+        row.title = titles.get(row.id) or row.title
 
 
-def _facts(stored: StoredRow) -> tuple[str, int]:
-    return stored.row.cwd, stored.mtime_ns
+def _bundles(page: Page) -> list[Bundle[SessionRow]]:
+    if page.place.kind == FOLDER_OF_PROJECT:
+        return [Bundle(page.place, *page.newest, page.shown)]
+    # sessions of one bundle name the same folder, so which of them is the newest is nothing to it
+    return bundled(page.place, page.shown, lambda row: (row.cwd, 0))
 
 
 def _neighbours(roots: list[Root]) -> dict[tuple[str, str], list[tuple[int, Place]]]:
@@ -88,10 +92,3 @@ def _settle(pages: list[Page], catalogue: Catalogue) -> None:
     for page in pages:
         if page.is_changed:
             catalogue.save(page)
-
-
-def _shown(page: Page) -> tuple[list[StoredRow], list[StoreProblem]]:
-    odd = [stored.as_problem() for stored in page.rows if stored.problem]
-    if odd:
-        return [stored for stored in page.rows if not stored.problem], odd
-    return page.rows, odd

@@ -102,12 +102,18 @@ def bundled(place: Place, items: Iterable[T], facts: Callable[[T], tuple[str, in
 
 
 def _one(place: Place, items: list[T], facts: Callable[[T], tuple[str, int]]) -> Bundle[T]:
-    newest, at = "", -1
-    for item in items:
-        cwd, mtime_ns = facts(item)
-        if mtime_ns > at and cwd:
-            newest, at = cwd, mtime_ns
-    return Bundle(place, newest, at, items)
+    cwd, mtime_ns = newest_folder(map(facts, items))
+    return Bundle(place, cwd, mtime_ns, items)
+
+
+def newest_folder(facts: Iterable[tuple[str, int]]) -> tuple[str, int]:
+    """Return the working folder that was named last, and when; of equals always the same one, in whichever order.
+
+    Args:
+        facts: working folders, or "", and when their sessions changed.
+    """
+    at, newest = max(((mtime_ns, cwd) for cwd, mtime_ns in facts if cwd), default=(-1, ""))
+    return newest, at
 
 
 def spelling_of(place: Place) -> tuple[str, str]:

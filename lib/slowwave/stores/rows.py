@@ -58,25 +58,25 @@ class Hints(msgspec.Struct, gc=False, array_like=True):
     parent: str
 
 
-class StoredRow(msgspec.Struct, gc=False, array_like=True):
-    """A row as the catalogue keeps it; array-like and with undecoded hints, since a listing reads them all.
+class StoredRow(msgspec.Struct, gc=False):
+    """A row as the catalogue keeps it, with undecoded hints; a listing in which nothing changed needs the row alone.
 
     Attributes:
+        row: what is shown.
         size: of the last part, as are ``mtime_ns``, ``dev`` and ``ino``.
         parts: all parts of a session that has several, else None.
         problem: why it is no session, or "".
-        row: what is shown.
         hints: encoded :class:`Hints`.
         in_database: its file holds other sessions, too.
     """
 
+    row: SessionRow
     size: int
     mtime_ns: int
     dev: int
     ino: int
     parts: list[Signature] | None
     problem: str
-    row: SessionRow
     hints: bytes
     in_database: bool = False
 
@@ -145,7 +145,7 @@ def no_session(found: FoundSession, problem: str) -> StoredRow:
 def _stored(found: FoundSession, row: SessionRow, problem: str, hints: bytes) -> StoredRow:
     last = found.files[-1]
     parts = signatures(found.files) if len(found.files) > 1 else None
-    return StoredRow(last.size, last.mtime_ns, last.dev, last.ino, parts, problem, row, hints, found.in_database)
+    return StoredRow(row, last.size, last.mtime_ns, last.dev, last.ino, parts, problem, hints, found.in_database)
 
 
 def resolve(stored: Iterable[StoredRow]) -> None:
@@ -173,15 +173,15 @@ def resolve(stored: Iterable[StoredRow]) -> None:
 
 
 def _origins(pairs: list[tuple[SessionRow, Hints]]) -> dict[str, SessionRow]:
-    """Return by the id of a first message the session that began with it first."""
-    origins: dict[str, tuple[bool, str, SessionRow]] = {}
+    """Return by the id of a first message the session that began with it first; of equals the first by its path."""
+    origins: dict[str, tuple[tuple[bool, str, str], SessionRow]] = {}
     for row, hints in pairs:
         if hints.first_uuid and not hints.side:
-            age = (hints.is_fork, row.created or "", row)
-            other = origins.setdefault(hints.first_uuid, age)
-            if age[:2] < other[:2]:
-                origins[hints.first_uuid] = age
-    return {uuid: age[2] for uuid, age in origins.items()}
+            age = (hints.is_fork, row.created or "", row.path)
+            other = origins.get(hints.first_uuid)
+            if other is None or age < other[0]:
+                origins[hints.first_uuid] = (age, row)
+    return {uuid: row for uuid, (_, row) in origins.items()}
 
 
 def _iso(mtime_ns: int) -> str:

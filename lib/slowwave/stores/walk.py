@@ -9,7 +9,7 @@ bytes that are not UTF-8 come through it unharmed (they are ``str`` with surroga
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from slowwave.dialects.model import SessionKind, SessionOrigin
 from slowwave.records.parts import session_id
 from slowwave.stores.model import StoreProblem
+from slowwave.stores.snapshot import Snapshot
 
 SUFFIX = ".jsonl"
 # Codex packs old rollouts; the plain file counts where both are there.
@@ -131,15 +132,37 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
 
     Attributes:
         problems: everything that was left out, and why.
-        known: sessions of the folder at hand by their path.
         kept: known sessions that were met and have not changed; they are not yielded.
+        same: folders of which all is as it was; their sessions are neither yielded nor kept.
+        seen: what the other folders look like.
     """
 
     problems: list[StoreProblem]
-    known: dict[str, K] = msgspec.field(default_factory=dict[str, K])
     kept: list[K] = msgspec.field(default_factory=list[K])
+    same: list[str] = msgspec.field(default_factory=list[str])
+    seen: dict[str, Snapshot] = msgspec.field(default_factory=dict[str, Snapshot])
+    _then: Mapping[str, Snapshot] = msgspec.field(default_factory=dict[str, Snapshot])
+    _load: Callable[[], dict[str, K]] = dict
+    _known: dict[str, K] | None = None
     _files: dict[int, set[int]] = msgspec.field(default_factory=dict[int, set[int]])
     _folders: set[tuple[int, int]] = msgspec.field(default_factory=set[tuple[int, int]])
+
+    @property
+    def known(self) -> dict[str, K]:
+        """Sessions of the place at hand by their path."""
+        if self._known is None:
+            self._known = self._load()
+        return self._known
+
+    def enter(self, then: Mapping[str, Snapshot], load: Callable[[], dict[str, K]]) -> None:
+        """Begin with another place.
+
+        Args:
+            then: its folders as they were when its sessions were looked at.
+            load: returns those sessions by their path; it is not called as long as only such folders are met.
+        """
+        self.kept, self.same, self.seen = [], [], {}
+        self._then, self._load, self._known = then, load, None
 
     def sessions(self, folder: str, *, inside: str = "", depth: int = 0) -> Iterator[FoundSession]:
         """Yield the sessions that lie in ``folder`` and those of their sub-agents, except known and unchanged ones.
@@ -160,7 +183,8 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         try:
             if not self._enters(fd, folder):
                 return
-            found, folders = self._grouped(fd, folder, _unpacked_once(os.listdir(fd)), inside)
+            names = _unpacked_once(os.listdir(fd))
+            found, folders = self._unchanged(fd, folder, names) or self._grouped(fd, folder, names, inside)
         except OSError as error:
             self.problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
             return
@@ -205,6 +229,19 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         self._folders.add((at.st_dev, at.st_ino))
         return True
 
+    def _unchanged(self, fd: int, folder: str, names: list[str]) -> tuple[list[FoundSession], list[str]] | None:
+        """Return what a folder has beside known sessions when nothing in it has changed, else None."""
+        then = self._then.get(folder)
+        inodes = then.inodes_of_same(fd, names) if then else None
+        if then is None or inodes is None:
+            return None
+        met = self._files.setdefault(then.device, set())
+        if not met.isdisjoint(inodes):
+            return None  # links to what was read already
+        met |= inodes
+        self.same.append(folder)
+        return [], then.folders
+
     def _grouped(self, fd: int, folder: str, names: list[str], inside: str) -> tuple[list[FoundSession], list[str]]:
         found: list[FoundSession] = []
         numbered: list[tuple[str, int, FoundFile]] = []
@@ -212,10 +249,12 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         get, keep, look = self.known.get, self.kept.append, os.stat
         here = os.fstat(fd).st_dev
         met = self._files.setdefault(here, set())
+        seen: dict[str, os.stat_result] = {}
+        odd = len(self.problems)
         prefix = folder + "/"
         # one look at all names: most folders have no parts
         parts = [name for name in names if "_part" in name] if "_part" in "/".join(names) else []
-        split = {match[1] + SUFFIX for name in parts if (match := _PART_FILE.match(name))}
+        split = {one for name in parts if (match := _PART_FILE.match(name)) for one in (name, match[1] + SUFFIX)}
         for name in names:
             old = get(prefix + name)
             if old is None and (not name.endswith(SUFFIXES) or name[0] == "."):
@@ -228,6 +267,7 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
                 self.problems.append(StoreProblem("unreadable", f"{folder}/{name}", error.strerror or "no stat"))
                 continue
             ino = at.st_ino
+            seen[name] = at
             if (
                 old is not None
                 and ino == old.ino
@@ -254,6 +294,8 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
                 found.append(FoundSession(folder, session_id(name), [file], side, parent=inside.partition("/")[0]))
         if numbered:
             _stitch(found, numbered, folder, side=bool(inside))
+        if len(self.problems) == odd and (snapshot := Snapshot.of(names, seen, folders)) is not None:
+            self.seen[folder] = snapshot
         return found, folders
 
     def _refuse(self, path: str, at: os.stat_result) -> None:

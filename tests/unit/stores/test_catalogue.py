@@ -296,7 +296,7 @@ def test_a_damaged_page_or_mark_is_read_again_with_a_warning(tmp_path: Path):
     listing, _, warnings = listed(path.parent, state)
     assert (listing.rows[0].messages, len(warnings)) == (2, 1)
     with sqlite3.connect(state) as database:
-        database.execute("UPDATE pages SET page = x'93c1'")
+        database.execute("UPDATE pages SET head = x'93c1'")
     listing, _, warnings = listed(path.parent, state)
     assert (listing.rows[0].messages, len(warnings)) == (2, 1)
 

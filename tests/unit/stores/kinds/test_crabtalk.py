@@ -130,7 +130,8 @@ def test_an_unchanged_session_is_not_opened(tmp_path: Path, monkeypatch: pytest.
         log.write(b'{"role":"user","content":"more"}\n')
     opened: list[Path] = []
     monkeypatch.setattr(meta, "meta_line_of", opened.append)
-    walk = Walk[Remembered]([], known=known)
+    walk = Walk[Remembered]([])
+    walk.enter({}, lambda: known)
     assert [one.path for one in Crabtalk().sessions(Place("crabtalk", str(tmp_path)), walk)] == [str(changed)]
     assert opened == [changed]
     assert walk.kept == [known[str(tmp_path / "crab_user_1.jsonl")]]
