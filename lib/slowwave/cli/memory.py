@@ -36,6 +36,9 @@ def configure(parser: Parser) -> None:
             action.add_argument("dream", metavar="DREAM", help="id of a dream")
         if name == "list":
             action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
+            action.add_argument(
+                "--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"'
+            )
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
         if name == "review":

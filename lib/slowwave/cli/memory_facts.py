@@ -7,30 +7,42 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
-from slowwave.cli.output import say, say_json
+from slowwave.cli.moments import parse_moment
+from slowwave.cli.options import settings_of
+from slowwave.cli.output import harmless, say, say_json
+from slowwave.dialects.rows import names_row
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import check_evidence
 from slowwave.memory.ledger import read_ledger
+from slowwave.memory.model import iso
+from slowwave.memory.said import said_at
+from slowwave.memory.standing import Standing, standing_of
 from slowwave.memory.verify import totals, verify
 
 
 def show_list(args: argparse.Namespace) -> int:
     """Print every memory; ``--json`` prints one object a line, also for those that no longer hold."""
+    at = iso(parse_moment(args.at, "--at")) if args.at is not None else ""
     number = 0
     for folder in args.folders:
-        memories = [
-            m for m in read_book(folder.path).memories.values() if m.status == "active" or args.all or args.json
-        ]
+        book = read_book(folder.path)
+        memories = [m for m in book.memories.values() if _is_listed(m, args, at)]
         number += len(memories)
         if args.json:
-            say_json(_row(folder, memory) for memory in memories)
+            standing = standing_of(book, settings_of(args).consolidation.half_lives)
+            say_json(_row(folder, memory, at, standing) for memory in memories)
         else:
             for memory in memories:
                 say(_line(memory))
     if not number and not args.json:
-        say("Nothing is remembered yet: slowwave run nightly --force makes a first dream.")
+        nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
+        say(f"Nothing that is remembered held at {at}." if at else nothing)
     return DONE
+
+
+def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
+    return memory.held_at(at) if at else memory.status == "active" or args.all or args.json
 
 
 def show_one(args: argparse.Namespace) -> int:
@@ -94,8 +106,14 @@ def _found(args: argparse.Namespace) -> tuple[MemoryFolder, Memory]:
     return the_one(args.folders, f"memory {args.id}", has)
 
 
-def _row(folder: MemoryFolder, memory: Memory) -> dict[str, Any]:
-    """Return the fields that other programs rely on, and the project."""
+def _row(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standing | None = None) -> dict[str, Any]:
+    """Return the fields that other programs rely on, and more.
+
+    ``valid_from`` and ``valid_to`` are those of the last interval in which it held, or of the one that ``at`` lies in;
+    ``held`` has all of them. ``standing`` adds what is left of the confidence today.
+    """
+    begin, end = next((s for s in memory.held if at and s[0] <= at and (not s[1] or at < s[1])), memory.held[-1])
+    more = {"confidence_today": standing.confidence(memory)} if standing else {}
     return {
         "id": memory.id,
         "category": memory.category,
@@ -103,10 +121,12 @@ def _row(folder: MemoryFolder, memory: Memory) -> dict[str, Any]:
         "confidence": memory.confidence,
         "file": str(folder.path / memory.file),
         "status": memory.status,
-        "valid_from": memory.valid_from or None,
-        "valid_to": memory.valid_to or None,
+        "valid_from": begin or None,
+        "valid_to": end or None,
         "evidence": [msgspec.to_builtins(e) for e in memory.evidence],
         "project": folder.project,
+        "held": [{"from": begin or None, "to": end or None} for begin, end in memory.held],
+        **more,
     }
 
 
@@ -122,20 +142,29 @@ def _details(memory: Memory) -> dict[str, Any]:
 
 def _evidence(folder: MemoryFolder, evidence: Any) -> dict[str, Any]:
     checked = check_evidence(evidence, folder.transcripts)
-    return {**msgspec.to_builtins(evidence), "finding": checked.finding, "found": checked.path}
+    return {
+        **msgspec.to_builtins(evidence),
+        "finding": checked.finding,
+        "found": checked.path,
+        "offset_found": checked.offset if checked.offset >= 0 else evidence.offset,
+        "said": said_at(checked),
+    }
 
 
 def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
     yield _line(memory)
-    until = f" to {memory.valid_to}" if memory.valid_to else ""
-    yield f"  {memory.status}, true from {memory.valid_from}{until}"
+    times = (f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
+    yield f"  {memory.status}, true from {', '.join(times)}"
     yield f"Said in {len({(s.dialect, s.session) for s in memory.sightings})} session(s):"
     for sighting in memory.sightings:
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {sighting.origin}"
     yield "Evidence:"
     for item in evidence:
-        yield f"  {item['finding']:<8} {item['found']} at byte {item['offset']}"
-        yield f'           "{item.get("quote", "")}"'
+        place = f"row {item['record']}" if names_row(item["record"]) else f"at byte {item['offset_found']}"
+        yield f"  {item['finding']:<8} {item['found']} {place}"
+        yield f'           "{harmless(item.get("quote", ""))}"'
+        for line in item["said"].splitlines():
+            yield f"           > {harmless(line)}"
     yield "Events:"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from slowwave.consolidation.confidence import PERSONAL, combined
 from slowwave.consolidation.likeness import meaning_of
-from slowwave.consolidation.slots import claim
+from slowwave.consolidation.slots import IN_WORDS, claim
 from slowwave.consolidation.timeline import Moment, Span, moments_of
 from slowwave.memory.book import Memory, unique
 from slowwave.memory.ledger import Sighting
@@ -33,7 +33,7 @@ class Fact:
     def lead(self) -> Memory | Candidate:
         """What gives the fact its words: the best statement of it, whenever that was found.
 
-        A person's words before all others, then the surest, then the oldest ones. Words that are in no candidate, put
+        A person's words before all others, then the surest, then the shortest, then the oldest ones. Words that are in no candidate, put
         there by a person or a model, stay.
         """
         if self.memory and self.memory.text not in {" ".join(c.text.split()) for c in self.known}:
@@ -104,10 +104,11 @@ class Fact:
         return self.memory.held if self.memory else ()
 
 
-def _rank(candidate: Candidate) -> tuple[bool, bool, float, str, str]:
+def _rank(candidate: Candidate) -> tuple[bool, bool, float, int, str, str]:
     is_said = candidate.origin.startswith("user_")
     is_claimed = not is_said and candidate.category in PERSONAL
-    return not is_said, is_claimed, -candidate.confidence, candidate.observed_at, candidate.id
+    sure = -round(candidate.confidence, 1)
+    return not is_said, is_claimed, sure, len(candidate.text), candidate.observed_at, candidate.id
 
 
 def sighting(candidate: Candidate) -> Sighting:
@@ -129,7 +130,8 @@ def sighting(candidate: Candidate) -> Sighting:
 def identity(item: Memory | Candidate) -> Identity:
     """Return what tells whether two items state the same fact: slot and value of what they claim, else the meaning."""
     slot, value = claim(item)
-    return ("claims", slot, value) if slot else ("means", *meaning_of(item.text))
+    is_typed = bool(slot) and not slot.startswith(IN_WORDS)
+    return ("claims", slot, value) if is_typed else ("means", *meaning_of(item.text))
 
 
 class Grouping:

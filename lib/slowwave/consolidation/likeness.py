@@ -6,6 +6,7 @@ first: a fact is the set of all texts of one meaning. Every measure of likeness 
 true paraphrases; here a number, a version, a path, a unit, a "no" or a word that differs makes another fact.
 """
 
+import re
 from functools import lru_cache
 
 from rapidfuzz import fuzz
@@ -15,6 +16,19 @@ from slowwave.consolidation.words import NO, words_of
 __all__ = ["Meaning", "is_like", "is_same", "meaning_of"]
 
 Meaning = tuple[str, ...]
+
+BECAUSE = "\u2235"
+_REASON = re.compile(
+    r",? \b(?:because|so that|otherwise|or else|weil|damit|parce que|porque)\b|, (?:since|as|denn|sonst|so) "
+    r"|, (?:we|it|they|that|people|somebody|someone|i) (?=\w+)| - (?=(?:we|it|they|that|i)\b)|\. (?:it|we|they|that)\b",
+    re.IGNORECASE,
+)
+# what follows a condition is what is asked for
+_CONDITION = re.compile(
+    r"\W*(?:if|when(?:ever)?|once|after|before|for|unless|while|since|because|as|in|on|wenn|bevor|nachdem|weil)\b",
+    re.IGNORECASE,
+)
+_LEAST_RULE = 2
 
 # Words on either side of a choice, "use A instead of B"; longer sides are sentences of their own.
 _MOST_CHOSEN = 4
@@ -26,9 +40,22 @@ REWORDED = 75.0
 @lru_cache(maxsize=50_000)
 def meaning_of(text: str) -> Meaning:
     """Return what a text says; texts of equal meaning are one fact."""
-    tokens = words_of(text).tokens
+    rule, reason = parted(text)
+    tokens = words_of(rule).tokens
+    if len(tokens) < _LEAST_RULE:
+        tokens, reason = words_of(text).tokens, ""
     # nothing but filler is only ever the same as itself
-    return _choice(tokens) if tokens else ("=", " ".join(text.split()))
+    if not tokens:
+        return ("=", " ".join(text.split()))
+    words = words_of(reason)
+    names = (*sorted(words.marks), *(NO,) * words.negations)
+    return (*_choice(tokens), *((BECAUSE, *names) if names else ()))
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Return what a sentence asks for, and why, "" where it does not say; of a reason only names and numbers matter."""
+    found = None if _CONDITION.match(text) else _REASON.search(text)
+    return (text[: found.start()], text[found.end() :]) if found else (text, "")
 
 
 def is_same(one: str, other: str) -> bool:

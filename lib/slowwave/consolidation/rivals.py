@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.retraction import given_up, takes_back
-from slowwave.consolidation.slots import amount_or_stance, claim, is_definite
+from slowwave.consolidation.slots import stance_of, claim, is_definite
 from slowwave.consolidation.timeline import Held, taken_back, timeline
-from slowwave.consolidation.words import words_of
 
 
 def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
@@ -73,12 +72,12 @@ def _denied(facts: Iterable[Fact]) -> Iterator[tuple[str, list[str]]]:
     stances: dict[str, list[tuple[str, str]]] = {}
     giving_up = [fact for fact in personal if given_up(leads[fact.id].text)]
     for fact in personal:
-        about, stance = amount_or_stance(words_of(leads[fact.id].text))
+        about, stance = stance_of(leads[fact.id].text)
         if about:
             stances.setdefault(about, []).append((fact.id, stance))
     for older in personal:
         mine, words = slots[older.id][0], leads[older.id].text
-        about, stance = amount_or_stance(words_of(words))
+        about, stance = stance_of(words)
         against = [i for i, other in stances.get(about, ()) if other != stance and slots[i][0] != mine]
         against += [
             newer.id

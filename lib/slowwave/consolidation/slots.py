@@ -8,7 +8,7 @@ Two statements of one slot and different values contradict each other; of equal 
 import re
 from functools import lru_cache
 
-from slowwave.consolidation.likeness import meaning_of
+from slowwave.consolidation.likeness import meaning_of, parted
 from slowwave.consolidation.words import NO, Words, words_of
 from slowwave.extraction.keys import decision_key
 from slowwave.extraction.keys import key_of as uncached_key_of
@@ -23,6 +23,9 @@ key_of = lru_cache(maxsize=50_000)(uncached_key_of)
 
 # Only one of them holds whoever says so; of the others, only what a person typed retires what a person typed.
 _DEFINITE = ("place:", "amount:")
+
+# slots that are the statement's own words: its meaning tells more than they do
+IN_WORDS = ("text:", "amount:")
 
 _ATTRIBUTES = frozenset(
     "port version timeout limit maximum max minimum min ttl interval threshold deadline width quota listen".split()
@@ -94,7 +97,12 @@ def claim_of(text: str, category: Category) -> Slot:
         return found
     if category == "decision" and decision_key(text)[0]:
         return decision_key(text)
-    return amount_or_stance(words)
+    return stance_of(text)
+
+
+def stance_of(text: str) -> Slot:
+    """Return a statement without its numbers and its no, and those: what two statements that deny each other share."""
+    return amount_or_stance(words_of(parted(text)[0]))
 
 
 def is_definite(slot: str) -> bool:

@@ -1,23 +1,23 @@
 """Whether the bytes that prove a fact are still there: in files, in packed files, in rows of databases."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, Self
+from typing import Literal
 
-from slowwave.dialects.codex.home import find_rollout, sibling, thread_in_name
 from slowwave.dialects.rows import RowReader, StaleRowsError, names_row
 from slowwave.errors import UnreadableError
+from slowwave.memory.lookup import PlainFiles, all_transcripts, named, places
 from slowwave.memory.model import Evidence
 from slowwave.memory.names import name_from_json, name_to_json, printable
-from slowwave.records.sources.compressed import MOST_BYTES, SUFFIX, open_plain
 
 Finding = Literal["ok", "moved", "changed", "lost"]
 
 # A database that its client writes to in each of so many readings is left for later.
 _MOST_READINGS = 5
+# A file of another name is first looked at in the recorded places; for more pieces one reading of it all is cheaper.
+_FEW = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Checked:
 
     Attributes:
         evidence: as it was recorded.
-        finding: ok; moved (the same bytes lie elsewhere); changed (the file or row has other bytes); lost (no file, or
+        finding: ok; moved (the same bytes lie elsewhere: archived, renamed, forked into parts, copied); changed (the file or row has other bytes); lost (no file, or
             no row).
         path: where the bytes are now, or the file that was looked at.
         offset: where in ``path``, or in the row, they are, -1 when they were not found.
@@ -61,7 +61,7 @@ def check_all(evidence: Sequence[Evidence], folders: Sequence[Path] = ()) -> lis
     reason = ""
     for _ in range(_MOST_READINGS):
         try:
-            with RowReader() as rows, _PlainFiles() as files:
+            with RowReader() as rows, PlainFiles() as files:
                 return _read_again(evidence, folders, rows, files)
         except StaleRowsError as error:
             reason = str(error)
@@ -84,67 +84,83 @@ def unproven(evidence: Mapping[str, Sequence[Evidence]], folders: Sequence[Path]
     return reasons
 
 
-class _PlainFiles:
-    """Opens plain and packed files for reading; the last one stays open, since its pieces come one after the other."""
-
-    def __init__(self) -> None:
-        self._opened: tuple[Path, int, BinaryIO] | None = None
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def open(self, path: Path, most: int = MOST_BYTES) -> BinaryIO:
-        """Return the file; of its plain bytes only the first ``most`` are needed.
-
-        Raises:
-            UnreadableError: it cannot be opened.
-        """
-        if self._opened is None or self._opened[0] != path or self._opened[1] < most:
-            self._opened = None
-            self._stack.close()
-            self._opened = path, most, self._stack.enter_context(open_plain(path, most=most))
-        return self._opened[2]
-
-
 def _read_again(
-    evidence: Sequence[Evidence], folders: Sequence[Path], rows: RowReader, files: _PlainFiles
+    evidence: Sequence[Evidence], folders: Sequence[Path], rows: RowReader, files: PlainFiles
 ) -> list[Checked]:
     """Check pieces file by file and return the findings in the order of the pieces."""
-    # from the last piece of a file to its first: what the last one needs of a packed file is enough for all
-    order = sorted(range(len(evidence)), key=lambda i: (evidence[i].path, -evidence[i].offset))
     found: dict[int, Checked] = {}
-    for index in order:
+    missing: dict[int, Evidence] = {}
+    looked: dict[int, Path] = {}
+    # from the last piece of a file to its first: what the last one needs of a packed file is enough for all
+    for index in sorted(range(len(evidence)), key=lambda i: (evidence[i].path, -evidence[i].offset)):
         piece = evidence[index]
-        is_row = names_row(piece.record)
-        found[index] = _checked_row(piece, folders, rows) if is_row else _checked(piece, folders, files)
+        if names_row(piece.record):
+            found[index] = _checked_row(piece, folders, rows)
+        elif files.is_at(Path(name_from_json(piece.path)), piece):
+            found[index] = Checked(piece, "ok", piece.path, piece.offset)
+        else:
+            missing[index] = piece
+    _search_by_name(missing, folders, files, found, looked)
+    _search_all(missing, folders, files, found)
+    for index, piece in missing.items():
+        if index not in found:
+            at = looked.get(index)
+            found[index] = Checked(piece, "changed" if at else "lost", name_to_json(at) if at else piece.path, -1)
     return [found[index] for index in range(len(evidence))]
 
 
-def _checked(evidence: Evidence, folders: Sequence[Path], files: _PlainFiles) -> Checked:
-    path = Path(name_from_json(evidence.path))
-    if _bytes_at(path, evidence, files) == evidence.sha256:
-        return Checked(evidence, "ok", evidence.path, evidence.offset)
-    looked: dict[Path, None] = {}
-    for place in _places(path, folders):
-        if place in looked or not place.is_file():
-            continue
-        looked[place] = None
-        offset = _find(place, evidence, files)
-        if offset >= 0:
-            return Checked(evidence, "moved", name_to_json(place), offset)
-    if looked:
-        return Checked(evidence, "changed", name_to_json(next(iter(looked))), -1)
-    return Checked(evidence, "lost", evidence.path, -1)
+def _search_by_name(
+    missing: Mapping[int, Evidence],
+    folders: Sequence[Path],
+    files: PlainFiles,
+    found: dict[int, Checked],
+    looked: dict[int, Path],
+) -> None:
+    """Look for pieces in their own file and in files of its name, each file read once for all of them."""
+    by_path: dict[str, list[int]] = {}
+    for index, piece in missing.items():
+        by_path.setdefault(piece.path, []).append(index)
+    for path, indexes in by_path.items():
+        for place in dict.fromkeys(places(Path(name_from_json(path)), folders)):
+            left = [i for i in indexes if i not in found]
+            if not left or not place.is_file():
+                continue
+            for index in left:
+                looked.setdefault(index, place)
+            _search_in(place, {i: missing[i] for i in left}, files, found)
+
+
+def _search_all(
+    missing: Mapping[int, Evidence], folders: Sequence[Path], files: PlainFiles, found: dict[int, Checked]
+) -> None:
+    """Look for what is still missing in every transcript of the folders: renamed, forked into parts, or copied."""
+    left = {index: piece for index, piece in missing.items() if index not in found}
+    for place in all_transcripts(folders) if left else ():
+        _search_in(place, left, files, found)
+        left = {index: piece for index, piece in left.items() if index not in found}
+        if not left:
+            return
+
+
+def _search_in(place: Path, pieces: Mapping[int, Evidence], files: PlainFiles, found: dict[int, Checked]) -> None:
+    # a file that was only moved has every piece at its old offset
+    at_place = {i for i, piece in pieces.items() if files.is_at(place, piece)} if len(pieces) < _FEW else set[int]()
+    offsets = (
+        files.search(place, [piece for i, piece in pieces.items() if i not in at_place])
+        if len(at_place) < len(pieces)
+        else {}
+    )
+    for index, piece in pieces.items():
+        if index in at_place:
+            found[index] = Checked(piece, "moved", name_to_json(place), piece.offset)
+        elif piece.sha256 in offsets:
+            found[index] = Checked(piece, "moved", name_to_json(place), offsets[piece.sha256])
 
 
 def _checked_row(evidence: Evidence, folders: Sequence[Path], rows: RowReader) -> Checked:
     path = Path(name_from_json(evidence.path))
     other: Path | None = None
-    for place in dict.fromkeys([path, *(f for f in folders if f.name == path.name), *_named(path.name, folders)]):
+    for place in dict.fromkeys([path, *(f for f in folders if f.name == path.name), *named(path.name, folders)]):
         if not place.is_file():
             continue
         try:
@@ -161,51 +177,3 @@ def _checked_row(evidence: Evidence, folders: Sequence[Path], rows: RowReader) -
     if other is not None:
         return Checked(evidence, "changed", name_to_json(other), -1)
     return Checked(evidence, "lost", evidence.path, -1)
-
-
-def _places(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the file itself, then where else its client may have put it, then files of its name in the folders."""
-    yield path
-    if path.name.endswith((".jsonl", f".jsonl{SUFFIX}")):
-        yield sibling(path)
-        if (thread := thread_in_name(path)) and (rollout := find_rollout(path, thread)) is not None:
-            yield rollout
-        yield from _named(sibling(path).name, folders)
-    yield from _named(path.name, folders)
-
-
-def _named(name: str, folders: Sequence[Path]) -> Iterator[Path]:
-    for folder in folders:
-        if folder.is_dir():
-            yield from sorted(folder.rglob(_literal(name)))
-
-
-def _literal(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
-
-
-def _bytes_at(path: Path, evidence: Evidence, files: _PlainFiles) -> str:
-    try:
-        file = files.open(path, most=evidence.offset + evidence.length)
-        file.seek(evidence.offset)
-        return hashlib.sha256(file.read(evidence.length)).hexdigest()
-    except (OSError, UnreadableError):
-        return ""
-
-
-def _find(path: Path, evidence: Evidence, files: _PlainFiles) -> int:
-    """Return where the recorded bytes lie in a file, -1 when nowhere; records stand on lines of their own."""
-    if _bytes_at(path, evidence, files) == evidence.sha256:
-        return evidence.offset
-    try:
-        file = files.open(path)
-        offset = file.seek(0)
-        for line in file:
-            begin = len(line) - len(line.lstrip(b" \t\r\n\0"))
-            raw = line[begin : begin + evidence.length]
-            if len(raw) == evidence.length and hashlib.sha256(raw).hexdigest() == evidence.sha256:
-                return offset + begin
-            offset += len(line)
-    except (OSError, UnreadableError):
-        return -1
-    return -1

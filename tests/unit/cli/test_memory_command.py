@@ -1,8 +1,10 @@
 """``slowwave memory``: output, contracts and exit codes."""
 
 import json
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from slowwave.cli import main
@@ -99,3 +101,49 @@ def test_a_missing_folder_and_a_corrupt_ledger_are_one_clear_line(
     assert capsys.readouterr().err.count("\n") == 1
     (house.memory / ".slowwave" / "ledger.jsonl").write_text("{")
     assert "is not a ledger event" in _run(capsys, house, "list", code=3)
+
+
+def _held_at(capsys: pytest.CaptureFixture[str], house: House, at: str) -> list[str]:
+    rows = [json.loads(line) for line in _run(capsys, house, "list", "--at", at, "--json").splitlines()]
+    return sorted(row["text"] for row in rows)
+
+
+def test_list_at_tells_what_was_believed_then(
+    house: House, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    house.extract(house.candidate("We use npm", session="c", key="pref:pm", value="npm", at="2026-11-05T12:00:00Z"))
+    house.dream()
+    assert _held_at(capsys, house, "2026-10-31") == []
+    assert _held_at(capsys, house, "2026-11-01") == ["We use npm"]
+    assert _held_at(capsys, house, "1 November 2026") == ["We use npm"]
+    assert _held_at(capsys, house, "2026-11-02") == ["We use bun"]
+    assert _held_at(capsys, house, "5 Nov 2026 11:59") == ["We use bun"]
+    assert _held_at(capsys, house, "2026-11-05T13:00:00+01:00") == ["We use npm"]
+    assert _held_at(capsys, house, "2030-01-01") == ["We use npm"]
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    assert _held_at(capsys, house, "2026-11-01T00:00") == ["We use npm"]
+    assert _held_at(capsys, house, "2026-11-01T18:59") == ["We use npm"]
+    assert _held_at(capsys, house, "2026-11-01T19:00") == ["We use bun"]
+    monkeypatch.undo()
+    time.tzset()
+    for wrong in ("yesterday-ish", "March", "1 March", ""):
+        assert "write 2026-03-01" in _run(capsys, house, "list", "--at", wrong, code=2)
+
+
+def test_why_shows_the_words_around_a_quote_and_names_rows_by_their_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    said = "Before I forget it: use pnpm for installs, the lock file of npm is nobody's. key AKIAIOSFODNN7EXAMPLQ"
+    candidate = house.candidate(said)
+    piece = msgspec.structs.replace(candidate.evidence[0], quote="use pnpm for installs")
+    house.extract(msgspec.structs.replace(candidate, text="use pnpm for installs", evidence=(piece,)))
+    house.dream()
+    name = _run(capsys, house, "list").split()[0]
+    why = _run(capsys, house, "why", name)
+    assert "> Before I forget it: use pnpm for installs, the lock file of npm is nobody's." in why
+    assert "AKIAIOSFODNN7EXAMPLQ" not in why
+    assert "at byte 0" in why

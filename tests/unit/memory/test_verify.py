@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from slowwave.memory import evidence
+from slowwave.memory import lookup
 from slowwave.memory.book import read_book
 from slowwave.memory.evidence import check_all
 from slowwave.memory.model import Evidence
@@ -73,14 +73,49 @@ def test_a_packed_file_is_unpacked_once_for_all_pieces_and_each_keeps_its_place(
         for file in (path, other)
     ]
     opened: list[Path] = []
-    real = evidence.open_plain
+    real = lookup.open_plain
 
     def counted(file: Path, *, most: int) -> object:
         opened.append(file)
         return real(file, most=most)
 
-    monkeypatch.setattr(evidence, "open_plain", counted)
+    monkeypatch.setattr(lookup, "open_plain", counted)
     checked = check_all(every)
     assert [c.evidence for c in checked] == every
     assert {c.finding for c in checked} == {"ok"}
     assert sorted(opened) == [path, other]
+
+
+def test_records_of_a_renamed_a_split_and_a_copied_session_have_moved(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    path = house.folder / "s1.jsonl"
+    for name, keep in (("renamed.jsonl", b""), ("s1_part2.jsonl", b'{"first": 1}\n'), ("copy.jsonl", b'{"x": 1}')):
+        path = path.rename(house.folder / name)
+        path.write_bytes(keep + path.read_bytes())
+        assert _findings(house) == ["moved"], name
+    path.unlink()
+    assert _findings(house) == ["lost"]
+
+
+def test_a_file_is_read_from_beginning_to_end_once_for_all_pieces_that_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f'{{"n": {number}, "pad": "{"x" * (number % 7)}"}}'.encode() for number in range(300)]
+    path = tmp_path / "s.jsonl"
+    every = [
+        Evidence(str(path), "", 40 * n, len(line), hashlib.sha256(line).hexdigest()) for n, line in enumerate(lines)
+    ]
+    path.write_bytes(b"".join(line + b"\r\n" for line in reversed(lines[:250])))
+    searched: list[Path] = []
+    real = lookup.PlainFiles.search
+
+    def counted(self: lookup.PlainFiles, file: Path, pieces: list[Evidence]) -> dict[str, int]:
+        searched.append(file)
+        return real(self, file, pieces)
+
+    monkeypatch.setattr(lookup.PlainFiles, "search", counted)
+    checked = check_all(every, [tmp_path / "none"])
+    assert [c.finding for c in checked] == ["moved"] * 250 + ["changed"] * 50
+    assert searched == [path]
+    data = path.read_bytes()
+    assert all(data[c.offset : c.offset + c.evidence.length] == lines[n] for n, c in enumerate(checked[:250]))
