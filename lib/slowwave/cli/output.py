@@ -35,8 +35,8 @@ def say_json(values: Iterable[Any]) -> None:
 
 
 def warn(text: str) -> None:
-    """Print one line to standard error."""
-    print(f"slowwave: {_printable(text)}", file=sys.stderr)  # noqa: T201 - the command's own output
+    """Print one line to standard error; what in a name would break the line or reach the terminal is escaped."""
+    print(f"slowwave: {_one_line(text)}", file=sys.stderr)  # noqa: T201 - the command's own output
 
 
 def tell_damage(problems: Sequence[object]) -> None:
@@ -60,6 +60,12 @@ def harmless(text: str) -> str:
 def counted(number: int, thing: str) -> str:
     """Return a number with its noun, ``1 part`` or ``3 parts``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _one_line(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _printable(text: str) -> str:

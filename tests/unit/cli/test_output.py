@@ -15,6 +15,11 @@ def test_a_name_that_is_not_utf8_is_shown_with_escapes(capsys: pytest.CaptureFix
     assert capsys.readouterr() == ("caf\\udce9\n", "slowwave: caf\\udce9\n")
 
 
+def test_a_warning_is_one_line_whatever_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    warn("a\nb \x1b[31m \u202e \r café")
+    assert capsys.readouterr().err == "slowwave: a\\nb \\x1b[31m \\u202e \\r café\n"
+
+
 def test_json_gives_such_a_name_back(capsys: pytest.CaptureFixture[str]) -> None:
     say_json([{"path": ODD}, {"path": "café"}])
     first, second = capsys.readouterr().out.splitlines()
