@@ -54,7 +54,10 @@ class Expected:
 
 
 def begun_by_clawdbot() -> bytes:
-    """Return what the client writes before the first message: nobody else begins its sessions."""
+    """Return what the client writes before the first message: nobody else begins its sessions.
+
+    Without its note of the model, as of older versions: behind that, a last prompt without an answer is not sent.
+    """
     header: dict[str, object] = {
         "type": "session",
         "version": 3,
@@ -62,14 +65,13 @@ def begun_by_clawdbot() -> bytes:
         "timestamp": "2026-11-21T08:59:00.000Z",
         "cwd": "/w",
     }
-    model: dict[str, object] = {
-        "type": "custom",
-        "customType": "model-snapshot",
-        "data": {},
+    level: dict[str, object] = {
+        "type": "thinking_level_change",
+        "thinkingLevel": "off",
         "id": "abcdef12",
         "parentId": None,
     }
-    return b"".join(json.dumps(row).encode() + b"\n" for row in (header, model))
+    return b"".join(json.dumps(row).encode() + b"\n" for row in (header, level))
 
 
 class Story:

@@ -14,7 +14,7 @@ from slowwave.dialects.openclaw.context import OPENCLAW_VERSION, messages_for
 from slowwave.dialects.openclaw.database import About, Database
 from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.dialects.openclaw.messages import OpenclawMessage
-from slowwave.dialects.openclaw.tree import OWN_TYPES, active_entries, active_path
+from slowwave.dialects.openclaw.tree import OWN_TYPES, active_entries, active_path, resumed_path
 from slowwave.dialects.pi.dialect import PiTranscript, describe, told_by
 from slowwave.dialects.pi.load import Loaded, load, migrated
 from slowwave.dialects.pi.messages import links_of
@@ -77,6 +77,8 @@ class Openclaw:
         tail = None if _is_database(files) else tail_of(files)
         if tail is None or any(e.type in OWN_TYPES for e in tail.loaded.entries):
             return None
+        if tail.path[-1].role == "user":
+            return None  # whether that prompt counts is told by entries that may lie further back
         problems = list(files.problems)
         return OpenclawTranscript(
             self.name, files, problems=problems, is_tail=True, loaded=tail.loaded, path=tail.path, model=tail.model
@@ -85,8 +87,9 @@ class Openclaw:
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what the client would send if this session were resumed now."""
         whole = transcript if isinstance(transcript, OpenclawTranscript) else self.read(transcript.files)
-        messages = messages_for(whole.path, whole.loaded, whole.model, whole.hidden)
-        return wire(messages, whole.model, is_modern=whole.loaded.version >= OPENCLAW_VERSION)
+        is_modern = whole.loaded.version >= OPENCLAW_VERSION
+        path = whole.path if is_modern else resumed_path(whole.path, whole.loaded.entries)
+        return wire(messages_for(path, whole.loaded, whole.model, whole.hidden), whole.model, is_modern=is_modern)
 
     def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
         """Return what an entry of a file tells: the header, a name of the session, or a message."""

@@ -41,6 +41,24 @@ def active_path(loaded: Loaded) -> list[Entry]:
     return path_of([*(e for e in told if e is not leaf), leaf])
 
 
+def resumed_path(path: list[Entry], entries: list[Entry]) -> list[Entry]:
+    """Return the path that Clawdbot goes on from: without a last prompt that nobody answered.
+
+    The client looks for it after it has noted which model it goes on with, when that is not noted yet; then the note
+    is the last entry, and the prompt stays. Source: Clawdbot 2026.1.24.
+    """
+    if not path or path[-1].type != "message" or path[-1].role != "user":
+        return path
+    return path[:-1] if any(_is_model_note(entry) for entry in reversed(entries)) else path
+
+
+def _is_model_note(entry: Entry) -> bool:
+    if entry.type != "custom":
+        return False
+    fields = entry.fields()
+    return fields.get("customType") == "model-snapshot" and isinstance(fields.get("data"), dict)
+
+
 def active_entries(loaded: Loaded, path: list[Entry]) -> set[int] | None:
     """Return the identities of the entries that no rewind left behind, or None when that is all of them."""
     entries = [e for e in loaded.entries if e.type != "session"]
