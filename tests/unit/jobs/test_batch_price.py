@@ -1,0 +1,152 @@
+"""Extraction at a batch price over the sample week: asked by one night, remembered by the next."""
+
+import re
+import shutil
+from collections.abc import Generator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.clock import FixedClock
+from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.tally import Tally, plan_job
+from slowwave.jobs.workers import extract_portion, hand_over
+from slowwave.report import Report
+from slowwave.samples import build
+from slowwave.settings import load_settings
+from tests.unit.models.batch_server import Provider, batch_server
+
+NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
+
+
+class Machine:
+    """A home with the sample week, and the server at which it asks."""
+
+    def __init__(self, home: Path, server: Provider) -> None:
+        build(home, NOW)
+        self.home = home
+        self.server = server
+        self.environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_DATA_HOME": str(home / "data")}
+        self.settings = load_settings(
+            self.environ,
+            cwd=home,
+            overrides=[f"model.base_url={server.url}", "model.name=m", "model.batch=true"],
+        ).with_roots([home])
+
+    def run(self, night: int, *, dry_run: bool = False) -> Run:
+        clock = FixedClock(NOW + timedelta(days=night))
+        return Run(f"r{night}", self.settings, clock, self.environ, dry_run=dry_run)
+
+    def night(self, night: int, *, dry_run: bool = False) -> Report:
+        return run_job("extract", self.run(night, dry_run=dry_run))
+
+    def answer_all(self, batch: str) -> int:
+        """End a batch: each question gets the first person's words that it shows as a memory; return how many do."""
+        answers = {q["custom_id"]: _noted(q["body"]["messages"][1]["content"]) for q in self.server.questions(batch)}
+        self.server.finish(batch, answers)
+        return sum(bool(answer["memories"]) for answer in answers.values())
+
+
+def _asked(server: Provider) -> list[str]:
+    """Return what a batch asks, without what each machine gives names of its own: the questions and the secrets."""
+    return sorted(re.sub(r"\[secret:[^\]]*\]", "[secret]", str(q["body"])) for q in server.questions("batch-0"))
+
+
+def _noted(material: str) -> dict[str, Any]:
+    said = re.search(r"^\[(\d+)\] person\b[^\n]*?: (.+)$", material.partition("Messages to read:")[2], re.MULTILINE)
+    if said is None:
+        return {"memories": []}
+    quote = said[2][:80]
+    note = {"category": "project", "text": f"It was said that {quote}", "confidence": 70}
+    return {"memories": [note | {"evidence": [{"message": int(said[1]), "quote": quote}]}]}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Generator[Machine]:
+    with batch_server() as server:
+        yield Machine(tmp_path, server)
+
+
+def test_one_night_asks_and_the_next_one_remembers(machine: Machine):
+    first = machine.night(0)
+    asked = first.counts["model_batch_questions"]
+    assert asked == first.counts["model_pending"] > 2
+    assert first.counts.get("model_candidates", 0) == 0
+    assert first.failures == []
+
+    assert machine.answer_all("batch-0") > 2
+    second = machine.night(1)
+    assert second.counts["model_batch_answers"] == second.counts["model_answers"] == asked
+    assert second.counts["model_batch_tokens"] == 120 * asked
+    assert second.counts["model_candidates"] > 2
+    assert "model_pending" not in second.counts
+    assert len(machine.server.batches) == 1
+
+
+def test_a_third_night_asks_nothing(machine: Machine):
+    machine.night(0)
+    machine.answer_all("batch-0")
+    machine.night(1)
+    calls = len(machine.server.calls)
+
+    third = machine.night(2)
+
+    assert {name for name in third.counts if name.startswith("model_")} == set()
+    assert len(machine.server.calls) == calls
+
+
+def test_a_night_in_between_waits_without_asking_again(machine: Machine):
+    asked = machine.night(0).counts["model_batch_questions"]
+
+    between = machine.night(1)
+
+    assert between.counts["model_batch_waiting"] == between.counts["model_pending"] == asked
+    assert len(machine.server.batches) == 1
+
+
+def test_half_an_answer_is_kept_and_the_other_half_asked_again(machine: Machine):
+    asked = machine.night(0).counts["model_batch_questions"]
+    questions = machine.server.questions("batch-0")
+    answered: dict[str, Any] = {q["custom_id"]: {"memories": []} for q in questions[::2]}
+    machine.server.finish("batch-0", answered, status="expired")
+
+    second = machine.night(1)
+
+    left = asked - len(answered)
+    assert (second.counts["model_batch_failed"], second.counts["model_batch_questions"]) == (left, left)
+    again = {q["custom_id"] for q in machine.server.questions("batch-1")}
+    assert again == {q["custom_id"] for q in questions} - set(answered)
+
+
+def test_a_dry_run_asks_nobody(machine: Machine):
+    report = machine.night(0, dry_run=True)
+
+    assert report.counts["model_questions"] > 2
+    assert machine.server.calls == []
+    assert not (machine.home / "state" / "batches").exists()
+
+
+def test_in_portions_the_same_questions_go_out(machine: Machine):
+    asked = machine.night(0).counts["model_batch_questions"]
+    shutil.rmtree(machine.home)
+    with batch_server() as server:
+        again = Machine(machine.home, server)
+        tally = Tally(plan_job("extract", again.run(0)))
+        for index in range(tally.plan.batches):
+            tally.add(extract_portion(tally.plan.manifest, index, again.environ))
+        tally.others.append(hand_over(tally.plan.manifest, again.environ))
+
+        assert tally.total().counts["model_batch_questions"] == asked
+        assert _asked(again.server) == _asked(machine.server)
+
+
+def test_a_server_that_is_away_costs_nothing_but_a_night(machine: Machine):
+    machine.server.broken = {"/v1/"}
+    first = machine.night(0)
+    assert first.failures == []
+    assert any("waits for another night" in warning for warning in first.warnings)
+    machine.server.broken = set()
+
+    assert machine.night(1).counts["model_batch_questions"] == first.counts["model_pending"]
