@@ -26,7 +26,7 @@ from slowwave.models.base import (
 from slowwave.models.exchange import Exchange, Fault
 from slowwave.models.faults import may_be_form, meaning_of
 from slowwave.models.meter import Meter
-from slowwave.models.reply import Completion, completion_of, data_of, refuse_unfinished, spoken
+from slowwave.models.reply import Completion, completion_of, data_of, refuse_unfinished, refuse_unlined, spoken
 from slowwave.models.retries import Patience
 from slowwave.models.tokens import estimated_tokens
 from slowwave.settings import ModelSettings
@@ -120,7 +120,11 @@ class OpenAIModel:
         prompt = estimated_tokens(*(m["content"] for m in params["messages"]))
         said, usage = self._with_patience(ask, form, prompt)
         refuse_unfinished(said)
-        data = None if form == "lines" else data_of(said.text, ask.schema)
+        data: Any = None
+        if form == "lines":
+            refuse_unlined(said.text)
+        else:
+            data = data_of(said.text, ask.schema)
         return Answer(data, spoken(said.text), form, usage, said.model or self.name)
 
     def _params(self, ask: Ask, form: Form) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from slowwave.models.base import MalformedAnswerError, ModelRefusedError
 # what reasoning models say to themselves before they answer
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
+_LINED = re.compile(r"^\s*MEMORY:|\A\W*none\b", re.IGNORECASE | re.MULTILINE)
 _SHOWN = 120
 
 
@@ -76,6 +77,16 @@ def refuse_unfinished(said: Completion) -> None:
 def spoken(text: str) -> str:
     """Return an answer without what the model thought before it."""
     return _THOUGHT.sub("", text).strip()
+
+
+def refuse_unlined(text: str) -> None:
+    """Refuse what are no lines in Cersei's form, nor the word for having none.
+
+    Raises:
+        MalformedAnswerError: it is anything else.
+    """
+    if not _LINED.search(spoken(text)):
+        raise MalformedAnswerError(f"the answer has no line of the form that was asked for: {_short(text)}")
 
 
 def data_of(text: str, schema: Mapping[str, Any]) -> Any:

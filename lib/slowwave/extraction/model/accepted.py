@@ -11,9 +11,9 @@ from slowwave.extraction.mining import candidate_of
 from slowwave.extraction.model.claims import Claim, claims_of
 from slowwave.extraction.model.grounding import Grounds, grounds_of
 from slowwave.extraction.model.windows import Window
-from slowwave.secrets.redactor import Redactor
 from slowwave.memory.model import Candidate, CandidateOrigin, SessionRef, candidate_id
 from slowwave.models.base import Answer
+from slowwave.secrets.redactor import Redactor
 
 # A model's own rating is not calibrated: it can only lower what the kind of origin is worth offline. There a wish in
 # plain words has 0.65 to 0.8, a correction 0.5 to 0.75, an outcome 0.5 to 0.65; what only the assistant said stays
@@ -61,6 +61,9 @@ def accepted(
         redact: takes secrets out of every text once more.
         extractor: name and version of what found it.
         min_confidence: weaker ones are dropped.
+
+    Raises:
+        MalformedAnswerError: it holds no notes in any form.
     """
     numbered, new = window.numbered, window.new
     claims = claims_of(answer, numbered)

@@ -109,8 +109,8 @@ class Asker:
             return [Piece(bounds, "stopped", self.stopped)]
         try:
             answer = self._model.answer(ask_of(about.project, window, self._most))
-            self._useless = 0
             found = about.accept(answer, window)
+            self._useless = 0
         except ModelError as error:
             return self._without(error, about, window, bounds, halved)
         except Exception as error:  # noqa: BLE001 - an answer that trips a bug must not cost the others their night

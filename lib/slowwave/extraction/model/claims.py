@@ -9,7 +9,7 @@ from slowwave.extraction.lines_reply import parse_reply
 from slowwave.extraction.model.passages import Passage
 from slowwave.extraction.model.prompts import MOST_MEMORIES
 from slowwave.memory.model import CATEGORIES, Category
-from slowwave.models.base import Answer
+from slowwave.models.base import Answer, MalformedAnswerError
 
 _FULL = 100
 _CITED = re.compile(r'^(?P<text>.*\S)\s*\[(?P<number>\d{1,6})\]\s*"(?P<quote>.+)"\s*$')
@@ -41,7 +41,11 @@ class Claims:
 
 
 def claims_of(answer: Answer, numbered: Mapping[int, Passage]) -> Claims:
-    """Return the notes of an answer; of lines without a number, the message that has exactly their words is meant."""
+    """Return the notes of an answer; of lines without a number, the message that has exactly their words is meant.
+
+    Raises:
+        MalformedAnswerError: it has no list of notes.
+    """
     return _of_lines(answer.text, numbered) if answer.form == "lines" else _of_data(answer.data)
 
 
@@ -49,8 +53,7 @@ def _of_data(data: Any) -> Claims:
     claims = Claims()
     items: object = cast("Mapping[str, object]", data).get("memories") if isinstance(data, dict) else None
     if not isinstance(items, list):
-        claims.dropped.append("shape")
-        return claims
+        raise MalformedAnswerError("the answer has no list of memories")
     for item in cast("list[object]", items):
         claim = _claim(item)
         if claim is None:

@@ -11,11 +11,11 @@ from typing import Literal
 
 from slowwave.dialects.model import Message, Text
 from slowwave.extraction.events import Answer, Command, Event, Events
-from slowwave.secrets.redactor import Redactor
 from slowwave.extraction.taint import visible
 from slowwave.memory.model import CandidateOrigin
 from slowwave.models.tokens import estimated_tokens
 from slowwave.records.model import Span
+from slowwave.secrets.redactor import Redactor
 
 Speaker = Literal["person", "assistant", "command"]
 # long messages are briefs and reports, whose ends say what they are about
