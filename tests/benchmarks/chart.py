@@ -32,8 +32,8 @@ def draw(build: Path, rounds: int) -> None:
     by_files = _by_files(build, rounds)
     _print("bytes of one session", by_size)
     _print("files of a store", by_files)
-    first = panel("One session of 1 MB to 1 GB, compacted near its end", "bytes", by_size, 0)
-    second = panel("A store of 100 to 100,000 sessions", "files", by_files, _PANEL_HEIGHT)
+    first = panel("One session of 1 MB to 1 GB, compacted near its end", "bytes of the session", by_size, 0)
+    second = panel("A store of 100 to 100,000 sessions", "files of the store", by_files, _PANEL_HEIGHT)
     path = build / "chart.svg"
     path.write_text(picture([first, second]), encoding="utf-8")
     print(f"drawn: {path}")

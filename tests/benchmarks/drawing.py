@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 Series = Mapping[str, Sequence[tuple[float, float]]]
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 640, 400, 70, 40, 170, 50
+_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 640, 400, 70, 40, 110, 54
 _COLOURS = ("#1b6ca8", "#c8553d", "#4f772d", "#7b2d8b", "#b08900")
+_LINE_HEIGHT = 16
 _FONT = 'font-family="sans-serif" font-size="12"'
 
 
@@ -26,9 +27,11 @@ def panel(title: str, x_name: str, series: Series, top: int) -> str:
               for n in range(x_ends[0], x_ends[1] + 1)]  # fmt: skip
     parts += [_grid(place(10 ** x_ends[0], 10**n), place(10 ** x_ends[1], 10**n), _seconds(n), up=False)
               for n in range(y_ends[0], y_ends[1] + 1)]  # fmt: skip
-    parts.append(f'<text x="{_LEFT}" y="{top + _HEIGHT - 8}" {_FONT}>{escape(x_name)}; processor time</text>')
-    for number, (name, line) in enumerate(series.items()):
-        parts += _line(name, [place(x, y) for x, y in line], number, top)
+    parts.append(f'<text x="{_LEFT}" y="{top + _HEIGHT - 14}" {_FONT}>{escape(x_name)}; processor time</text>')
+    lines = {name: [place(x, y) for x, y in line] for name, line in series.items()}
+    heights = _apart({name: places[-1][1] for name, places in lines.items()})
+    for number, (name, places) in enumerate(lines.items()):
+        parts += _line(name, places, _COLOURS[number % len(_COLOURS)], heights[name])
     return "\n".join(parts)
 
 
@@ -48,17 +51,26 @@ def _ends(values: Sequence[float]) -> tuple[int, int]:
 
 def _grid(begin: tuple[float, float], end: tuple[float, float], name: str, *, up: bool) -> str:
     (x, y), (x2, y2) = begin, end
-    label = (x - 10, y + 18) if up else (x - 62, y + 4)
+    label, anchor = ((x, y + 18), "middle") if up else ((x - 8, y + 4), "end")
     line = f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#ddd"/>'
-    return f'{line}<text x="{label[0]:.1f}" y="{label[1]:.1f}" {_FONT} fill="#555">{name}</text>'
+    at = f'x="{label[0]:.1f}" y="{label[1]:.1f}" text-anchor="{anchor}"'
+    return f'{line}<text {at} {_FONT} fill="#555">{name}</text>'
 
 
-def _line(name: str, places: Sequence[tuple[float, float]], number: int, top: int) -> list[str]:
-    colour = _COLOURS[number % len(_COLOURS)]
+def _apart(heights: Mapping[str, float]) -> dict[str, float]:
+    """Return the heights of names beside the ends of their lines, moved down where one would cover another."""
+    placed: dict[str, float] = {}
+    least = -math.inf
+    for name, height in sorted(heights.items(), key=lambda item: item[1]):
+        placed[name] = least = max(height, least)
+        least += _LINE_HEIGHT
+    return placed
+
+
+def _line(name: str, places: Sequence[tuple[float, float]], colour: str, height: float) -> list[str]:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     dots = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-    at = top + _TOP + 18 * number
-    key = f'<text x="{_WIDTH - _RIGHT + 14}" y="{at}" {_FONT} fill="{colour}">{escape(name)}</text>'
+    key = f'<text x="{places[-1][0] + 10:.1f}" y="{height + 4:.1f}" {_FONT} fill="{colour}">{escape(name)}</text>'
     return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>', *dots, key]
 
 

@@ -46,7 +46,14 @@ def cache_bytecode(folder: Path) -> None:
 
 
 def cpu_of(works: Mapping[str, Work], rounds: int, *, before: Callable[[], object] | None = None) -> dict[str, float]:
-    """Return the median processor time of each work, run in turns.
+    """Return the median processor time of each work, run in turns; the arguments are those of :func:`rounds_of`."""
+    return {name: statistics.median(values) for name, values in rounds_of(works, rounds, before=before).items()}
+
+
+def rounds_of(
+    works: Mapping[str, Work], rounds: int, *, before: Callable[[], object] | None = None
+) -> dict[str, list[float]]:
+    """Return the processor times of each work, one a round, run in turns.
 
     A function is measured in this process, a command with its start and imports. ``before`` is run before each and
     not measured.
@@ -60,7 +67,7 @@ def cpu_of(works: Mapping[str, Work], rounds: int, *, before: Callable[[], objec
             if before:
                 before()
             times[name].append(cpu_of_call(work) if callable(work) else cpu_of_command(work))
-    return {name: statistics.median(values) for name, values in times.items()}
+    return times
 
 
 def cpu_of_call(work: Callable[[], object]) -> float:

@@ -7,6 +7,7 @@ a demand is missed. A comparator that cannot be had is named, and its row says S
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -44,6 +45,8 @@ def main() -> int:
     if unknown:
         parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
     cache_bytecode(options.build.absolute() / "bytecode")
+    # what slowwave keeps between two calls lies beside the data, never with what the person at work keeps
+    os.environ["XDG_STATE_HOME"] = str(options.build.absolute() / "state")
     print(f"compiled modules of the measured programs: {options.build / 'bytecode'}", flush=True)
     if options.chart:
         draw(options.build, options.rounds)
