@@ -130,11 +130,11 @@ def _other(operation: Operation, facts: Mapping[str, Fact], stamp: Stamp) -> lis
             "evidence": fact.evidence,
             "confidence": fact.confidence,
         }
+    if operation.text:
+        fields |= _wording(fact.lead, operation.text)
+    elif operation.words:
+        fields |= _wording(next(c for c in (*fact.known, *fact.candidates) if c.id == operation.words))
     if operation.action == "MERGE":
-        if operation.text:
-            fields |= _wording(fact.lead, operation.text)
-        elif operation.words:
-            fields |= _wording(next(c for c in (*fact.known, *fact.candidates) if c.id == operation.words))
         return [_event("merge", stamp, **fields)]
     until = (operation.spans[-1][1] if operation.spans else "") or fact.last_seen or stamp.at
     return [_event("supersede", stamp, successor=operation.successor, valid_to=until, **fields)]

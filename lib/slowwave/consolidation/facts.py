@@ -64,7 +64,7 @@ class Fact:
     @property
     def moments(self) -> list[Moment]:
         """When it was stated."""
-        return moments_of(self.id, self.counted or self.sightings)
+        return moments_of(self.id, identity(self.lead), self.counted or self.sightings)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -67,7 +67,7 @@ def _superseded(fact: Fact, winner: Fact, held: Held) -> Operation | None:
     if known:
         reason = f"held {told(held)}; {reason}" if held.spans else reason
     return Operation(
-        "SUPERSEDE", fact.id, ids, reason, successor=winner.id, is_new=fact.memory is None, spans=held.spans
+        "SUPERSEDE", fact.id, ids, reason, winner.id, is_new=fact.memory is None, spans=held.spans, words=_words(fact)
     )
 
 

@@ -15,10 +15,11 @@ Span = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Moment:
-    """Somebody or something stated one answer of a slot."""
+    """Somebody or something stated one answer of a slot; ``name`` orders answers of one moment by what they say."""
 
     at: str
     by_person: bool
+    name: tuple[str, ...]
     answer: str
 
 
@@ -30,15 +31,15 @@ class Held:
     ended_by: str = ""
 
 
-def moments_of(answer: str, sightings: Iterable[Sighting]) -> list[Moment]:
+def moments_of(answer: str, name: tuple[str, ...], sightings: Iterable[Sighting]) -> list[Moment]:
     """Return when an answer was stated."""
-    return [Moment(s.observed_at, s.origin.startswith("user_"), answer) for s in sightings]
+    return [Moment(s.observed_at, s.origin.startswith("user_"), name, answer) for s in sightings]
 
 
 def timeline(moments: Iterable[Moment]) -> dict[str, Held]:
     """Return when each answer of one slot held; intervals do not overlap, the last one of all is open.
 
-    Of answers of the same moment, that of a person counts last, else the order of their names decides.
+    Of answers of the same moment, that of a person counts last, else the order of what they say decides.
     """
     spans: dict[str, list[Span]] = {}
     ended: dict[str, str] = {}

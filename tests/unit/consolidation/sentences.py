@@ -59,7 +59,9 @@ def twins() -> Iterator[tuple[str, str, str]]:
         for frame, (one, other) in product(frames, pairs):
             yield kind, frame.format(one), frame.format(other)
     for said in _SAID:
-        for yes, no in product(("", "Always ", "Please ", "We should "), ("Never ", "Do not ", "Don't ", "Please don't ", "You must not ")):
+        for yes, no in product(
+            ("", "Always ", "Please ", "We should "), ("Never ", "Do not ", "Don't ", "Please don't ", "You must not ")
+        ):
             yield "negation", yes + said, no + said
     for one, other in _OPPOSED:
         yield "opposed", one, other
@@ -78,9 +80,21 @@ def paraphrases() -> Iterator[tuple[str, str]]:
         )  # fmt: skip
         yield from combinations(forms, 2)
     for said in _SAID:
-        no = (f"Never {said}", f"Don't {said}", f"do not {said}.", f"Please never {said} in this project", f"You must not {said}")
+        no = (
+            f"Never {said}",
+            f"Don't {said}",
+            f"do not {said}.",
+            f"Please never {said} in this project",
+            f"You must not {said}",
+        )
         yield from combinations(no, 2)
-        yes = (f"Always {said}", f"please {said}", f"You should always {said} here", f"{said.capitalize()}!", f"We must {said}")
+        yes = (
+            f"Always {said}",
+            f"please {said}",
+            f"You should always {said} here",
+            f"{said.capitalize()}!",
+            f"We must {said}",
+        )
         yield from combinations(yes, 2)
     for frame, values in ((_NUMBER_FRAMES, _NUMBERS), (_VERSION_FRAMES, _VERSIONS), (_PATH_FRAMES, _PATHS)):
         for text, pair in product(frame, values):
