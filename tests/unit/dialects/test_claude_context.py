@@ -167,6 +167,19 @@ def test_an_unanswered_call_in_the_middle_is_dropped(tmp_path: Path) -> None:
     assert shape(session.context(tmp_path))[3:] == ["A starting", "U go on", "A fine"]
 
 
+@pytest.mark.parametrize(
+    ("content", "shown"), [([{"type": "text", "text": " "}], ["U (no content)"]), ([], []), ("", [])]
+)
+def test_a_prompt_without_words_says_so_only_where_it_has_blocks(
+    tmp_path: Path, content: object, shown: list[str]
+) -> None:
+    session = begun()
+    session.user(content)
+    session.says("m2", "fine")
+    sent = [line for line in shape(session.context(tmp_path))[2:] if line.strip() != "U"]
+    assert sent == [*shown, "A fine"]
+
+
 def test_a_result_without_its_call_becomes_no_content(tmp_path: Path) -> None:
     session = begun()
     session.result("lost", "out")

@@ -174,3 +174,29 @@ def test_other_apis_get_results_as_they_stand(tmp_path: Path) -> None:
     made.result("stray", "orphan")
     made.model("well")
     assert shape(read(tmp_path, made)) == ["user: go", "tool: stray=orphan", "assistant: well"]
+
+
+@pytest.mark.parametrize(
+    ("version", "has_note", "kept"),
+    [(3, True, False), (3, False, True), (4, True, True)],
+    ids=["clawdbot", "clawdbot before its notes", "openclaw"],
+)
+def test_clawdbot_drops_a_last_prompt_that_nobody_answered(
+    tmp_path: Path, version: int, *, has_note: bool, kept: bool
+) -> None:
+    """It notes its model first, when that is not noted yet; then the prompt is not the last entry any more."""
+    made = session(version=version)
+    if has_note:
+        made.add("custom", customType="model-snapshot", data={"provider": "p"})
+    made.user("one")
+    made.model("first")
+    made.user("two")
+    assert shape(read(tmp_path, made)) == ["user: one", "assistant: first", *(["user: two"] if kept else [])]
+
+
+def test_clawdbot_keeps_a_last_prompt_behind_which_something_was_noted(tmp_path: Path) -> None:
+    made = session(version=3)
+    made.add("custom", customType="model-snapshot", data={})
+    made.user("one")
+    made.add("label", targetId="e1", label="x")
+    assert shape(read(tmp_path, made)) == ["user: one"]

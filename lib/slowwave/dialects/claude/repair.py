@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from slowwave.dialects.claude.records import content_of
 from slowwave.dialects.claude.turns import Turn
 from slowwave.dialects.model import Block, Injected, Text, ToolCall, ToolResult
 from slowwave.records.model import Span
@@ -133,14 +134,17 @@ def _answer_missing(found: list[Turn]) -> None:
 def _drop_stray_results(turn: Turn, found: list[Turn]) -> None:
     before = found[-1] if found and found[-1].role == "assistant" else None
     wanted = list(before.calls) if before else []
-    had = bool(turn.parts)
+    if not turn.parts and not wanted:
+        return
+    is_listed = not isinstance(content_of(turn.node.env.message), str)
     kept: list[tuple[Block, Span]] = []
     for block, span in turn.parts:
         if isinstance(block, ToolResult):
             if block.id not in wanted:
                 continue
             wanted.remove(block.id)
-        kept.append((block, span))
-    span = turn.parts[0][1] if had else turn.node.span
+        if not (is_listed and isinstance(block, Text) and not block.text.strip()):
+            kept.append((block, span))
+    span = turn.parts[0][1] if turn.parts else turn.node.span
     missing: list[tuple[Block, Span]] = [(ToolResult(c, MISSING, is_error=True), span) for c in wanted]
     turn.parts = [*missing, *kept] or [(Injected(NOTHING), span)]
