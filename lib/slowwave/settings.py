@@ -146,6 +146,22 @@ class ModelSettings(_Section, frozen=True):
     ] = False
 
 
+class SecretsSettings(_Section, frozen=True):
+    """How secrets are marked."""
+
+    key_file: Annotated[
+        str, Meta(description="File with the key of the marks; made beside the settings file at first need")
+    ] = ""
+
+
+class RetentionSettings(_Section, frozen=True):
+    """What may be changed or removed of transcripts."""
+
+    enforce: Annotated[
+        bool, Meta(description="Without it erase and retain only show what they would do, unless --apply is given")
+    ] = False
+
+
 class Settings(_Section, frozen=True):
     """All settings of slowwave."""
 
@@ -154,6 +170,8 @@ class Settings(_Section, frozen=True):
     consolidation: ConsolidationSettings = ConsolidationSettings()
     memory: MemorySettings = MemorySettings()
     model: ModelSettings = ModelSettings()
+    secrets: SecretsSettings = SecretsSettings()
+    retention: RetentionSettings = RetentionSettings()
 
     def with_roots(self, roots: Sequence[Path]) -> "Settings":
         """Return the same settings over other store roots."""

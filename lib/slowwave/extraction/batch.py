@@ -8,7 +8,6 @@ from slowwave.extraction.failures import Failure, append_failures, read_failures
 from slowwave.extraction.gates import Progress
 from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import PartState
-from slowwave.extraction.redact import redactor_for
 from slowwave.extraction.remembered import Refused, append_refused, read_refused, stamp_of
 from slowwave.extraction.repeats import repeated
 from slowwave.extraction.session import Read, new_ranges
@@ -17,6 +16,7 @@ from slowwave.memory.extracted import write_extraction
 from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.memory.names import name_to_json, printable
 from slowwave.report import Gate, Item, Report
+from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
 
@@ -39,6 +39,7 @@ class Batch:
         force: bool,
         dry_run: bool,
         home: Path,
+        redact: Redactor,
     ) -> None:
         self.project = project
         self.settings = settings
@@ -46,7 +47,7 @@ class Batch:
         self.force = force
         self.home = home
         self.now = clock.now()
-        self.redact = redactor_for(project.key)
+        self.redact = redact
         self.dry_run = dry_run
         self._pending: list[tuple[list[Candidate], list[ExtractedRange]]] = []
         self._known, self.ranges, problems = read_candidates(project.memory)
@@ -90,13 +91,11 @@ class Batch:
 
     def fail(self, session: StoredSession, error: str, attempts: int) -> None:
         """Note a failure, and remember it for the next run."""
-        error = printable(error)
+        error = self.redact(printable(error))
         self.report.count("failed")
         self.report.failures.append(f"{self.project.key}: session {session.id}: {error}")
         self.report.items.append(Item(session.id, "failed", f"{error} (attempt {attempts})", self.project.key))
-        failure = Failure(
-            name_to_json(session.id), _stamp(session), attempts, self.redact(error), EXTRACTOR, iso(self.now)
-        )
+        failure = Failure(name_to_json(session.id), _stamp(session), attempts, error, EXTRACTOR, iso(self.now))
         if not self.dry_run:
             append_failures(self.project.memory, [failure])
 

@@ -7,6 +7,7 @@ run finds every byte read before, by hash, and decodes nothing again.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_bytes
 
 from slowwave.clock import Clock
 from slowwave.dialects.registry import by_name
@@ -21,6 +22,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.extracted import reconcile
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
+from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
@@ -40,6 +42,7 @@ def extract_sessions(
     dry_run: bool = False,
     home: Path | None = None,
     model: LanguageModel | None = None,
+    redact: Redactor | None = None,
 ) -> Report:
     """Extract candidates from sessions of one project and write them into its memory folder.
 
@@ -53,6 +56,7 @@ def extract_sessions(
         dry_run: read and report the same, write nothing.
         home: the user's home folder, where running clients leave their notes.
         model: adds what it finds in what was read; it is not asked in a dry run, which says what it would cost.
+        redact: takes secrets out of whatever is kept; by default with a key that nobody else has.
 
     Raises:
         UnreadableError: the memory folder's own files cannot be read.
@@ -60,7 +64,14 @@ def extract_sessions(
         OSError: the memory folder cannot be written.
     """
     batch = Batch(
-        project, settings, clock, Report("extract", run_id), force=force, dry_run=dry_run, home=home or Path.home()
+        project,
+        settings,
+        clock,
+        Report("extract", run_id),
+        force=force,
+        dry_run=dry_run,
+        home=home or Path.home(),
+        redact=redact or Redactor(token_bytes()),
     )
     if not dry_run:
         _repair(project.memory, batch.report, settings.consolidation.max_loss)

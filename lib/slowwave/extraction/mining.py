@@ -14,7 +14,7 @@ from slowwave.extraction.events import Event, Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.extraction.miners import MINERS
-from slowwave.extraction.redact import Redactor
+from slowwave.secrets.redactor import Redactor
 from slowwave.extraction.taint import is_hostile, one_line
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
@@ -159,6 +159,6 @@ def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     cut = text[: most - 1]
-    if "[secret:" in cut[-24:] and "]" not in cut[cut.rfind("[secret:") :]:
+    if "[secret:" in cut[-48:] and "]" not in cut[cut.rfind("[secret:") :]:
         cut = cut[: cut.rfind("[secret:")]
     return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut).rstrip(" ,;:") + "…"

@@ -12,13 +12,13 @@ from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.left import runs_of
 from slowwave.extraction.mining import EXTRACTOR, Mined, mine
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
-from slowwave.extraction.redact import Redactor
 from slowwave.extraction.streams import stamp
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
 from slowwave.records.sources.compressed import open_plain
 from slowwave.report import Gate
+from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
 

@@ -1,0 +1,118 @@
+"""Every secret of a text, in whatever form it hides, with its place in the text itself."""
+
+from collections.abc import Iterator, Sequence
+
+from slowwave.secrets.layers import View, decoded, uncoded, uncoloured, unescaped
+from slowwave.secrets.model import Finding
+from slowwave.secrets.scan import MIN_CHARS, RUN_CHARS, Hit, anchors_in, apart, findings_in, runs_in
+from slowwave.secrets.wraps import joined
+
+# an escaped line of JSON in an escaped line of JSON, in base64
+_DEPTH = 5
+# the layers in the order in which they are taken off; base64 begins anew
+_ESCAPES, _COLOURS, _CODES, _WRAPS = range(4)
+
+
+def find_secrets(text: str) -> list[Finding]:
+    """Return the secrets of a text in order; no two overlap."""
+    if len(text) < MIN_CHARS:
+        return []
+    found = _find(text, _DEPTH, _ESCAPES)
+    return apart(found) if len(found) > 1 else found
+
+
+def _find(text: str, depth: int, first: int) -> list[Finding]:
+    hits = anchors_in(text)
+    runs = list(runs_in(text)) if len(text) >= RUN_CHARS else []
+    if not hits and not runs and not _hides_literals(text) and "\\\n" not in text:
+        return []
+    found = findings_in(text, hits, runs)
+    if not depth:
+        return found
+    views = list(decoded(text, runs)) if runs else []
+    for view in views:
+        _add(found, view, depth - 1, _ESCAPES)
+    if first <= _CODES and (hits or views or runs or _hides_literals(text)):
+        for start, stop in _windows(text, hits, runs):
+            _look_behind(found, text[start:stop], start, depth, first)
+    if first <= _WRAPS and "\n" in text and (hits or runs or "\\\n" in text):
+        view = joined(text, _places(text, hits, runs))
+        if view is not None:
+            _add(found, view, depth - 1, _WRAPS + 1)
+    return found
+
+
+def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int) -> None:
+    """Look behind escapes, colours and codes in a part of a text that begins at ``at``."""
+    if first <= _ESCAPES and (view := unescaped(text)) is not None:
+        _add(found, view, depth - 1, _ESCAPES, at)
+    if first <= _COLOURS and (view := uncoloured(text)) is not None:
+        _add(found, view, depth - 1, _CODES, at)
+    if (view := uncoded(text)) is not None:
+        _add(found, view, depth - 1, _ESCAPES if len(view.text) < _SMALL else _WRAPS, at)
+
+
+def _windows(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that codes may matter in: around literals, and runs that an escape stands before.
+
+    No code is ever within a literal, but colours and those of an address.
+    """
+    size = len(text)
+    if size <= _SMALL_WINDOW or _hides_literals(text):
+        yield 0, size
+        return
+    places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER) for hit in hits]
+    places += [(start, _AFTER) for start, _ in runs if text[start - 1 : start] in ("\\", "%", ";", "m")]
+    begin = end = -1
+    for place, reach in sorted(places):
+        if place - _BEFORE > end:
+            if end > 0:
+                yield begin, min(end, size)
+            begin = max(place - _BEFORE, 0)
+        end = max(end, place + reach)
+    if end > 0:
+        yield begin, min(end, size)
+
+
+_SMALL_WINDOW = 1_000
+_BEFORE = 300
+_AFTER = 700
+_AFTER_KEY = 20_000
+
+
+def _hides_literals(text: str) -> bool:
+    """Say whether colours may stand within literals, or the codes of an address."""
+    if "\\" in text and any(sign in text for sign in _ESCAPED):
+        return True
+    return "\x1b" in text or ("%" in text and ("%3A%2F" in text or "%3a%2f" in text))
+
+
+_ESCAPED = (":\\/", "\\u001b", "\\x1b", "\\033", "\\e[")
+
+
+def _places(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return where broken values may be: at literals, at the ends of long runs, before a run that begins a line."""
+    places = [hit[1] for hit in hits]
+    for start, stop in runs:
+        if text[stop : stop + 1] in _BREAKS:
+            places.append(start)
+        if (line := text.rfind("\n", max(0, start - _INDENTATION), start)) >= 0:
+            places.append(line)
+    at = text.find("\\\n")
+    while at >= 0:
+        places.append(at)
+        at = text.find("\\\n", at + 1)
+    return sorted(places)
+
+
+_BREAKS = ("\n", "\r", "\\", '"', "'", "=", "-", "_", "/", "+")
+_INDENTATION = 40
+
+
+_SMALL = 20_000
+
+
+def _add(found: list[Finding], view: View, depth: int, first: int, at: int = 0) -> None:
+    for one in _find(view.text, depth, first):
+        start, stop = view.source(one.start, one.stop)
+        found.append(Finding(at + start, at + stop, one.family, one.secret, one.depth + 1))

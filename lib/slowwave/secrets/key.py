@@ -1,0 +1,92 @@
+"""The key of the fingerprints: made when it is needed first, readable by its owner alone, never in any output.
+
+It lies beside the settings and not in the state folder, which may be deleted: with another key the marks in memories
+say no more which secrets are equal.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from slowwave.errors import CorruptStateError, UnreadableError
+from slowwave.files import TEMP_PREFIX, fsync_folder, write_all
+from slowwave.places import config_folder
+from slowwave.secrets.redactor import Redactor
+from slowwave.settings import Settings
+
+NAME = "fingerprint.key"
+_BYTES = 32
+
+
+def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool = True) -> Redactor:
+    """Return the redactor of the person that runs slowwave.
+
+    Args:
+        settings: ``secrets.key_file`` names another file than the usual one.
+        environ: the environment; the settings' own folder is taken from here.
+        create: write a key where there is none; without it the marks of this run are comparable among themselves only.
+
+    Raises:
+        CorruptStateError: the file holds no key.
+        UnreadableError: the file cannot be read or made, or others may read it.
+    """
+    path = settings.secrets.key_file or str(config_folder(environ) / NAME)
+    return Redactor(_key(Path(path).expanduser(), create=create))
+
+
+def _key(path: Path, *, create: bool) -> bytes:
+    key = _read(path)
+    if key is None and not create:
+        return secrets.token_bytes(_BYTES)
+    try:
+        return key or _made(path)
+    except OSError as error:
+        raise UnreadableError(
+            path, error.strerror or "cannot be made", "name another file with secrets.key_file"
+        ) from error
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    with os.fdopen(fd, "rb") as file:
+        if stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
+            raise UnreadableError(path, "can be read by others", f"chmod 600 {path}")
+        text = file.read(1000)
+    try:
+        key = bytes.fromhex(text.decode("ascii"))
+    except (ValueError, UnicodeDecodeError):
+        key = b""
+    if len(key) < _BYTES:
+        raise CorruptStateError(path, f"holds no key of {_BYTES} bytes in hex", "remove it, and a new one is made")
+    return key
+
+
+def _made(path: Path) -> bytes:
+    """Write a new key; of two that do so at once the first wins, and both use its key."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temp = path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{secrets.token_hex(4)}")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            write_all(fd, secrets.token_hex(_BYTES).encode())
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        try:
+            os.link(temp, path)
+        except FileExistsError:
+            pass
+        else:
+            fsync_folder(path.parent)
+    finally:
+        temp.unlink(missing_ok=True)
+    key = _read(path)
+    assert key is not None
+    return key

@@ -1,0 +1,187 @@
+"""The forms that a secret hides in, taken off one by one, with the way back to the bytes of the text itself.
+
+Escapes of JSON and of source code (also twice), colours of a terminal, URL-encoding and entities, base64 and hex, and
+values that were broken over several lines. Each form yields a view: the plain text, and where each of its characters
+stands in the text that it was made from.
+"""
+
+import base64
+import binascii
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+
+_ESCAPE = re.compile(r"\\(?:[nrtbf\"'/\\`$]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|0?e(?=\[))")
+_NAMED = {
+    **{f"\\{code}": plain for code, plain in zip("nrtbf", "\n\r\t\b\f", strict=True)},
+    **{f"\\{same}": same for same in "\"'/\\`$"},
+    **dict.fromkeys(("\\033", "\\e", "\\0e"), "\x1b"),
+}
+_COLOUR_SIGNS = ("\x1b", "^[[", "\u241b", "\x08", "\x00")
+_COLOUR = re.compile(
+    r"(?:\x1b|\u241b|\^\[)(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[()][AB0])|\x08|\x00"
+)
+_CODED = re.compile(
+    r"[%&](?:(?<=%)[0-9a-fA-F]{2}"
+    r"|(?<=&)(?:quot|amp|lt|gt|apos|#0{0,2}(?:3[49]|47|58|61|64)|#[xX](?:2[27fF]|3[aAdD]|40));)"
+)
+_ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">", "&apos;": "'"}
+_SAMPLE = 96
+_MOST_ENCODED = 4_000_000
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_TEXT_BYTES = bytes([9, 10, 13, 27, *range(32, 127)])
+_MIN_TEXT = 0.97
+
+
+class View:
+    """A plain text, and the way back to the text that it was made from.
+
+    Args:
+        text: the plain text.
+        pieces: returns its pieces when somebody asks for the way back: how many characters they have in the plain text,
+            where they stood and how many characters they took there. A piece that took as many as it has maps one to
+            one, four for three is base64, two for one hex; any other maps as a whole.
+    """
+
+    def __init__(self, text: str, pieces: Callable[[], Iterable[tuple[int, int, int]]]) -> None:
+        self.text = text
+        self._pieces = pieces
+        self._begins: list[int] = []
+        self._places: list[tuple[int, int, int]] = []
+
+    def source(self, start: int, stop: int) -> tuple[int, int]:
+        """Return where a range of the plain text stands in the other one, whole codes only."""
+        if not self._begins:
+            at = 0
+            for size, place, taken in self._pieces():
+                if size:
+                    self._begins.append(at)
+                    self._places.append((place, taken, size))
+                    at += size
+        return self._at(start)[0], self._at(stop - 1)[1]
+
+    def _at(self, index: int) -> tuple[int, int]:
+        number = bisect_right(self._begins, index) - 1
+        place, taken, size = self._places[number]
+        inside = index - self._begins[number]
+        if taken == size:
+            return place + inside, place + inside + 1
+        if size > 1 and taken == 2 * size:
+            return place + 2 * inside, place + 2 * inside + 2
+        if size > 1:
+            return place + inside // 3 * 4, min(place + inside // 3 * 4 + 4, place + taken)
+        return place, place + taken
+
+
+def _without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
+    """Return a text with every code replaced by the one character that it stands for, or by none."""
+    clean = pattern.sub(plain, text)
+    if len(clean) == len(text):
+        return None
+
+    def pieces() -> Iterator[tuple[int, int, int]]:
+        at = 0
+        for match in pattern.finditer(text):
+            yield match.start() - at, at, match.start() - at
+            yield len(plain(match)), match.start(), match.end() - match.start()
+            at = match.end()
+        yield len(text) - at, at, len(text) - at
+
+    return View(clean, pieces)
+
+
+def unescaped(text: str) -> View | None:
+    """Return a text without backslash escapes."""
+    return _without(text, _ESCAPE, _unescape) if "\\" in text else None
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[0]
+    known = _NAMED.get(code)
+    return chr(int(code[2:], 16)) if known is None else known  # noqa: FURB166
+
+
+def uncoloured(text: str) -> View | None:
+    """Return a text without escape sequences of terminals."""
+    return _without(text, _COLOUR, lambda _match: "") if any(sign in text for sign in _COLOUR_SIGNS) else None
+
+
+def uncoded(text: str) -> View | None:
+    """Return a text without URL-encoding and entities."""
+    return _without(text, _CODED, _uncode) if "%" in text or "&" in text else None
+
+
+def _uncode(match: re.Match[str]) -> str:
+    code = match[0]
+    if code[0] == "%":
+        return chr(int(code[1:], 16))
+    if code in _ENTITIES:
+        return _ENTITIES[code]
+    digits = code[2:-1]
+    return chr(int(digits[1:], 16) if digits[0] in "xX" else int(digits))
+
+
+def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
+    """Yield what the long runs of a text hold in base64 or hex, where that is text."""
+    done = 0
+    for start, stop in runs:
+        if start < done or (size := stop - start) > _MOST_ENCODED:
+            continue
+        run = text[start:stop]
+        if run.isdigit() or run.islower() or run.isupper():
+            # base64 of text has both cases
+            if size % 2 == 0 and _HEX.fullmatch(run) and _is_text(data := bytes.fromhex(run)):
+                yield _of_run(data.decode("latin-1"), start, size)
+            continue
+        begin, end = _far(text, start, stop, done)
+        for left, right in ((begin, end), (start, stop)):
+            place, plain = _base64(text[left:right])
+            if plain:
+                yield _of_run(plain, left + place, right - left - place)
+                break
+        done = end
+
+
+def _far(text: str, start: int, stop: int, least: int) -> tuple[int, int]:
+    """Return how far the alphabet of base64 goes around a run of letters and digits; its other signs are rare in it."""
+    before, behind = text[start - 1 : start], text[stop : stop + 1]
+    is_standard = behind in "+/" if behind in _OTHER_SIGNS else before in "+/"
+    whole = _STANDARD if is_standard else _OF_URLS
+    head = text[max(least, start - _RUN_CHARS) : start]
+    tail = whole.match(text, stop)
+    left = _SPLIT.split(head)[-1] if is_standard else _SPLIT_URL.split(head)[-1]
+    return start - len(left), tail.end() if tail else stop
+
+
+_OTHER_SIGNS = frozenset("+/-_")
+_RUN_CHARS = 32
+_SPLIT = re.compile(r"[^A-Za-z0-9+/]")
+_SPLIT_URL = re.compile(r"[^A-Za-z0-9_\-]")
+_STANDARD = re.compile(r"[A-Za-z0-9+/]*")
+_OF_URLS = re.compile(r"[A-Za-z0-9_\-]*")
+_PEEK = 24
+
+
+def _of_run(plain: str, place: int, size: int) -> View:
+    return View(plain, lambda: [(len(plain), place, size)])
+
+
+def _base64(run: str) -> tuple[int, str]:
+    """Return the text in a run and where it begins: behind a path or a name that is any of four places."""
+    for shift in range(4 if len(run) >= _SAMPLE else 1):
+        body = run[shift : len(run) - ((len(run) - shift) % 4 == 1)]
+        if _is_text(_plain(body[:_PEEK])) and _is_text(whole := _plain(body)):
+            return shift, whole.decode("latin-1")
+    return 0, ""
+
+
+def _plain(body: str) -> bytes:
+    body = body.replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(body + "=" * (-len(body) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _is_text(data: bytes) -> bool:
+    return bool(data) and (len(data) - len(data.translate(None, _TEXT_BYTES))) >= _MIN_TEXT * len(data)

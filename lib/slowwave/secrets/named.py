@@ -1,0 +1,247 @@
+"""Secrets without a shape of their own, known by what stands around them: names, headers, addresses, files."""
+
+import re
+
+from slowwave.secrets.model import Rule
+from slowwave.secrets.validity import (
+    is_basic,
+    is_seed_phrase,
+    is_session,
+    is_url_password,
+    looks_chosen,
+    looks_opaque,
+    looks_random,
+)
+
+# what may stand between a name and its value: an assignment, a tag, or the next line of a list of names and values
+_SEP = (
+    r"(?P<tail>[\w\-.]{0,40})[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}|>"
+    r"|,?\s{0,60}[\"']?value[\"']?\s{0,4}[:=]\s{0,4})"
+)
+_OPEN = r"(?:[bfru]{0,2}[\"'`])?"
+_TO = r"[^\s\"',;<>`]"
+_PLACE = r"(?:\s{1,4}(?:for|of|on|to|at|in|für|von|auf)\s[^\n.,;:]{1,50}?)?"
+
+_SECRET_NAMES = (
+    "api_key", "api-key", "apikey", "api key", "secret", "token", "credential", "access_key", "access-key",
+    "accesskey", "access key", "auth_key", "authkey", "auth-key", "private_key", "private-key", "privatekey",
+    "encryptionkey", "signingkey", "sessionkey", "masterkey", "subscription-key", "accountkey", "appkey", "_key",
+    "-key", "_auth", "dsn", "x-amz-signature", "connectionstring", "_salt",
+)  # fmt: skip
+_PASSWORD_NAMES = ("passw", "passphrase", "pwd", "passcode", "kennwort", "contraseña")
+
+
+NAMED: tuple[Rule, ...] = (
+    Rule(
+        "auth-header",
+        ("authorization",),
+        r"(?i:authorization)[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?i:bearer|token|apikey|key|digest|bot|negotiate)\s{1,4}"
+        r"(?P<secret>[\w\-.+/=~]{12,4000})",
+        is_valid=lambda s: looks_opaque(s) or looks_random(s),
+    ),
+    Rule(
+        "auth-header",
+        ("bearer ", "bearer\n"),
+        r"(?i:bearer)[ \n]{1,2}(?P<secret>[\w\-.+/=~]{20,4000})",
+        is_valid=looks_opaque,
+    ),
+    Rule(
+        "basic-auth",
+        ("basic ", "basic\n"),
+        r"(?i:basic)\s{1,4}(?P<secret>[A-Za-z0-9+/]{6,400}={0,2})",
+        is_valid=is_basic,
+    ),
+    Rule(
+        "docker-auth",
+        ('auth"', "_auth", "auth:", "auth'", "auth\\"),
+        r"_?auth[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?P<secret>[A-Za-z0-9+/]{8,4000}={0,2})(?![\w\-])",
+        is_valid=is_basic,
+    ),
+    Rule(
+        "url-password",
+        ("://",),
+        r"://[^\s:/@'\"<>`]{0,120}:(?P<secret>[^\s/@'\"<>`]{3,200}(?:/[^\s@'\"/<>`]{0,100}){0,3})@[\w\[]",
+        is_valid=is_url_password,
+    ),
+    Rule("url-token", ("://",), r"://(?P<secret>[0-9a-f]{32}|[A-Za-z0-9_\-]{36,120})@[\w\[]", is_valid=looks_opaque),
+    Rule(
+        "slack-webhook",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/+\-]{20,200})",
+    ),
+    Rule("discord-webhook", ("/api/webhooks/",), r"/api/webhooks/(?P<secret>\d{6,25}/[\w\-]{20,100})"),
+    Rule(
+        "teams-webhook",
+        (".webhook.office.com/",),
+        r"\.webhook\.office\.com/webhookb2/(?P<secret>[\w\-@]{36,100}/IncomingWebhook/[\w/\-]{30,120})",
+    ),
+    Rule("zapier-webhook", ("hooks.zapier.com/",), r"hooks\.zapier\.com/hooks/catch/(?P<secret>\d{3,12}/\w{5,20})"),
+    Rule("feishu-webhook", ("/open-apis/bot/",), r"/open-apis/bot/(?:v2/)?hook/(?P<secret>[\w\-]{20,60})"),
+    Rule(
+        "google-webhook",
+        ("chat.googleapis.com/",),
+        r"chat\.googleapis\.com/v1/spaces/[\w\-]{5,40}/messages\?(?P<secret>key=[\w\-]{20,60}&token=[\w\-%=]{20,90})",
+    ),
+    Rule(
+        "azure",
+        ("accountkey=", "sharedaccesskey=", "accesskey="),
+        r"(?i:[a-z]{6,12}key)=(?P<secret>[A-Za-z0-9+/]{40,90}={0,2})",
+    ),
+    Rule(
+        "signed-url",
+        ("sig=", "signature="),
+        r"(?i:sig|signature)=(?P<secret>[\w%+/\-]{30,400}={0,2})",
+        is_valid=looks_opaque,
+    ),
+    Rule(
+        "netrc",
+        ("login ", "login\t", "login\n"),
+        r"login\s{1,20}\S{1,100}\s{1,20}password\s{1,20}(?P<secret>\S{4,200})",
+    ),
+    Rule(
+        "pgpass",
+        (":5432:", ":*:", ":5433:", ":6432:", ":6543:"),
+        r":(?:\d{2,5}|\*):[\w*\-]{1,63}:[\w*.\-]{1,63}:(?P<secret>[^\s:\"'\\]{4,100})(?=\s|$|[\"'\\])",
+    ),
+    Rule(
+        "password-hash",
+        ("$apr1$", "$1$", "$5$", "$6$", "$y$"),
+        r"(?P<secret>\$(?:apr1|[156y])\$[\w./$=]{1,30}\$[\w./]{20,90})",
+    ),
+    Rule("password-hash", ("$2a$", "$2b$", "$2y$"), r"(?P<secret>\$2[aby]\$\d\d\$[\w./]{53})"),
+    Rule(
+        "password-hash",
+        ("$argon2",),
+        r"(?P<secret>\$argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,40}\$[\w+/]{10,90}\$[\w+/]{20,180})",
+    ),
+    Rule(
+        "jwk",
+        ('"d"', '"k"', '"d\\', '"k\\'),
+        r"\"[dk]\"\s{0,4}:\s{0,4}\"(?P<secret>[\w\-]{40,700})\"",
+        is_valid=looks_opaque,
+    ),
+    Rule(
+        "curl-user",
+        (" -u", "--user ", "--user="),
+        r"(?: -u ?|--user[ =])[\"']?[^\s:\"']{0,100}:(?P<secret>[^\s\"'$<{`]{4,200})",
+        is_valid=is_url_password,
+    ),
+    Rule(
+        "password-flag",
+        ("--passw", "--pass ", "--pass=", "--pwd", "-passw"),
+        r"--?(?:db-|admin-|root-)?(?i:pass(?:word|wd|phrase)?|pwd)(?:=|\s{1,2})[\"']?(?P<secret>[^\s\"'$<>{(`|\\\-][^\s\"'<>`|\\]{3,200})",
+        is_valid=lambda s: is_url_password(s) and looks_chosen(s),
+    ),
+    Rule(
+        "password-flag",
+        ("mysql", "mysqldump", "mariadb", "sshpass"),
+        r"(?:mysql|mysqldump|mariadb|mysqladmin|sshpass)\b[^\n]{0,80}? -p ?[\"']?(?P<secret>[^\s\"'$<{`|\\]{6,100})",
+        is_valid=looks_chosen,
+    ),
+    Rule(
+        "token-flag",
+        ("-token", "-key", "-secret"),
+        r"--?[\w\-]{0,30}(?<=-)(?i:(?:[\w]{1,20}-)?(?:token|key|secret))\s{1,2}[\"']?(?P<secret>[\w\-.+/=~]{12,400})",
+        back=32,
+        is_valid=looks_random,
+    ),
+    Rule(
+        "assignment",
+        _SECRET_NAMES,
+        "(?i:" + "|".join(_SECRET_NAMES) + ")" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{16,4000}})",
+        is_valid=looks_random,
+    ),
+    Rule(
+        "password",
+        _PASSWORD_NAMES,
+        r"(?i:passw(?:or[dt]|d)?|passphrase|passcode|pwd|kennwort|contraseña)"
+        + _SEP
+        + _OPEN
+        + rf"(?P<secret>{_TO}{{6,200}})",
+        is_valid=looks_chosen,
+    ),
+    Rule(
+        "password",
+        _PASSWORD_NAMES,
+        r"(?i:passw(?:or[dt]|d)?|passphrase|passcode|pwd|kennwort)[\w\-]{0,20}[\"'`]?"
+        + _PLACE
+        + r"\s{1,4}(?:is|ist|to|lautet|=|:|was|now)\s{1,4}[\"'`]?(?P<secret>[^\s\"',;<>`]{6,200})",
+        is_valid=looks_chosen,
+    ),
+    Rule(
+        "spoken",
+        ("secret", "token", "key", "credential", "passw", "passphrase"),
+        r"(?i:secret|token|key|credential|passphrase|password|passwort)s?"
+        r"(?:" + _PLACE + r"\s{1,4}(?:is|ist|lautet|=|:|was))?\s{1,4}[\"'`]?(?P<secret>[A-Za-z0-9/+_\-.=~]{20,400})",
+        is_valid=looks_opaque,
+    ),
+    *(
+        Rule(
+            "seed-phrase",
+            ("mnemonic", "seed phrase", "recovery phrase", "seed_phrase", "seedphrase", "seed words", "secret phrase"),
+            r"(?i:mnemonic|(?:seed|recovery|secret)[ _]?(?:phrase|words))[\"'`]?(?: is| ist)?\s{0,4}[:=]?\s{0,4}[\"'`]?"
+            rf"(?P<secret>(?:[a-z]{{3,8}}{gap}){{11,23}}[a-z]{{3,8}})(?![A-Za-z])",
+            is_valid=is_seed_phrase,
+        )
+        for gap in (r" {1,2}", r"\s{1,8}")
+    ),
+    Rule(
+        "ethereum-key",
+        ("private_key", "private key", "privatekey", "priv_key"),
+        r"(?i:priv(?:ate)?[_ ]?key)[\w\"' ]{0,20}[:=]\s{0,4}[\"']?(?P<secret>0x[0-9a-fA-F]{64})(?![0-9a-fA-F])",
+    ),
+)
+
+
+def cookies(text: str, at: int) -> list[tuple[int, int]]:
+    """Return where the values of a ``Cookie`` header lie that look like sessions."""
+    head = _COOKIE.match(text, at)
+    if head is None:
+        return []
+    found: list[tuple[int, int]] = []
+    end = head.end()
+    while pair := _PAIR.match(text, end):
+        if is_session(pair["value"]):
+            found.append(pair.span("value"))
+        end = pair.end()
+    return found
+
+
+_COOKIE = re.compile(r"(?i:(?:set-)?cookie)[\"']?\s{0,4}[:=,]\s{0,4}[\"']?")
+_PAIR = re.compile(r"\s{0,4}(?P<name>[\w.\-%]{1,80})=(?P<value>[^;\s\"',\\]{0,4000})(?:;|$|(?=[\s\"'\\]))")
+
+_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_BODY = re.compile(
+    r"(?:[A-Za-z0-9+/=]{1,400}|(?:Version|Comment|Proc-Type|DEK-Info|Hash)[^\n]{0,200}|\s{1,40}|\\[nrt]|[\\>|*#\"'+,])*"
+)
+
+
+def private_key(text: str, at: int) -> tuple[int, int] | None:
+    """Return where a private key lies that begins here; one that is cut off ends where its lines do."""
+    head = _BEGIN.match(text, at)
+    if head is None:
+        return None
+    end = text.find("-----END ", head.end())
+    following = text.find("-----BEGIN ", head.end())
+    if end >= 0 and (following < 0 or end < following):
+        close = text.find("-----", end + 9)
+        return at, (close + 5 if 0 <= close < end + 60 else end + 9)
+    return at, _cut_off(text, head.end())
+
+
+def _cut_off(text: str, start: int) -> int:
+    """Return the end of the lines of a key that has no end."""
+    end = start
+    for line in _LINE.finditer(text, start):
+        body = line[0].strip(" \t\r\n\\\"'>|*#+,")
+        if body and not _KEY_LINE.fullmatch(body):
+            break
+        if body:
+            end = line.start() + line[0].rindex(body[-1]) + 1
+    return end
+
+
+_LINE = re.compile(r"[^\n]*\n?")
+_KEY_LINE = re.compile(
+    r"[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+/]{0,15}=?=?|(?:Version|Comment|Proc-Type|DEK-Info|Hash|PuTTY)\b.*"
+)

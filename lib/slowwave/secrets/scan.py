@@ -1,0 +1,153 @@
+"""Secrets in one plain text: one pass finds the literals that secrets have, and only there the rules are tried.
+
+The pass is an Aho-Corasick automaton over all literals at once. Tried on 69 MB of real transcript text, strings of 150
+characters on average: this one does 55 MB/s, pyahocorasick 28, one ``in`` a literal 7, an alternation of :mod:`re` 4.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import ahocorasick_rs
+
+from slowwave.secrets.model import Finding, Rule
+from slowwave.secrets.named import NAMED, cookies, private_key
+from slowwave.secrets.tokens import RUNS, TOKENS
+from slowwave.secrets.validity import is_masked
+
+RULES: tuple[Rule, ...] = (*TOKENS, *NAMED)
+FAMILIES: tuple[str, ...] = tuple(dict.fromkeys([*(r.family for r in (*RULES, *RUNS)), "private-key", "cookie"]))
+_BY_RUN = {rule.family: rule for rule in RUNS}
+# number of the literal, where it begins and where it ends
+Hit = tuple[int, int, int]
+_KEY, _COOKIE = "-----begin ", "cookie"
+MIN_CHARS = 8
+RUN_CHARS = 24
+# names that are no secret's although a secret's name is in them
+_HARMLESS_TAIL = re.compile(
+    r"(?:.*[_\-.])?(?:ids?|names?|counts?|types?|ur[il]s?|endpoints?|paths?|files?|fields?|limits?|len(?:gth)?|size|ttl|expiry"
+    r"|expires?(?:_?(?:at|in))?|arn|version|usage|used|budget|format|regex|pattern|label|title|description|policy|hash|key_?id"
+    r"|prefix|header|window|page|next|cost|price|rate|map|error|reset|kind|scope|status|index|env|var|ref|hint|placeholder)"
+    r"|(?:i[sz]er|s?Count|s?Limit|Id|Name|Type|Url|Path|File|Usage|Budget|Hash|Ref|board|stroke|word|frame|ring|ize|ified)\w*",
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# families that say where a secret stood, not what it is
+_BY_NAME = frozenset({"assignment", "password", "spoken", "token-flag", "password-flag", "auth-header", "cookie"})
+_RUN_SIGN = b"a" * RUN_CHARS
+_TO_SIGN = bytes(97 if chr(c).isalnum() and c < 128 else 32 for c in range(256))  # noqa: PLR2004
+
+
+@cache
+def _automaton() -> tuple[ahocorasick_rs.AhoCorasick, tuple[tuple[Rule, ...], ...]]:
+    """Return the automaton and the rules of each of its literals."""
+    by_anchor: dict[str, list[Rule]] = {_KEY: [], _COOKIE: []}
+    for rule in RULES:
+        for anchor in rule.anchors:
+            by_anchor.setdefault(anchor, []).append(rule)
+    automaton = ahocorasick_rs.AhoCorasick(list(by_anchor), implementation=ahocorasick_rs.Implementation.DFA)
+    return automaton, tuple(tuple(rules) for rules in by_anchor.values())
+
+
+def anchors_in(text: str) -> list[Hit]:
+    """Return the literals in a text: their number, where each begins and where it ends."""
+    folded = text.lower()
+    if len(folded) != len(text):
+        # one capital letter of Turkish becomes two characters
+        folded = text.replace("\u0130", "i").lower()
+    find = _automaton()[0].find_matches_as_indexes
+    try:
+        return find(folded, overlapping=True)
+    except UnicodeEncodeError:
+        return find(_SURROGATE.sub("?", folded), overlapping=True)
+
+
+def runs_in(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the long runs of letters and digits lie."""
+    signs = text.encode("latin-1", "replace").translate(_TO_SIGN)
+    stop = 0
+    while (start := signs.find(_RUN_SIGN, stop)) >= 0:
+        stop = signs.find(b" ", start)
+        if stop < 0:
+            stop = len(signs)
+        yield start, stop
+
+
+def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[Finding]:
+    """Return the secrets of a plain text, in order, none overlapping another.
+
+    Args:
+        text: the text.
+        hits: what :func:`anchors_in` says of it.
+        runs: what :func:`runs_in` says of it.
+    """
+    found: list[Finding] = []
+    rules = _automaton()[1]
+    taken = 0
+    for number, start, _ in hits:
+        if number == 0:
+            span = private_key(text, text.find("-----", start)) if start >= taken else None
+            if span is not None:
+                taken = span[1]
+                found.append(Finding(*span, "private-key", text[span[0] : taken]))
+        elif number == 1:
+            found += [Finding(a, b, "cookie", text[a:b]) for a, b in cookies(text, start)]
+        else:
+            for rule in rules[number]:
+                one = _tried(rule, text, start)
+                if one is not None:
+                    found.append(one)
+    for start, stop in runs:
+        for rule in _rules_of_run(text, start, stop):
+            match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
+            if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
+                found.append(Finding(*match.span("secret"), rule.family, match["secret"]))
+    return apart(found) if len(found) > 1 else found
+
+
+def _rules_of_run(text: str, start: int, stop: int) -> Iterator[Rule]:
+    """Yield the rules that a long run could fit, by its length and what stands beside it."""
+    size = stop - start
+    behind = text[stop : stop + 1]
+    if behind == "." and text[start] in "MNO":
+        yield _BY_RUN["discord"]
+    elif size >= 32:  # noqa: PLR2004 - hex digits
+        if text.startswith("SK", start):
+            yield _BY_RUN["twilio"]
+        elif behind == "-" and text.startswith("us", stop + 1):
+            yield _BY_RUN["mailchimp"]
+        elif text[start - 1 : start] == ":":
+            yield _BY_RUN["asana"]
+        elif text.startswith("pat", max(start - 18, 0)):
+            yield _BY_RUN["airtable"]
+
+
+def _tried(rule: Rule, text: str, start: int) -> Finding | None:
+    """Try one rule at one place."""
+    pattern = rule.pattern
+    match = pattern.search(text, max(0, start - rule.back), start + 600) if rule.back else pattern.match(text, start)
+    if match is None:
+        return None
+    secret = match["secret"]
+    tail = match.groupdict().get("tail")
+    if is_masked(secret) or (tail and _HARMLESS_TAIL.fullmatch(tail)):
+        return None
+    if rule.is_valid is not None and not rule.is_valid(secret):
+        return None
+    begin, stop = match.span("secret")
+    return Finding(begin, stop, rule.family, secret)
+
+
+def apart(found: Sequence[Finding]) -> list[Finding]:
+    """Return findings in order without overlaps; what overlaps becomes one, called after the plainest of them."""
+    kept: list[Finding] = []
+    for one in sorted(found, key=lambda f: (f.start, -f.stop)):
+        last = kept[-1] if kept else None
+        if last is None or one.start >= last.stop:
+            kept.append(one)
+        else:
+            weaker = last.family in _BY_NAME and one.family not in _BY_NAME
+            name = one if one.depth > last.depth or (one.depth == last.depth and weaker) else last
+            if last.secret.endswith("-----") > one.secret.endswith("-----"):
+                name = last  # of a private key joined lines may hold the beginning only
+            kept[-1] = Finding(last.start, max(last.stop, one.stop), name.family, name.secret, name.depth)
+    return kept
