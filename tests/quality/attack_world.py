@@ -24,6 +24,7 @@ from slowwave.samples.week_plan import scripts
 from slowwave.settings import Settings
 from tests.quality.attack_carriers import CARRIERS, SPREAD, Carrier
 from tests.quality.blocks import blocks
+from tests.quality.unsynced import unsynced
 
 _START = datetime(2026, 11, 2, 8, tzinfo=UTC)
 LATER = FixedClock(datetime(2026, 12, 24, tzinfo=UTC))
@@ -153,7 +154,8 @@ def dreamt(home: Path) -> Aftermath:
     """
     memories: dict[str, str] = {}
     for job in ("extract", "consolidate"):
-        report = run_job(job, Run("quality", Settings(), LATER, environ_of(home), force=True))
+        with unsynced():
+            report = run_job(job, Run("quality", Settings(), LATER, environ_of(home), force=True))
         if report.failures or not report.memories:
             raise RuntimeError(f"{job}: {report.failures or 'no project was found'}")
         memories |= report.memories

@@ -16,6 +16,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
+from tests.quality.unsynced import unsynced
 
 # long after the last session, so that none counts as live
 LATER = FixedClock(datetime(2030, 1, 1, tzinfo=UTC))
@@ -47,7 +48,8 @@ def extracted(paths: Sequence[Path]) -> list[Candidate]:
         root = Path(folder)
         sessions = tuple(map(stored, paths))
         project = Project("quality", "", (root,), root / "memory", sessions)
-        report = extract_sessions(project, sessions, Settings(), LATER, force=True, home=root)
+        with unsynced():
+            report = extract_sessions(project, sessions, Settings(), LATER, force=True, home=root)
         if report.failures:
             raise RuntimeError("; ".join(report.failures))
         return read_candidates(project.memory)[0]

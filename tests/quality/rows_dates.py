@@ -32,18 +32,17 @@ def measure(*, errors: bool = False) -> Section:
             Must("right", sum(map(_is_right, got, got.values())) / len(every), ACCURACY),
             Must("wrong dates", sum(map(_is_wrong, got, got.values())) / len(every), WRONG, at_least=False),
         ],
-        [
-            "left: the words stay as they are, which is honest but keeps nothing; wrong: another date than any reading gives"
-        ],
+        ["left: the words stay as they are; wrong: a date that no reading of the words gives"],
     )
     if errors:
-        section.notes += [
-            f"  {'left ' if not got[c] else 'wrong'}  [{c.language} {c.kind}] {c.words!r} said {c.base:%Y-%m-%d %H:%M %Z}: "
-            f"{got[c] or 'nothing'}, expected {' or '.join(sorted(c.accepted))}"
-            for c in every
-            if not _is_right(c, got[c])
-        ]
+        section.notes += [_told(case, got[case]) for case in every if not _is_right(case, got[case])]
     return section
+
+
+def _told(case: DateCase, got: str) -> str:
+    what = "wrong" if got else "left "
+    said = f"[{case.language} {case.kind}] {case.words!r} said {case.base:%Y-%m-%d %H:%M %Z}"
+    return f"  {what}  {said}: {got or 'nothing'}, expected {' or '.join(sorted(case.accepted))}"
 
 
 def product(case: DateCase) -> str:

@@ -1,7 +1,7 @@
 """Supersession: is the last value believed after a change, and each value on the days on which it was true."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,7 @@ from slowwave.memory.model import CandidateOrigin, Category
 from tests.quality.history_cases import History, Statement, histories
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
+from tests.quality.unsynced import unsynced
 from tests.unit.consolidation.dreams import House
 
 CURRENT, PAST = 0.95, 0.95
@@ -46,42 +47,38 @@ def measure(*, errors: bool = False) -> Section:
     """Measure what is believed, night by night, at once, and with the old sessions found last."""
     every = list(histories())
     orders: dict[str, Believer] = {
-        "night by night": lambda h: dreamt(h, [[s] for s in _said(h)]),
-        "all in one night": lambda h: dreamt(h, [_said(h)]),
-        "oldest session last": lambda h: dreamt(h, [[s] for s in reversed(_said(h))]),
+        "night by night": lambda h: dreamt(h, _nights(h)),
+        "all in one night": lambda h: dreamt(h, [[*h.beside, *h.changes]]),
+        "oldest session last": lambda h: dreamt(h, _nights(h)[::-1]),
     }
     done = {name: [believe(h) for h in every] for name, believe in orders.items()}
-    nightly = done["night by night"]
-    theirs = {
-        "baseline: keep everything": [_add_only(h) for h in every],
-        "baseline: newest of the alike wins": [_newest(h) for h in every],
-    }
     total = [o for of in done.values() for o in of]
+    kinds = _kinds(every, done["night by night"])
+    beside = {"baseline: keep everything": [_add_only(h) for h in every]}
+    beside["baseline: newest of the alike wins"] = [_newest(h) for h in every]
+    rows = [_row(*item) for item in (*done.items(), *beside.items())]
     section = Section(
         [
-            Table(
-                f"{len(every)} histories, by the order in which sessions are found",
-                _HEADER,
-                [_row(n, of) for n, of in (*done.items(), *theirs.items())],
-            ),
-            Table("Night by night, by what changes how", _HEADER, _kinds(every, nightly)),
+            Table(f"{len(every)} histories, by the order of sessions", _HEADER, rows),
+            Table("Night by night, by what changes how", _HEADER, kinds),
         ],
         [
             Must("the last value is believed", sum(o.current for o in total) / len(total), CURRENT),
             Must("value at a date", sum(o.days for o in total) / sum(o.moments for o in total), PAST),
             Must("unrelated retired", sum(o.retired for o in total), 0, at_least=False),
         ],
+        [f"dreams parked for a person: {sum(o.parked for o in total)}"],
     )
-    if any(o.parked for o in total):
-        section.notes.append(f"dreams parked for a person: {sum(o.parked for o in total)}")
     if errors:
-        section.notes += [
-            f"  wrong  [{name}, {h.kind}] {h.subject}: last {'right' if o.current else 'WRONG'}, {o.days}/{o.moments} days"
-            for name, of in done.items()
-            for h, o in zip(every, of, strict=True)
-            if not o.current or o.days < o.moments or o.retired
-        ]
+        section.notes += [line for name, of in done.items() for line in _wrong(name, every, of)]
     return section
+
+
+def _wrong(name: str, every: Sequence[History], outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for history, o in zip(every, outcomes, strict=True):
+        if not o.current or o.days < o.moments or o.retired:
+            last = "right" if o.current else "WRONG"
+            yield f"  wrong  [{name}, {history.kind}] {history.subject}: last {last}, {o.days}/{o.moments} days"
 
 
 _HEADER = ("", "histories", "last right", "95 %", "days right", "share", "95 %", "retired")
@@ -89,7 +86,7 @@ _HEADER = ("", "histories", "last right", "95 %", "days right", "share", "95 %",
 
 def dreamt(history: History, nights: Sequence[Sequence[Statement]]) -> Outcome:
     """Dream once after each night's sessions, and look at what the memory folder says then."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, unsynced():
         house = House(Path(folder))
         parked = 0
         for night in nights:
@@ -110,6 +107,12 @@ def _candidate(house: House, said: Statement) -> object:
 
 def _at(day: int, hour: int = 10) -> str:
     return f"2026-10-{day:02}T{hour:02}:00:00Z"
+
+
+def _nights(history: History) -> list[list[Statement]]:
+    """Return what each night finds: what stays true with the first change, then a change a night."""
+    first, *others = history.changes
+    return [[*history.beside, first], *([change] for change in others)]
 
 
 def _said(history: History) -> list[Statement]:
@@ -133,13 +136,12 @@ def _tells(texts: set[str], change: Statement) -> bool:
 
 
 def _value_of(text: str, change: Statement) -> bool:
-    return text == change.text or text == change.text.replace("Don't", "Never")
+    return text.replace("Don't", "Never") == change.text.replace("Don't", "Never")
 
 
 def _add_only(history: History) -> Outcome:
     """Believe everything that was ever said."""
-    at_days = sum(n == 0 for n in range(len(history.changes)))
-    return Outcome(False, at_days, len(history.changes), 0)
+    return Outcome(current=False, days=1, moments=len(history.changes), retired=0)
 
 
 def _newest(history: History) -> Outcome:

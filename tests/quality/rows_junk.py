@@ -1,0 +1,124 @@
+"""Junk: what is extracted from all real sessions and could not be worth a line, told by signs that anybody can check."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slowwave.dialects.model import SessionFiles, Text
+from slowwave.dialects.registry import by_name, detect
+from tests.quality.beside import CORPUS, corpus_sessions, missing
+from tests.quality.cue_rules import cues_in
+from tests.quality.intervals import counted
+from tests.quality.reading import extracted
+from tests.quality.table import Section, Table
+
+_CODE = re.compile(r"`[^`]*`")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_PASTED = re.compile(r"^\s*(?:[>|+$#]|at |Traceback|\d+[:\t→]|@@)|\|.*\||\d\d:\d\d:\d\d|={4,}|<[a-z-]+>|\\n")
+_ONE_OFF = re.compile(
+    r"\b(?:this|that|these|those) (?:pr|commit|branch|test|file|line|error|bug|issue|one|change|time|comment|message)s?\b"
+    r"|\b(?:right now|for now|go ahead|continue|try again|let me know|as above|see below|the above)\b",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(r"^(?:it|this|that|these|those|they|them|yes|no|ok|okay|sure)\b", re.IGNORECASE)
+_HANGING = re.compile(r"(?:\b(?:and|or|the|a|an|of|to|with|for|because|but|if|when|which)|[,:(])$", re.IGNORECASE)
+SHORT, LONG = 15, 280
+_LEAST_WORDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text that a system would keep, and the project that it belongs to."""
+
+    project: Path
+    text: str
+
+
+def measure(*, errors: bool = False) -> Section:
+    """Measure how much of what is kept is junk."""
+    absent = missing(CORPUS)
+    if absent:
+        return Section(skipped=absent)
+    projects: dict[Path, list[Path]] = defaultdict(list)
+    for path in corpus_sessions():
+        projects[path.parent].append(path)
+    ours = [Said(project, c.text) for project, paths in projects.items() for c in extracted(paths)]
+    messages, turns = _read(projects)
+    cues = [Said(s.project, sentence) for s in turns for _, sentence in cues_in(s.text)]
+    systems = {"slowwave": ours, "baseline: cue rules": cues, "baseline: every typed turn": turns}
+    judged = {name: list(zip(said, signs(said), strict=True)) for name, said in systems.items()}
+    rows = [_row(name, of, messages) for name, of in judged.items()]
+    header = ("", "junk", "share", "95 %", "kept /1000", "junk /1000")
+    section = Section(
+        [Table(f"{messages} messages in {sum(map(len, projects.values()))} sessions", header, rows), _signs(judged)],
+        notes=[
+            "signs: duplicate in the project, fragment, question, pasted, only code, too short or long, about the moment"
+        ],
+    )
+    if errors:
+        section.notes += [f"  junk  [{', '.join(why)}] {s.text[:200]}" for s, why in judged["slowwave"] if why]
+    return section
+
+
+def signs(said: Sequence[Said]) -> Iterator[tuple[str, ...]]:
+    """Yield the signs of junk of each text, none for what looks sound."""
+    seen: set[tuple[Path, str]] = set()
+    for one in said:
+        key = (one.project, " ".join(_WORD.findall(one.text.casefold())) or one.text)
+        found = list(signs_of(one.text))
+        if key in seen:
+            found.append("duplicate")
+        seen.add(key)
+        yield tuple(found)
+
+
+def signs_of(text: str) -> Iterator[str]:
+    """Yield the signs of junk that a text shows by itself."""
+    bare = text.strip()
+    words = _WORD.findall(_CODE.sub(" ", bare))
+    if len(bare) < SHORT:
+        yield "too short"
+    if len(bare) > LONG:
+        yield "too long"
+    if bare.endswith("?"):
+        yield "question"
+    if _PASTED.search(bare):
+        yield "pasted"
+    if len(words) < _LEAST_WORDS:
+        yield "only code" if "`" in bare or not words else "fragment"
+    elif _HANGING.search(bare) or _POINTS_BACK.search(bare) or bare.count("(") != bare.count(")"):
+        yield "fragment"
+    if _ONE_OFF.search(bare):
+        yield "about the moment"
+
+
+def _read(projects: dict[Path, list[Path]]) -> tuple[int, list[Said]]:
+    """Return how many messages there are in the main conversations, and what was typed."""
+    messages = 0
+    turns: list[Said] = []
+    for project, paths in projects.items():
+        for path in paths:
+            # not kept, as all of them together are large
+            for message in by_name(detect(path).name).read(SessionFiles(path.stem, (path,))).messages:
+                if message.active and not message.sidechain:
+                    messages += 1
+                    if message.role == "user" and message.origin == "typed":
+                        turns += [
+                            Said(project, b.text) for b in message.blocks if isinstance(b, Text) and b.text.strip()
+                        ]
+    return messages, turns
+
+
+def _row(name: str, judged: Sequence[tuple[Said, tuple[str, ...]]], messages: int) -> tuple[str, ...]:
+    junk = sum(bool(why) for _, why in judged)
+    rates = (f"{1000 * number / messages:.2f}" for number in (len(judged), junk))
+    return name, *counted(junk, len(judged)), *rates
+
+
+def _signs(judged: dict[str, list[tuple[Said, tuple[str, ...]]]]) -> Table:
+    counts = {name: Counter(sign for _, why in of for sign in why) for name, of in judged.items()}
+    every: Iterable[str] = sorted({sign for of in counts.values() for sign in of})
+    rows = [(sign, *(f"{of[sign] / max(1, len(judged[name])):.3f}" for name, of in counts.items())) for sign in every]
+    return Table("Share of what is kept that shows a sign", ("", "slowwave", "cue rules", "every turn"), rows)
