@@ -16,7 +16,7 @@ _ACTIONS = {
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
     "diff": ("what a dream changed", "memory_dreams", "show_diff"),
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
-    "review": ("the dreams that wait for a person; accept or reject one", "memory_review", "show_review"),
+    "review": ("what waits for a person: list, show, accept, reject, edit", "memory_review", "show_review"),
 }
 
 
@@ -42,6 +42,15 @@ def configure(parser: Parser) -> None:
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
         if name == "review":
+            action.add_argument(
+                "what",
+                nargs="?",
+                default="list",
+                choices=("list", "show", "accept", "reject", "edit"),
+                help="what to do",
+            )
+            action.add_argument("id", nargs="?", metavar="ID", help="id of a fact or dream, a fact's by its beginning")
+            action.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
             decision = action.add_mutually_exclusive_group()
             decision.add_argument("--accept", metavar="DREAM", help="apply this parked dream")
             decision.add_argument("--reject", metavar="DREAM", help="refuse this parked dream for good")

@@ -23,6 +23,7 @@ class MemoryFolder:
     project: str
     path: Path
     transcripts: tuple[Path, ...]
+    is_global: bool = False
 
 
 def chosen(args: argparse.Namespace) -> list[MemoryFolder]:

@@ -1,44 +1,155 @@
-"""``slowwave memory review``: the dreams that wait for a person."""
+"""``slowwave memory review``: what waits for a person, and a person's word on it."""
 
 import argparse
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import say, say_json
+from slowwave.cli.output import harmless, say, say_json
 from slowwave.clock import SystemClock
+from slowwave.consolidation.inbox import Waiting, accept_fact, inbox, reject_fact
 from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
-from slowwave.errors import DONE, PARKED
+from slowwave.errors import DONE, PARKED, NotFoundError, UsageError
+from slowwave.memory.model import Evidence
 
 
 def show_review(args: argparse.Namespace) -> int:
-    """Print the dreams that wait, code 5 when there are any; or accept or reject one."""
-    if args.accept:
-        folder, _ = the_one(args.folders, f"parked dream {args.accept}", lambda f: _parked(f, args.accept))
-        plan = accept(folder.path, args.accept, settings_of(args).consolidation, SystemClock().now())
-        return _told(args, {"accepted": args.accept, "dream": plan.id}, f"Applied as dream {plan.id}.")
-    if args.reject:
-        folder, _ = the_one(args.folders, f"parked dream {args.reject}", lambda f: _parked(f, args.reject))
-        refused = reject(folder.path, args.reject, SystemClock().now())
-        text = f"Rejected: {len(refused)} candidates are not taken again."
-        return _told(args, {"rejected": args.reject, "candidates": list(refused)}, text)
-    waiting = [(folder, parked) for folder in args.folders for parked in parked_dreams(folder.path)]
-    for folder, parked in waiting:
+    """List what waits (code 5 when anything does), show one of it, or accept, reject or reword it."""
+    what, name = _asked(args)
+    if what == "list":
+        return _list(args)
+    if what == "edit" and not " ".join(args.text).strip():
+        raise UsageError("memory review edit ID TEXT: write what it shall say")
+    dream = next(((f, p) for f in args.folders for p in parked_dreams(f.path) if p.id == name), None)
+    if dream:
+        return _on_dream(args, what, *dream)
+    if name.startswith("d"):
+        the_one(args.folders, f"parked dream {name}", lambda _: None)
+    return _on_fact(args, what, *_fact(args, name))
+
+
+def _asked(args: argparse.Namespace) -> tuple[str, str]:
+    """Return what to do with which thing; ``--accept`` and ``--reject`` are the older way to say it."""
+    if args.accept or args.reject:
+        return ("accept", args.accept) if args.accept else ("reject", args.reject)
+    if args.what != "list" and not args.id:
+        raise UsageError(f"memory review {args.what}: name what is meant; slowwave memory review lists it")
+    return args.what, args.id or ""
+
+
+def _list(args: argparse.Namespace) -> int:
+    number = 0
+    for folder in args.folders:
+        dreams, facts = parked_dreams(folder.path), _inbox(args, folder)
+        number += len(dreams) + len(facts)
         if args.json:
-            say_json([{**msgspec.to_builtins(parked), "project": folder.project}])
-        else:
-            _show(folder, parked)
-    if not waiting and not args.json:
-        say("No dream waits for review.")
-    return PARKED if waiting else DONE
+            say_json({**msgspec.to_builtins(parked), "kind": "dream", "project": folder.project} for parked in dreams)
+            say_json(_row(folder, waiting) for waiting in facts)
+            continue
+        for parked in dreams:
+            _show_dream(folder, parked)
+        for waiting in facts:
+            say(_line(folder, waiting))
+    if not number and not args.json:
+        say("No dream waits for review, and no fact.")
+    elif not args.json:
+        say("slowwave memory review show|accept|reject ID, or edit ID TEXT")
+    return PARKED if number else DONE
 
 
-def _parked(folder: MemoryFolder, dream: str) -> Parked | None:
-    return next((p for p in parked_dreams(folder.path) if p.id == dream), None)
+def _inbox(args: argparse.Namespace, folder: MemoryFolder) -> list[Waiting]:
+    settings = settings_of(args).consolidation
+    return inbox(folder.path, folder.transcripts, settings, SystemClock().now(), is_global=folder.is_global)
 
 
-def _show(folder: MemoryFolder, parked: Parked) -> None:
+def _fact(args: argparse.Namespace, name: str) -> tuple[MemoryFolder, Waiting]:
+    """Return the fact of an id or of its beginning.
+
+    Raises:
+        NotFoundError: there is none, or several.
+    """
+    every = [(folder, waiting) for folder in args.folders for waiting in _inbox(args, folder)]
+    found = [(f, w) for f, w in every if name and any(c.id.startswith(name) for c in w.candidates)]
+    if len(found) != 1:
+        raise NotFoundError(f"{len(found) or 'no'} facts {name!r} wait for review; slowwave memory review lists them")
+    return found[0]
+
+
+def _on_dream(args: argparse.Namespace, what: str, folder: MemoryFolder, parked: Parked) -> int:
+    if what == "accept":
+        plan = accept(folder.path, parked.id, settings_of(args).consolidation, SystemClock().now())
+        return _told(args, {"accepted": parked.id, "dream": plan.id}, f"Applied as dream {plan.id}.")
+    if what == "reject":
+        refused = reject(folder.path, parked.id, SystemClock().now())
+        text = f"Rejected: {len(refused)} candidates are not taken again."
+        return _told(args, {"rejected": parked.id, "candidates": list(refused)}, text)
+    if what == "edit":
+        raise UsageError(f"{parked.id} is a dream: it is accepted or rejected as a whole")
+    if args.json:
+        say_json([{**msgspec.to_builtins(parked), "kind": "dream", "project": folder.project}])
+    else:
+        _show_dream(folder, parked)
+    return DONE
+
+
+def _on_fact(args: argparse.Namespace, what: str, folder: MemoryFolder, waiting: Waiting) -> int:
+    now = SystemClock().now()
+    if what in ("accept", "edit"):
+        words = " ".join(args.text) if what == "edit" else ""
+        plan = accept_fact(folder.path, waiting, settings_of(args).consolidation, now, words)
+        return _told(args, {"accepted": waiting.id, "dream": plan.id}, f"Remembered by dream {plan.id}.")
+    if what == "reject":
+        refused = reject_fact(folder.path, waiting, now)
+        text = f"Rejected: {len(refused)} candidates are not taken again, in no other words either."
+        return _told(args, {"rejected": waiting.id, "candidates": list(refused)}, text)
+    if args.json:
+        say_json([_row(folder, waiting)])
+    else:
+        for line in _details(folder, waiting):
+            say(line)
+    return DONE
+
+
+def _row(folder: MemoryFolder, waiting: Waiting) -> dict[str, Any]:
+    lead = waiting.fact.lead
+    return {
+        "kind": "fact",
+        "id": waiting.id,
+        "category": lead.category,
+        "text": lead.text,
+        "confidence": waiting.fact.confidence,
+        "reason": waiting.reason,
+        "candidates": [c.id for c in waiting.candidates],
+        "sessions": [msgspec.to_builtins(c.session) for c in waiting.candidates],
+        "evidence": [msgspec.to_builtins(e) for e in waiting.fact.evidence],
+        "project": folder.project,
+    }
+
+
+def _line(folder: MemoryFolder, waiting: Waiting) -> str:
+    lead = waiting.fact.lead
+    return (
+        f"{waiting.id}  {waiting.fact.confidence:>4.0%}  {lead.category:<10}  {harmless(lead.text)}  [{folder.project}]"
+    )
+
+
+def _details(folder: MemoryFolder, waiting: Waiting) -> Iterator[str]:
+    yield _line(folder, waiting)
+    yield f"  {waiting.reason}"
+    for candidate in waiting.candidates:
+        yield f"  {candidate.observed_at}  {candidate.session.dialect} {candidate.session.id}  {candidate.origin}"
+        for piece in candidate.evidence:
+            yield from _evidence(piece)
+
+
+def _evidence(piece: Evidence) -> Iterator[str]:
+    yield f'    "{harmless(piece.quote)}"  {piece.path}'
+
+
+def _show_dream(folder: MemoryFolder, parked: Parked) -> None:
     say(f"{parked.id}  {folder.project}: {parked.reason}")
     for operation in parked.operations:
         if operation.action not in {"KEEP", "WAIT"}:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
+from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
 from tests.unit.consolidation.dreams import House
 
@@ -147,3 +148,81 @@ def test_why_shows_the_words_around_a_quote_and_names_rows_by_their_name(
     assert "> Before I forget it: use pnpm for installs, the lock file of npm is nobody's." in why
     assert "AKIAIOSFODNN7EXAMPLQ" not in why
     assert "at byte 0" in why
+
+
+def _weak(house: House, text: str, session: str, confidence: float = 0.55) -> None:
+    house.extract(house.candidate(text, session=session, category="project", confidence=confidence))
+    house.dream()
+
+
+def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _weak(house, "The cache is slow", "c")
+    _weak(house, "The mailer is old", "d", 0.45)
+    rows = [json.loads(line) for line in _run(capsys, house, "review", "--json", code=5).splitlines()]
+    assert [(row["kind"], row["text"]) for row in rows] == [("fact", "The cache is slow")]
+    assert rows[0]["reason"] == "confidence 0.55 is below 0.6: waits for more evidence"
+    assert rows[0]["evidence"][0]["quote"] == "The cache is slow"
+    shown = _run(capsys, house, "review", "show", rows[0]["id"][:6])
+    assert '"The cache is slow"' in shown
+    assert "claude c" in shown
+
+
+def test_an_accepted_fact_is_remembered_and_can_be_undone(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    _weak(house, "The cache is slow", "c")
+    before = visible_files(house.memory)
+    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    dream = json.loads(_run(capsys, house, "review", "accept", name, "--json"))["dream"]
+    assert "- The cache is slow\n" in house.read("project.md")
+    assert "No dream waits" in _run(capsys, house, "review")
+    _run(capsys, house, "undo", dream)
+    assert visible_files(house.memory) == before
+
+
+def test_an_edited_fact_says_what_the_person_said_and_keeps_its_evidence(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _weak(house, "The cache is slow", "c")
+    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    assert "write what it shall say" in _run(capsys, house, "review", "edit", name, code=2)
+    _run(capsys, house, "review", "edit", name, "The", "cache is slow on the first request only")
+    rows = [json.loads(line) for line in _run(capsys, house, "list", "--json").splitlines()]
+    row = next(r for r in rows if "cache" in r["text"])
+    assert row["text"] == "The cache is slow on the first request only"
+    assert row["confidence"] > 0.9
+    assert row["evidence"][0]["quote"] == "The cache is slow"
+    _weak(house, "the cache is slow!", "e", 0.95)
+    texts = [m.text for m in read_book(house.memory).active if "cache" in m.text]
+    assert texts == ["The cache is slow on the first request only"]
+
+
+def test_a_rejected_fact_never_comes_back_in_other_words_or_from_another_extractor(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "The cache of the price service is slow after a deploy"
+    first = house.candidate(said, session="c", category="project", confidence=0.55)
+    house.extract(first)
+    house.dream()
+    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    assert "Rejected: 1" in _run(capsys, house, "review", "reject", name)
+    again = msgspec.structs.replace(
+        first,
+        id="f" * 16,
+        text="After a deploy the price service has a slow cache",
+        extractor="test/2",
+        confidence=0.95,
+    )
+    house.extract(
+        again,
+        house.candidate(f"{said}!", session="d", category="project"),
+        house.candidate(
+            "the cache of the price service is very slow after each deploy", session="e", category="project"
+        ),
+        house.candidate("The price service cache is slow after a deploy", session="f", category="project"),
+    )
+    house.dream()
+    assert not [m for m in read_book(house.memory).memories.values() if "price service" in m.text]
+    house.extract(house.candidate("The cache of the price service holds 500 entries", session="g", category="project"))
+    house.dream()
+    assert "holds 500 entries" in house.read("project.md")

@@ -1,0 +1,160 @@
+"""The inbox: facts that wait for a person, with evidence and reason; one word accepts, rejects or rewords each.
+
+What waits is never stored twice: it follows from the candidates, so a fact that more sessions made certain is gone from
+the inbox by itself. What a person decided is stored: an accepted fact is a dream of its own that can be undone, a
+rejected one never comes back, in whatever words and from whichever session.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from slowwave.consolidation.apply import apply_plan
+from slowwave.consolidation.decide import consolidate
+from slowwave.consolidation.facts import Fact, identity
+from slowwave.consolidation.lock import held
+from slowwave.consolidation.model import Gathered, Operation, State
+from slowwave.consolidation.plan import Plan, make_plan
+from slowwave.consolidation.review import clear_parked
+from slowwave.consolidation.snapshot import read_snapshot
+from slowwave.memory.candidates import append_candidates
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.ledger import VERSION, Event
+from slowwave.memory.model import Candidate, candidate_id, iso
+from slowwave.memory.stage import Change
+from slowwave.memory.transaction import commit, recover
+from slowwave.settings import ConsolidationSettings
+
+EXTRACTOR = "review/1"
+# what a person reworded is theirs: as sure as what they typed to be remembered
+_SURE = 0.99
+# above every confidence
+_NEVER = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A fact in the inbox.
+
+    Attributes:
+        id: that of the candidate that gives it its words.
+        reason: why it was not accepted by itself.
+    """
+
+    id: str
+    fact: Fact
+    reason: str
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The candidates that state it, oldest first."""
+        return tuple(self.fact.candidates)
+
+
+def inbox(
+    memory: Path, folders: Sequence[Path], settings: ConsolidationSettings, now: datetime, *, is_global: bool = False
+) -> list[Waiting]:
+    """Return the facts that wait for a person, the surest first.
+
+    Args:
+        memory: the memory folder.
+        folders: where transcripts that were moved are looked for.
+        settings: thresholds: what lies between ``review_confidence`` and ``accept_confidence`` is here.
+        now: the time.
+        is_global: it is the folder of what holds in every project, where nothing is accepted by itself.
+
+    Raises:
+        CorruptStateError: the ledger is damaged.
+        UnreadableError: a file cannot be read.
+    """
+    snapshot = read_snapshot(memory, settings.max_loss)
+    if is_global:
+        settings = msgspec.structs.replace(settings, accept_confidence=_NEVER, review_confidence=0.0)
+    found: list[Waiting] = []
+    for operation in make_plan(snapshot, folders, settings, now).operations:
+        if operation.action == "WAIT":
+            fact = Fact(None, [snapshot.candidates[c] for c in operation.candidates])
+            if fact.confidence >= settings.review_confidence:
+                reason = _many(fact) if is_global else operation.reason
+                found.append(Waiting(fact.lead.id, fact, reason))
+    return sorted(found, key=lambda w: (-w.fact.confidence, w.id))
+
+
+def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings, now: datetime, text: str = "") -> Plan:
+    """Make a memory of a fact in the inbox, in a person's words where they gave some: a dream of its own.
+
+    Args:
+        memory: the memory folder.
+        waiting: the fact.
+        settings: thresholds and limits.
+        now: the time.
+        text: what it shall say; it counts as the person's word and keeps the evidence.
+
+    Raises:
+        LockHeldError: a dream is running.
+        MovedError: the memory folder changed meanwhile.
+    """
+    words = " ".join(text.split())
+    if words and words != " ".join(waiting.fact.lead.text.split()):
+        append_candidates(memory, [_reworded(waiting.fact, words, now)], ())
+    with held(memory, settings.lock_stale) as lock:
+        snapshot = read_snapshot(memory, settings.max_loss)
+        chosen = {c.id for c in waiting.candidates}
+        if words:
+            chosen |= {c.id for c in snapshot.candidates.values() if c.extractor == EXTRACTOR and c.text == words}
+
+        def planner(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> Sequence[Operation]:
+            return accepted_operations(state, gathered, chosen)
+
+        plan = make_plan(snapshot, (), settings, now, planner)
+        apply_plan(snapshot, plan, check=lock.check, run_id="review")
+    clear_parked(memory)
+    return plan
+
+
+def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> list[Operation]:
+    """Return the operations that take the chosen candidates in as one fact and leave all others waiting."""
+    mine = [c for c in gathered.waiting if c.id in chosen]
+    others = tuple(c.id for c in gathered.waiting if c.id not in chosen)
+    lead = Fact(None, mine).lead
+    said = {"text": lead.text, "key": lead.key, "value": lead.value, "category": lead.category}
+    # one fact, whatever the words: the person says that it is one
+    alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in mine)
+    operations = consolidate(state, Gathered(alike, known=gathered.known), accept_confidence=0.0)
+    return [*operations, *(Operation("WAIT", "", (c,), "waits: not asked about") for c in others)]
+
+
+def reject_fact(memory: Path, waiting: Waiting, now: datetime) -> tuple[str, ...]:
+    """Refuse a fact for good; return the candidates that are not taken any more.
+
+    Raises:
+        MovedError: the memory folder changed meanwhile.
+    """
+    recover(memory)
+    snapshot = read_snapshot(memory)
+    refused = tuple(c.id for c in waiting.candidates)
+    at = iso(now)
+    name = f"r{at.replace('-', '').replace(':', '')}-{refused[0][:8]}"
+    event = Event(v=VERSION, event="reject", dream=name, at=at, candidates=refused, reason="a person rejected it")
+    extracted = snapshot.extracted_without(frozenset(refused))
+    files = {} if extracted is None else {EXTRACTED: extracted}
+    commit(memory, Change(name, at, files, [event], snapshot.seen, only_seen=False))
+    return refused
+
+
+def _many(fact: Fact) -> str:
+    projects = sorted({c.extractor.partition(":")[2] for c in fact.candidates})
+    return f"said in {len(projects)} projects ({', '.join(projects)}): shall it hold in all of them?"
+
+
+def _reworded(fact: Fact, words: str, now: datetime) -> Candidate:
+    lead = fact.lead
+    assert isinstance(lead, Candidate)
+    name = candidate_id(lead.session, lead.category, words, lead.evidence)
+    return Candidate(
+        name, lead.category, words, _SURE, "user_explicit", EXTRACTOR, lead.session, lead.evidence,
+        lead.observed_at or iso(now),
+    )  # fmt: skip
