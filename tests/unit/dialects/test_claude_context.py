@@ -180,6 +180,21 @@ def test_a_prompt_without_words_says_so_only_where_it_has_blocks(
     assert sent == [*shown, "A fine"]
 
 
+@pytest.mark.parametrize(
+    ("version", "sent"),
+    [("2.1.330", ["U q / z", "A fine"]), ("2.0.76", ["U q", "U z", "A fine"]), ("1.0.128", ["U q", "U z", "A fine"])],
+)
+def test_prompts_around_an_answer_without_words_are_joined_by_the_newest_version_only(
+    tmp_path: Path, version: str, sent: list[str]
+) -> None:
+    session = begun(version)
+    session.user("q")
+    session.says("m2", "  ")
+    session.user("z")
+    session.says("m3", "fine")
+    assert [line.replace("\n", " / ") for line in shape(session.context(tmp_path))[2:]] == sent
+
+
 def test_a_result_without_its_call_becomes_no_content(tmp_path: Path) -> None:
     session = begun()
     session.result("lost", "out")

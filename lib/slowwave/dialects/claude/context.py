@@ -31,10 +31,14 @@ def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
     # Version 1 looks at sub-agents' records, too, when it looks for the newest one.
     records = resumed(tree if version >= (2, 0) else Tree(tree.nodes, own=True))
     turns = [turn for node in records if (turn := turn_of(node, modern=modern)) is not None]
-    turns = without_blank(without_open_calls(turns, answer_last=modern), keep_empty=modern)
-    turns = _filled(turns, records, modern=modern)
-    joined = merged(turns, over_results=version >= (2, 0))
-    return [t.message() for t in (paired(joined) if modern else joined)]
+    turns = without_open_calls(turns, answer_last=modern)
+    said = without_blank(turns, keep_empty=modern)
+    filled = _filled(said, records, modern=modern)
+    if modern:
+        return [t.message() for t in paired(merged(filled, over_results=True))]
+    # older versions join first: prompts on both sides of an answer without words stay apart
+    joined = merged([*turns, *filled[len(said) :]], over_results=version >= (2, 0))
+    return [t.message() for t in without_blank(joined, keep_empty=False)]
 
 
 def _filled(turns: list[Turn], records: list[Node], *, modern: bool) -> list[Turn]:
