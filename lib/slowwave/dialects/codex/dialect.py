@@ -97,7 +97,8 @@ class Codex:
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Codex would send if the session were resumed now, without its own instructions."""
         whole = transcript if isinstance(transcript, CodexTranscript) else self.read(transcript.files)
-        return repaired(replay([*whole.inherited, *whole.lines], is_paginated=whole.is_paginated))
+        lines = [*whole.inherited, *whole.lines]
+        return repaired(replay(lines, is_paginated=whole.is_paginated, is_parsed=whole.is_tail))
 
     def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
         """Return what a line tells: a header, a name of the thread, or a message."""

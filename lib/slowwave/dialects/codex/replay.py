@@ -32,9 +32,15 @@ _ANSWERS = {
 Sent = CodexMessage | PlainMessage
 
 
-def replay(lines: Sequence[Line], *, is_paginated: bool = False) -> list[Sent]:
-    """Return the messages after all lines, without the client's repairs and with the harness's own."""
-    lines = parsed(lines)
+def replay(lines: Sequence[Line], *, is_paginated: bool = False, is_parsed: bool = False) -> list[Sent]:
+    """Return the messages after all lines, without the client's repairs and with the harness's own.
+
+    Args:
+        lines: the rollout, or its end.
+        is_paginated: its header says so.
+        is_parsed: what the client cannot parse was left out before.
+    """
+    lines = lines if is_parsed else parsed(lines)
     window = None
     if is_paginated:
         lines = own_lines(lines)

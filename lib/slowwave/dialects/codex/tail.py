@@ -43,6 +43,7 @@ def tail_of(files: SessionFiles) -> Tail | None:
     if first is None or first.kind != "session_meta" or not suffix.back_to(_COMPACTED):
         return None
     paged = is_paginated(first.fields())
+    suffix.back_to(_STARTED)  # nearly always the turn around it is all that is missing, and saves a try
     for _ in range(_MOST_TRIES):
         lines = parsed([line_of(span, env) for span, env in suffix.records])
         if any(p.kind in UNREADABLE_LINE for p in suffix.problems) or any(x.kind == "session_meta" for x in lines):
