@@ -65,7 +65,7 @@ def rows(parts: Sequence[Sequence[Claim]]) -> list[tuple[str, ...]]:
     """Return a line of cells for each bin."""
     return [
         (
-            f"{p[0].confidence:.2f}..{max(c.confidence for c in p):.2f}", str(len(p)), f"{_mean(p):.3f}",
+            f"{min(c.confidence for c in p):.2f}..{max(c.confidence for c in p):.2f}", str(len(p)), f"{_mean(p):.3f}",
             f"{_right(p):.3f}", interval(*wilson(sum(c.right for c in p), len(p))),
         )
         for p in parts

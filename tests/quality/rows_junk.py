@@ -1,4 +1,4 @@
-"""Junk: what is extracted from all real sessions and could not be worth a line, told by signs that anybody can check."""
+"""Junk: what is extracted from all real sessions and is worth no line, told by signs that anybody can check."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ _CODE = re.compile(r"`[^`]*`")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PASTED = re.compile(r"^\s*(?:[>|+$#]|at |Traceback|\d+[:\t→]|@@)|\|.*\||\d\d:\d\d:\d\d|={4,}|<[a-z-]+>|\\n")
 _ONE_OFF = re.compile(
-    r"\b(?:this|that|these|those) (?:pr|commit|branch|test|file|line|error|bug|issue|one|change|time|comment|message)s?\b"
+    r"\b(?:this|that|these|those) (?:pr|commit|branch|test|file|line|error|bug|issue|one|change|time|comment)s?\b"
     r"|\b(?:right now|for now|go ahead|continue|try again|let me know|as above|see below|the above)\b",
     re.IGNORECASE,
 )
@@ -53,9 +53,7 @@ def measure(*, errors: bool = False) -> Section:
     header = ("", "junk", "share", "95 %", "kept /1000", "junk /1000")
     section = Section(
         [Table(f"{messages} messages in {sum(map(len, projects.values()))} sessions", header, rows), _signs(judged)],
-        notes=[
-            "signs: duplicate in the project, fragment, question, pasted, only code, too short or long, about the moment"
-        ],
+        notes=["signs by plain rules of this harness; a text may show several"],
     )
     if errors:
         section.notes += [f"  junk  [{', '.join(why)}] {s.text[:200]}" for s, why in judged["slowwave"] if why]
