@@ -16,6 +16,7 @@ _ACTIONS = {
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
     "diff": ("what a dream changed", "memory_dreams", "show_diff"),
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
+    "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
     "review": ("what waits for a person: list, show, accept, reject, edit", "memory_review", "show_review"),
 }
 
@@ -41,6 +42,10 @@ def configure(parser: Parser) -> None:
             )
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
+        if name == "export":
+            action.add_argument("--format", choices=("agents", "json"), default="agents", help="agents: a section")
+            action.add_argument("--into", type=Path, metavar="FILE", help="put the section into this file, and no more")
+            action.add_argument("--all", action="store_true", help="json: also what does not hold any more")
         if name == "review":
             action.add_argument(
                 "what",

@@ -31,7 +31,7 @@ def show_list(args: argparse.Namespace) -> int:
         number += len(memories)
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
-            say_json(_row(folder, memory, at, standing) for memory in memories)
+            say_json(row_of(folder, memory, at, standing) for memory in memories)
         else:
             for memory in memories:
                 say(_line(memory))
@@ -48,7 +48,7 @@ def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
 def show_one(args: argparse.Namespace) -> int:
     """Print all that is known about one memory."""
     folder, memory = _found(args)
-    row = _row(folder, memory) | _details(memory)
+    row = row_of(folder, memory) | _details(memory)
     if args.json:
         say_json([row])
         return DONE
@@ -65,7 +65,7 @@ def show_why(args: argparse.Namespace) -> int:
     evidence = [_evidence(folder, e) for e in memory.evidence]
     events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
     if args.json:
-        row = _row(folder, memory) | _details(memory)
+        row = row_of(folder, memory) | _details(memory)
         say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}])
         return DONE
     for line in _why(memory, evidence):
@@ -106,7 +106,7 @@ def _found(args: argparse.Namespace) -> tuple[MemoryFolder, Memory]:
     return the_one(args.folders, f"memory {args.id}", has)
 
 
-def _row(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standing | None = None) -> dict[str, Any]:
+def row_of(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standing | None = None) -> dict[str, Any]:
     """Return the fields that other programs rely on, and more.
 
     ``valid_from`` and ``valid_to`` are those of the last interval in which it held, or of the one that ``at`` lies in;

@@ -226,3 +226,16 @@ def test_a_rejected_fact_never_comes_back_in_other_words_or_from_another_extract
     house.extract(house.candidate("The cache of the price service holds 500 entries", session="g", category="project"))
     house.dream()
     assert "holds 500 entries" in house.read("project.md")
+
+
+def test_export_prints_a_section_or_one_json_object(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(capsys, house, "export").splitlines()[-2:] == ["- We use bun", "<!-- slowwave memory: end -->"]
+    whole = json.loads(_run(capsys, house, "export", "--format", "json"))
+    assert [m["text"] for m in whole["memories"]] == ["We use bun"]
+    assert {
+        m["status"] for m in json.loads(_run(capsys, house, "export", "--format", "json", "--all"))["memories"]
+    } == {
+        "active",
+        "superseded",
+    }
+    assert "--format agents" in _run(capsys, house, "export", "--format", "json", "--into", "x", code=2)

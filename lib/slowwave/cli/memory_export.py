@@ -1,0 +1,65 @@
+"""``slowwave memory export``: one project's memory for other programs, and for agents that read ``AGENTS.md``."""
+
+import argparse
+from pathlib import Path
+
+from slowwave.cli.memory_facts import row_of
+from slowwave.cli.memory_folders import MemoryFolder
+from slowwave.cli.options import settings_of
+from slowwave.cli.output import say, say_json
+from slowwave.errors import DONE, NotFoundError, UnreadableError, UsageError
+from slowwave.files import atomic_write
+from slowwave.memory.book import read_book
+from slowwave.memory.folder import read_or_none
+from slowwave.memory.section import section_of, with_section
+from slowwave.memory.standing import standing_of
+
+VERSION = 1
+
+
+def show_export(args: argparse.Namespace) -> int:
+    """Print one project's memory as JSON or as a section of Markdown, or put that section into a file."""
+    folder = _the_only(args.folders)
+    book = read_book(folder.path)
+    standing = standing_of(book, settings_of(args).consolidation.half_lives)
+    if args.format == "json":
+        if args.into:
+            raise UsageError("--into takes a section: use it with --format agents")
+        rows = [
+            row_of(folder, m, standing=standing) for m in book.memories.values() if args.all or m.status == "active"
+        ]
+        # one object, unlike the list: what is exported is read as a whole
+        say_json([{"version": VERSION, "project": folder.project, "memory": str(folder.path), "memories": rows}])
+        return DONE
+    lines = section_of(book.active, standing)
+    if not args.into:
+        say("\n".join(lines))
+        return DONE
+    changed = _put(args.into, lines)
+    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(book.active)} memories.")
+    return DONE
+
+
+def _the_only(folders: list[MemoryFolder]) -> MemoryFolder:
+    own = [folder for folder in folders if not folder.is_global]
+    if not own:
+        raise NotFoundError("no memory folder; slowwave run nightly makes one")
+    if len(own) > 1:
+        raise UsageError(
+            f"{len(own)} projects match; choose one with --project: {', '.join(f.project for f in own[:5])}"
+        )
+    return own[0]
+
+
+def _put(path: Path, lines: list[str]) -> bool:
+    """Put the section into a file; return whether that changed it. A link is followed, what it points at is changed."""
+    target = path.expanduser().resolve()
+    if not target.parent.is_dir():
+        raise UnreadableError(target.parent, "does not exist", "name a file in a folder that does")
+    old = read_or_none(target)
+    new = with_section(old or b"", lines, target)
+    if new == old:
+        return False
+    # a file of its own is for everybody who works in the repository, as one that an editor makes
+    atomic_write(target, new, mode=None if old is not None else 0o644)
+    return True
