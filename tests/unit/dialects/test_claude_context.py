@@ -195,6 +195,17 @@ def test_prompts_around_an_answer_without_words_are_joined_by_the_newest_version
     assert [line.replace("\n", " / ") for line in shape(session.context(tmp_path))[2:]] == sent
 
 
+@pytest.mark.parametrize(("version", "is_filled"), [("2.1.330", True), ("2.0.76", False), ("1.0.128", False)])
+def test_a_note_of_the_system_behind_a_prompt_stands_for_its_answer_before_2_1(
+    tmp_path: Path, version: str, *, is_filled: bool
+) -> None:
+    session = begun(version)
+    session.user("q")
+    session.add("system", subtype="informational", content="i", level="info")
+    filler = ["A No response requested."] if is_filled else []
+    assert shape(session.context(tmp_path))[2:] == ["U q", *filler]
+
+
 def test_a_result_without_its_call_becomes_no_content(tmp_path: Path) -> None:
     session = begun()
     session.result("lost", "out")

@@ -44,8 +44,11 @@ def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
 def _filled(turns: list[Turn], records: list[Node], *, modern: bool) -> list[Turn]:
     """Add the stand-in for an answer when the conversation ends with a user record.
 
-    The client saves that stand-in with its next prompt. Version 2.1 leaves it out behind the output of a local command.
+    The client saves that stand-in with its next prompt. Version 2.1 leaves it out behind the output of a local command,
+    older ones behind any note of the system.
     """
+    if not modern and records and records[-1].env.type == "system":
+        return turns
     spoken = [t for t in turns if t.node.env.type in SPOKEN]
     if not spoken or spoken[-1].role != "user":
         return turns
