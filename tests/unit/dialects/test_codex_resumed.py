@@ -26,7 +26,13 @@ from tests.unit.dialects.codex_files import (
 )
 
 PAGED = {"history_mode": "paginated", "originator": "codex_exec", "cli_version": "0.169.0"}
-AGENT = {"author": "/root", "recipient": "/root/x", "other_recipients": [], "content": "go on", "trigger_turn": True}
+AGENT: dict[str, Any] = {
+    "author": "/root",
+    "recipient": "/root/x",
+    "other_recipients": [],
+    "content": "go on",
+    "trigger_turn": True,
+}
 
 
 def started(identity: str) -> Line:
