@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.durations import parse_duration
 from slowwave.report import Report
-from tests.model_server.nights import by_model, night, offline, talk, told
+from tests.model_server.nights import by_model, fact, night, offline, talk, told
 from tests.model_server.scripted import (
     LLAMA_OVERFLOW,
     OPENAI_OVERFLOW,
@@ -20,7 +20,7 @@ from tests.model_server.scripted import (
     serving,
 )
 
-FACTS = 24
+FACTS = 15
 SMALL = {"window_tokens": 500, "overlap_tokens": 100}
 BROKEN: dict[str, tuple[Reply, dict[str, Any]]] = {
     "silent": (Reply(b"", hangs=True), {"timeout": parse_duration("1s") / 20}),
@@ -35,12 +35,8 @@ BROKEN: dict[str, tuple[Reply, dict[str, Any]]] = {
 }
 
 
-def good(tmp_path: Path) -> list[str]:
-    """Return what one undisturbed night gives."""
-    sessions = [talk(n, facts=FACTS).write(tmp_path / "good" / "store") for n in (1, 2)]
-    with serving(told) as server:
-        night(tmp_path / "good", sessions, server.base_url, **SMALL)
-    return sorted(c.text for c in by_model(tmp_path / "good"))
+# what one undisturbed night gives
+GOOD = sorted(f"T{fact(100 * number + at)[1:]}" for number in (1, 2) for at in range(FACTS))
 
 
 def disturbed(tmp_path: Path, base_url: str, **model: Any) -> Report:
@@ -69,13 +65,13 @@ def test_a_night_with_a_broken_model_ends_and_the_next_one_makes_it_up(tmp_path:
     assert report.counts["model_postponed"] > 0
     assert {item.target[-1] for item in report.items if item.action == "postponed"} == {"1", "2"}
     assert any("waits for the next run" in warning for warning in report.warnings)
-    assert recovered(tmp_path) == good(tmp_path)
+    assert recovered(tmp_path) == GOOD
 
 
 def test_a_server_that_is_off_costs_a_few_attempts_and_nothing_else(tmp_path: Path):
     report = disturbed(tmp_path, "http://127.0.0.1:9/v1")
     assert report.counts["model_postponed"] > 2
-    assert recovered(tmp_path) == good(tmp_path)
+    assert recovered(tmp_path) == GOOD
 
 
 @pytest.mark.parametrize("answers", [1, 2, 3, 5])
@@ -88,7 +84,7 @@ def test_what_was_answered_before_the_server_broke_is_kept_and_not_asked_again(t
     with serving(told) as server:
         disturbed(tmp_path, server.base_url)
         assert first.isdisjoint(server.asked)
-    assert sorted(c.text for c in by_model(tmp_path)) == good(tmp_path)
+    assert sorted(c.text for c in by_model(tmp_path)) == GOOD
 
 
 def test_over_budget_every_night_does_its_part_until_all_is_read(tmp_path: Path):
@@ -103,7 +99,7 @@ def test_over_budget_every_night_does_its_part_until_all_is_read(tmp_path: Path)
             assert nights < 40
         assert len(server.requests) == len(set(server.asked))
     assert nights >= 2
-    assert sorted(c.text for c in by_model(tmp_path)) == good(tmp_path)
+    assert sorted(c.text for c in by_model(tmp_path)) == GOOD
 
 
 @pytest.mark.parametrize("overflow", [OPENAI_OVERFLOW, LLAMA_OVERFLOW])
@@ -114,12 +110,12 @@ def test_a_window_that_is_too_long_is_halved_until_it_fits(tmp_path: Path, overf
     with serving(small) as server:
         report = disturbed(tmp_path, server.base_url)
     assert "model_postponed" not in report.counts
-    assert sorted(c.text for c in by_model(tmp_path)) == good(tmp_path)
+    assert sorted(c.text for c in by_model(tmp_path)) == GOOD
 
 
 def test_a_message_that_is_too_long_by_itself_is_left_to_the_miners_for_good(tmp_path: Path):
     def never(asked: dict[str, Any]) -> Reply:
-        return OPENAI_OVERFLOW if "number 105" in asked["messages"][-1]["content"] else told(asked)
+        return OPENAI_OVERFLOW if "number 103" in asked["messages"][-1]["content"] else told(asked)
 
     with serving(never) as server:
         report = disturbed(tmp_path, server.base_url)
@@ -128,19 +124,19 @@ def test_a_message_that_is_too_long_by_itself_is_left_to_the_miners_for_good(tmp
         assert len(server.requests) == asked
     assert report.counts["model_given_up"] == 1
     assert any("is left to the offline miners" in warning for warning in report.warnings)
-    lost = set(good(tmp_path)) - {c.text for c in by_model(tmp_path)}
+    lost = set(GOOD) - {c.text for c in by_model(tmp_path)}
     assert len(lost) == 1
-    assert "number 105" in lost.pop()
+    assert "number 103" in lost.pop()
 
 
 def refuses(asked: dict[str, Any]) -> Reply:
-    if "number 105" in asked["messages"][-1]["content"].partition("Messages to read:")[2]:
+    if "number 103" in asked["messages"][-1]["content"].partition("Messages to read:")[2]:
         return said("", refusal="I will not read this.")
     return told(asked)
 
 
 def garbles(asked: dict[str, Any]) -> Reply:
-    if "number 105" in asked["messages"][-1]["content"].partition("Messages to read:")[2]:
+    if "number 103" in asked["messages"][-1]["content"].partition("Messages to read:")[2]:
         return said("{{{{")
     return told(asked)
 
@@ -159,8 +155,8 @@ def test_one_window_that_gets_no_answer_is_tried_on_three_nights_and_costs_the_o
     assert asked[0] > asked[1] >= asked[2] > asked[3] == 0
     assert [r.counts.get("model_postponed", 0) for r in reports[:2]] == [1, 1]
     assert reports[2].counts["model_given_up"] == 1
-    lost = set(good(tmp_path)) - {c.text for c in by_model(tmp_path)}
-    assert any("number 105" in text for text in lost)
+    lost = set(GOOD) - {c.text for c in by_model(tmp_path)}
+    assert any("number 103" in text for text in lost)
     assert len(lost) < 8
 
 

@@ -21,7 +21,7 @@ def settings(base_url: str, **model: Any) -> Settings:
     """Return settings under which the shortest session is read, and the model is asked."""
     return Settings(
         extraction=ExtractionSettings(min_messages=1, min_tool_calls=0),
-        model=ModelSettings(base_url=base_url, name="m", **{"concurrency": 1, "retries": 1, **model}),
+        model=ModelSettings(base_url=base_url, **{"name": "m", "concurrency": 1, "retries": 1, **model}),
     )
 
 
