@@ -2,13 +2,17 @@
 
 import json
 import os
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from slowwave.dialects.registry import NAMES
-from tests.faults.hostile_sessions import Link, read, session, write
+from tests.faults.hostile_sessions import LINES, Link, read, session, write
 from tests.faults.measured import MB, slowwave
+from tests.unit.dialects import openclaw_files, opencode_files
 
 # "all" takes what "full" does for one dialect for every dialect: half an hour
 ALL = os.environ.get("DRILLS") == "all"
@@ -21,6 +25,7 @@ RECORDS = {name: 1_000_000 if ALL or (FULL and name == "claude") else 100_000 if
 # what a scan may need beside its largest line, and how many times the line a command that prints it
 BESIDE = 40 * MB
 COPIES = 6
+A_MESSAGE = 3_000
 # an export is no file of a store: its client keeps a database
 LISTED = tuple(name for name in NAMES if name != "opencode")
 pytestmark = [pytest.mark.timeout(1800 if FULL else 120)]
@@ -69,7 +74,73 @@ def test_many_records_are_listed_in_bounded_memory(dialect: str, tmp_path: Path)
     sent = slowwave(home(tmp_path), "sessions", "context", path, "--json", seconds=600)
     assert sent.code == 0, sent.err
     assert f"text {count - 1}".encode() in sent.out
-    assert sent.peak < 3_000 * count + BESIDE
+    assert sent.peak < A_MESSAGE * count + BESIDE
+
+
+def opencode_rows(root: Path, texts: Iterable[str]) -> str:
+    """Write a database of opencode with one session and return its id."""
+    with closing(sqlite3.connect(root / "opencode.db")) as db:
+        opencode_files.tables(db)
+        db.execute("INSERT INTO session VALUES ('ses_a', NULL, '/w', 'T', 1, NULL)")
+        for n, text in enumerate(texts):
+            info = json.dumps({"role": "user", "time": {"created": n}})
+            db.execute("INSERT INTO message VALUES (?, 'ses_a', ?, ?)", (f"msg_{n:08}", n, info))
+            part = json.dumps({"type": "text", "text": text})
+            db.execute("INSERT INTO part VALUES (?, ?, 'ses_a', ?)", (f"prt_{n:08}", f"msg_{n:08}", part))
+        db.execute("CREATE INDEX part_of ON part (message_id)")
+        db.commit()
+    return "ses_a"
+
+
+def openclaw_rows(root: Path, texts: Iterable[str]) -> str:
+    """Write the database of an agent of OpenClaw with one session and return its id."""
+    folder = root / "agents" / "main" / "agent"
+    folder.mkdir(parents=True)
+    agent = openclaw_files.Agent(folder)
+    agent.add(openclaw_files.session("s1"))
+    with closing(sqlite3.connect(agent.path)) as db:
+        for n, text in enumerate(texts, 1):
+            line = json.dumps(LINES["openclaw"](Link(f"{n}", f"{n - 1}" if n > 1 else None, text)))
+            row = ("s1", n, line, n, None, len(line))
+            db.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?, ?, NULL)", row)
+        db.commit()
+    return "s1"
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("build", [opencode_rows, openclaw_rows])
+def test_many_rows_of_a_database_cost_what_their_messages_do(
+    build: Callable[[Path, Iterable[str]], str], tmp_path: Path
+) -> None:
+    """A session in a database is listed by reading it, so both cost memory for each message (files: none)."""
+    count = 1_000_000 if ALL else 100_000 if FULL else 10_000
+    root = tmp_path / "store"
+    root.mkdir()
+    name = build(root, (f"text {n}" for n in range(count)))
+    listed = slowwave(home(tmp_path), "sessions", "list", "--store", root, "--json", seconds=600)
+    assert (listed.code, [row["messages"] for row in map(json.loads, listed.out.splitlines())]) == (0, [count])
+    assert listed.peak < A_MESSAGE * count + 2 * BESIDE
+    sent = slowwave(home(tmp_path), "sessions", "context", name, "--store", root, "--json", seconds=600)
+    assert sent.code == 0, sent.err
+    assert f"text {count - 1}".encode() in sent.out
+    assert sent.peak < A_MESSAGE * count + 2 * BESIDE
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("build", [opencode_rows, openclaw_rows])
+def test_a_row_of_many_megabytes_costs_its_own_size(
+    build: Callable[[Path, Iterable[str]], str], tmp_path: Path
+) -> None:
+    root = tmp_path / "store"
+    root.mkdir()
+    name = build(root, ["hello", "x" * LINE_BYTES, "bye"])
+    listed = slowwave(home(tmp_path), "sessions", "list", "--store", root, "--json", seconds=300)
+    assert (listed.code, json.loads(listed.out)["messages"]) == (0, 3)
+    assert listed.peak < COPIES * LINE_BYTES + 2 * BESIDE
+    sent = slowwave(home(tmp_path), "sessions", "context", name, "--store", root, "--json", seconds=300)
+    assert sent.code == 0, sent.err
+    assert sent.out.count(b"x") >= LINE_BYTES
+    assert sent.peak < COPIES * LINE_BYTES + 2 * BESIDE
 
 
 def with_value(dialect: str, value: bytes, *, at_top: bool) -> bytes:

@@ -19,7 +19,7 @@ Capture = pytest.CaptureFixture[str]
 TALK = [Link("1", None, "alpha"), Link("2", "1", "alpha beta")]
 # Structures that a storage tree, a file for each message, cannot have.
 NO_TREE = {"one id for all", "an id twice, a child between", "ids that are empty"}
-JOBS = ("extract", "consolidate")
+JOBS = ("extract", "consolidate")  # a night is both
 
 
 class Told(NamedTuple):
@@ -63,7 +63,7 @@ def test_every_command_reads_records_that_ring_repeat_or_dangle(
         told = sessions(capsys, store, *words)
         assert (told.code, told.err) == (0, "")
         assert links[-1].text in told.out or words[0] == "context"
-    assert [job(capsys, store, name).code for name in JOBS] == [0, 0]
+    assert job(capsys, store, "nightly").code == 0
 
 
 def links_everywhere(root: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_store_whose_files_all_went_bad_is_told_in_lines(
         told = sessions(capsys, store, *words)
         assert told.code in (0, 3)
         assert all(line.startswith("slowwave: ") for line in told.err.splitlines())
-    assert {job(capsys, store, name).code for name in JOBS} <= {0, 3, 6}
+    assert job(capsys, store, "nightly").code in (0, 3, 6)
 
 
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name.startswith(("claude", "cersei", "pi", "codex"))])
