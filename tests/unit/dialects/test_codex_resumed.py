@@ -34,6 +34,12 @@ AGENT: dict[str, Any] = {
     "trigger_turn": True,
 }
 
+TOLD: list[tuple[dict[str, Any], bool]] = [
+    *(({}, True), ({"content": ""}, True), ({"author": "/root/x/y_1"}, True), ({"author": "/morpheus"}, True)),
+    *(({"author": name}, False) for name in ("a", "/root/X", "/root/", "/root/root", "/x")),
+    *(({"content": None}, False), ({"other_recipients": ["y"]}, False), ({"trigger_turn": "x"}, False)),
+]
+
 
 def started(identity: str) -> Line:
     return event("task_started", turn_id=identity)
@@ -178,13 +184,7 @@ def test_a_later_header_hides_what_stands_before_it_in_its_own_file_only(tmp_pat
     assert spoken(rollout(tmp_path, *rows)) == ["u:a", "a:1", "u:c", "a:3"]
 
 
-@pytest.mark.parametrize(
-    ("change", "counts"),
-    [({}, True), ({"content": ""}, True), ({"author": "/root/x/y_1"}, True), ({"author": "/morpheus"}, True)]
-    + [({"author": name}, False) for name in ("a", "/root/X", "/root/", "/root/root", "/x")]
-    + [({"content": None}, False), ({"other_recipients": ["y"]}, False), ({"trigger_turn": "x"}, False)],
-    ids=str,
-)
+@pytest.mark.parametrize(("change", "counts"), TOLD)
 @pytest.mark.parametrize("as_text", [False, True])
 def test_what_another_agent_tells_is_the_start_of_a_turn(
     tmp_path: Path, change: dict[str, Any], *, counts: bool, as_text: bool
