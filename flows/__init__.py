@@ -3,4 +3,5 @@
 nightly      extract, then consolidate, project by project
 extract      read what is new in the sessions and note candidates
 consolidate  turn waiting candidates into memories
+erase        take secrets out of transcripts and memories
 """

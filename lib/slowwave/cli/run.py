@@ -9,7 +9,7 @@ from slowwave.cli.options import add_json_option, add_project_option, add_settin
 from slowwave.cli.output import say_json, warn
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED
+from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
 from slowwave.jobs import JOBS
 
 
@@ -19,6 +19,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_settings_options(parser)
     add_project_option(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
+    parser.add_argument("--secrets", action="store_true", help="erase: take out every secret that is found")
+    parser.add_argument("--apply", action="store_true", help="erase: do it; otherwise only the plan is shown")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
     parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
     parser.add_argument("--direct", action="store_true", help="run in this process, without Prefect")
@@ -31,7 +33,13 @@ def run(args: argparse.Namespace) -> int:
     """Run the job, print its report, return the exit code that the report means."""
     if args.sample:
         _enter_sample(args)
-    settings_of(args)  # refuse bad settings before anything starts
+    settings = settings_of(args)  # refuse bad settings before anything starts
+    if args.job == "erase":
+        if not args.secrets:
+            raise UsageError("erase: say what, for example --secrets")
+        args.dry_run = args.dry_run or not (args.apply or settings.retention.enforce)
+    elif args.secrets or args.apply:
+        raise UsageError("--secrets and --apply belong to erase")
     report = _direct(args) if args.direct else _through_prefect(args)
     if args.json:
         say_json([report])
@@ -68,6 +76,7 @@ def _through_prefect(args: argparse.Namespace) -> dict[str, Any]:
         "project": args.project,
         "force": args.force,
         "dry_run": args.dry_run,
+        **({"apply": args.apply} if args.job == "erase" else {}),
     }
     return run_through_prefect(args.job, parameters, verbose=args.verbose)
 

@@ -27,7 +27,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _numbers(report["counts"])
     if changed and not dry_run:
         yield from _index(report)
-    elif not changed and not report["parked"]:
+    elif not (changed or report["parked"] or any(report["counts"].get(name) for name in ("found", "replaced"))):
         yield ""
         yield "Nothing to do." if not report["failures"] else "Nothing was done."
 
@@ -125,6 +125,9 @@ _DONE = {
     "supersede": "Superseded by something newer",
     "wait": "Waiting for more evidence",
     "drop": "Refused or dropped",
+    "replaced": "Secrets taken out",
+    "refused": "Left alone",
+    "removed": "Removed, to be built anew",
 }
 _PLANNED = {
     "add": "Would be kept as new memories",
@@ -132,6 +135,8 @@ _PLANNED = {
     "supersede": "Would be superseded by something newer",
     "wait": "Waiting for more evidence",
     "drop": "Would be refused or dropped",
+    "found": "Secrets found",
+    "refused": "Would be left alone",
 }
 
 

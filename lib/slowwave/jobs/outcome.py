@@ -38,7 +38,12 @@ def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
 
 def did_something(report: Report) -> bool:
     """Say whether the run left anything behind."""
-    return bool(report.dream_ids or report.counts.get("candidates") or report.counts.get("extracted"))
+    return bool(
+        report.dream_ids
+        or report.counts.get("candidates")
+        or report.counts.get("extracted")
+        or report.counts.get("replaced")
+    )
 
 
 def _failed_share(report: Report) -> float:

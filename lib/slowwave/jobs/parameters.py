@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from slowwave.clock import Clock, FixedClock, SystemClock
 from slowwave.jobs.story import Run, new_run_id
-from slowwave.settings import load_settings
+from slowwave.settings import Settings, load_settings
 
 
 class JobParameters(BaseModel):
@@ -44,6 +44,13 @@ class ConsolidateParameters(JobParameters):
     """Parameters of the dream over waiting candidates."""
 
 
+class EraseParameters(JobParameters):
+    """Parameters of the erasure; without ``apply`` it only shows what it would do."""
+
+    secrets: bool = Field(default=True, description="Take out every secret that is found")
+    apply: bool = Field(default=False, description="Do it; otherwise only retention.enforce = true does")
+
+
 def run_of(given: JobParameters, environ: Mapping[str, str]) -> Run:
     """Return the run that parameters, environment and settings file add up to.
 
@@ -61,8 +68,13 @@ def run_of(given: JobParameters, environ: Mapping[str, str]) -> Run:
         environ=environ,
         project=given.project,
         force=given.force,
-        dry_run=given.dry_run,
+        dry_run=given.dry_run or (isinstance(given, EraseParameters) and not may_apply(given.apply, settings)),
     )
+
+
+def may_apply(asked: bool, settings: Settings) -> bool:  # noqa: FBT001 - the flag is what it is about
+    """Say whether a job that cannot be taken back may do more than show its plan."""
+    return asked or settings.retention.enforce
 
 
 def clock_of(now: datetime | None) -> Clock:

@@ -18,6 +18,7 @@ from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.model import language_model
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
+from slowwave.retention.erasure import erase_project, finish
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
@@ -86,10 +87,26 @@ def consolidate(project: Project, run: Run) -> Report:
     )
 
 
+def erase(project: Project, run: Run) -> Report:
+    """Take the secrets out of one project's transcripts and memories."""
+    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
+    return erase_project(project, run.settings, run.clock, run.environ, redact, run_id=run.id, dry_run=run.dry_run)
+
+
+def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
+    """Take the secrets out of what belongs to no project; without a choice of projects only."""
+    if run.project:
+        return Report("erase", run.id)
+    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
+    memories = [project.memory for project in projects]
+    return finish(run.settings, run.clock, run.environ, redact, memories, run_id=run.id, dry_run=run.dry_run)
+
+
 STEPS: dict[str, tuple[Step, ...]] = {
     "nightly": (extract, consolidate),
     "extract": (extract,),
     "consolidate": (consolidate,),
+    "erase": (erase,),
 }
 
 
@@ -106,6 +123,8 @@ def run_job(job: str, run: Run) -> Report:
     for project in projects:
         for step in STEPS[job]:
             report.absorb(contained(step, project, run))
+    if job == "erase":
+        report.absorb(finish_erasing(projects, run))
     if asks_by_batch(job, run):
         hand_over_questions(report, run.settings, run.environ, run.clock.now())
     return report

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, read_manifest
 from slowwave.jobs.model import language_model
-from slowwave.jobs.story import Run, consolidate, contained
+from slowwave.jobs.story import Run, consolidate, contained, erase, finish_erasing
 from slowwave.report import Item, Report
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
@@ -67,6 +68,30 @@ def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) 
         # two stores may hold projects of one name
         done.setdefault(project.key, Report("consolidate", run.id)).absorb(contained(consolidate, project, run))
     return done
+
+
+def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
+    """Take the secrets out of the projects of group ``index``.
+
+    Raises:
+        OSError: the manifest cannot be read.
+    """
+    whole = read_manifest(manifest)
+    run = whole.run(environ)
+    done: Reports = {}
+    for project in (whole.projects[i] for i in whole.groups[index]):
+        done.setdefault(project.key, Report("erase", run.id)).absorb(contained(erase, project, run))
+    return done
+
+
+def erase_rest(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
+    """Take the secrets out of what belongs to no project.
+
+    Raises:
+        OSError: the manifest cannot be read, or a folder not be written.
+    """
+    whole = read_manifest(manifest)
+    return finish_erasing(whole.projects, replace(whole.run(environ), project=project))
 
 
 def _spread(

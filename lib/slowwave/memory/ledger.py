@@ -35,6 +35,7 @@ EventKind = Literal[
     "index",  # the lines of the index as rendered
     "reject",  # a person rejected a parked dream
     "undo",  # dreams were undone
+    "erase",  # secrets were taken out of transcripts and memories, and hashes renewed
 ]
 
 

@@ -1,0 +1,135 @@
+"""Taking secrets out of one file of a session: planned by reading, done as one crash-safe replacement."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from slowwave.errors import MovedError, UnreadableError
+from slowwave.files import replacement, write_all
+from slowwave.records.lock import locked_file
+from slowwave.records.rewrite import FileState, copy_range, file_state
+from slowwave.records.search import raw_lines
+from slowwave.records.sources.compressed import SUFFIX, open_plain
+from slowwave.retention.masking import BrokenError, Place, masked
+from slowwave.secrets.redactor import Redactor
+
+_BLANK = b" \t\r\n\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that has to change: its place, and what it is to be."""
+
+    number: int
+    offset: int
+    new: bytes
+    places: tuple[Place, ...]
+
+
+@dataclass(slots=True)
+class FilePlan:
+    """What is to be done with one file.
+
+    Attributes:
+        path: the file.
+        state: what it was like when it was read.
+        lines: the lines that change.
+        hashes: of every record that changes the old and the new sha256.
+        refused: lines that cannot be changed, each with the reason.
+    """
+
+    path: Path
+    state: FileState
+    lines: list[Line] = field(default_factory=list[Line])
+    hashes: dict[str, str] = field(default_factory=dict[str, str])
+    refused: list[str] = field(default_factory=list[str])
+
+
+def plan_file(path: Path, redact: Redactor) -> FilePlan:
+    """Return which lines of a file hold secrets, and what they become.
+
+    Raises:
+        UnreadableError: the file cannot be read.
+    """
+    plan = FilePlan(path, file_state(path))
+    for number, (offset, line) in enumerate(_lines(path), 1):
+        try:
+            new, places = masked(line, redact)
+        except BrokenError as error:
+            plan.refused.append(f"line {number}: {error}")
+            continue
+        if places:
+            plan.lines.append(Line(number, offset, new, tuple(places)))
+            plan.hashes[_digest(line)] = _digest(new)
+    return plan
+
+
+def apply_file(plan: FilePlan) -> None:
+    """Replace a file by itself with the planned lines; its time stays, so that no age changes.
+
+    Raises:
+        MovedError: it is not what the plan saw, or somebody wrote to it meanwhile; it is untouched.
+        LockHeldError: another process held its lock all the time.
+        UnreadableError: it cannot be opened.
+        OSError: the disk is full; it is untouched.
+    """
+    path = plan.path.resolve()
+    with locked_file(path) as old:
+        found = os.fstat(old)
+        if FileState.of(found) != plan.state:
+            raise MovedError(f"{path}: changed since the plan was made; make a new plan")
+
+        def check() -> None:
+            if FileState.of(os.fstat(old)) != plan.state or file_state(path) != plan.state:
+                raise MovedError(f"{path}: somebody wrote to it meanwhile; make a new plan")
+
+        with replacement(path, check=check) as new:
+            if path.name.endswith(SUFFIX):
+                _pack(path, new, plan)
+            else:
+                at = 0
+                for line in plan.lines:
+                    copy_range(old, new, at, line.offset)
+                    write_all(new, line.new)
+                    at = line.offset + len(line.new)
+                copy_range(old, new, at, plan.state.size)
+            os.utime(new, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def plain_bytes(path: Path, changes: FilePlan | None = None) -> bytes:
+    """Return the plain bytes of a file, with the planned changes.
+
+    Raises:
+        UnreadableError: it cannot be read.
+    """
+    try:
+        with open_plain(path) as file:
+            file.seek(0)
+            data = bytearray(file.read())
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    for line in changes.lines if changes else ():
+        data[line.offset : line.offset + len(line.new)] = line.new
+    return bytes(data)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    if not path.name.endswith(SUFFIX):
+        yield from raw_lines(path)
+        return
+    offset = 0
+    for line in plain_bytes(path).splitlines(keepends=True):
+        yield offset, line
+        offset += len(line)
+
+
+def _pack(path: Path, new: int, plan: FilePlan) -> None:
+    import zstandard  # noqa: PLC0415 - few files are packed
+
+    write_all(new, zstandard.ZstdCompressor(level=3, write_checksum=True).compress(plain_bytes(path, plan)))
+
+
+def _digest(line: bytes) -> str:
+    return sha256(line.strip(_BLANK)).hexdigest()

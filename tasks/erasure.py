@@ -1,0 +1,40 @@
+"""Take secrets out of groups of projects, one task run a group, and then out of what belongs to no project."""
+
+import os
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from slowwave.jobs.tally import Tally
+from slowwave.jobs.workers import Reports, erase_portion, erase_rest
+from slowwave.report import Report
+from tasks.portions import each
+
+TIMEOUT_S = 4 * 3600
+
+
+# What is gone is not found again, and what was planned is checked before it is done: repeating is safe.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[5, 30],
+    retry_jitter_factor=0.5,
+    timeout_seconds=TIMEOUT_S,
+    task_run_name="erase-{index}",
+)
+def erase_group(manifest: Path, index: int) -> Reports:
+    """Take the secrets out of one group of projects."""
+    return erase_portion(manifest, index, os.environ)
+
+
+@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
+def erase_others(manifest: Path, project: str) -> Report:
+    """Take the secrets out of what belongs to no project."""
+    return erase_rest(manifest, os.environ, project)
+
+
+def erase_all(tally: Tally, project: str) -> None:
+    """Take the secrets out of everything in the plan."""
+    each(erase_group, tally, tally.plan.groups)
+    tally.others.append(erase_others(tally.plan.manifest, project))
