@@ -5,7 +5,6 @@ when it comes from a session that is older than what is known. So a hundred nigh
 memories, intervals and index, as long as the same candidates came in.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from slowwave.consolidation.confidence import PERSONAL

@@ -33,8 +33,8 @@ class Fact:
     def lead(self) -> Memory | Candidate:
         """What gives the fact its words: the best statement of it, whenever that was found.
 
-        A person's words before all others, then the surest, then the shortest, then the oldest ones. Words that are in no candidate, put
-        there by a person or a model, stay.
+        A person's words before all others, then the surest, then the shortest, then the oldest ones. Words that are in
+        no candidate, put there by a person or a model, stay.
         """
         if self.memory and self.memory.text not in {" ".join(c.text.split()) for c in self.known}:
             return self.memory  # its words are a person's or a model's

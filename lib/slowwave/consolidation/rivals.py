@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.retraction import given_up, takes_back
-from slowwave.consolidation.slots import stance_of, claim, is_definite
+from slowwave.consolidation.slots import claim, is_definite, stance_of
 from slowwave.consolidation.timeline import Held, taken_back, timeline
 
 

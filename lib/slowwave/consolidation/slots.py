@@ -27,18 +27,25 @@ _DEFINITE = ("place:", "amount:")
 # slots that are the statement's own words: its meaning tells more than they do
 IN_WORDS = ("text:", "amount:")
 
-_ATTRIBUTES = frozenset(
-    "port version timeout limit maximum max minimum min ttl interval threshold deadline width quota listen".split()
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ATTRIBUTES = _set(
+    "port version timeout limit maximum max minimum min ttl interval threshold deadline width quota listen"
 )
 # what stands before a number that is a name: "service 3" is not the same thing as "service 4"
-_LABELS = frozenset(
-    "servic phase step issu ticket page part section team region shard stag tier level sprint room floor customer tenant "
-    "env worker replica machin host rack zone number plan chapter epic milestone task story bug pr".split()
+_LABELS = _set(
+    "servic phase step issu ticket page part section team region shard stag tier level sprint room floor customer "
+    "tenant env worker replica machin host rack zone number plan chapter epic milestone task story bug pr"
 )
-_PLACED = frozenset("live lie liv keep kept store stored stor locate located go belong stay find found resid sit put writ save".split())  # fmt: skip
+_PLACED = _set(
+    "live lie liv keep kept store stored stor locate located go belong stay find found resid sit put writ save"
+)
 _PUT = re.compile(
-    r"\b(?:put|write|save|store|keep|place)s?\b|\b(?:lives?|lies?|(?:is|are|be) (?:in|at|under|inside|kept|stored|located|"
-    r"found)|goe?s?|belongs?|stays?|resides?|sits?)\b",
+    r"\b(?:put|write|save|store|keep|place)s?\b|\b(?:lives?|lies?|(?:is|are|be) (?:in|at|under|inside|kept|stored|"
+    r"located|found)|goe?s?|belongs?|stays?|resides?|sits?)\b",
     re.IGNORECASE,
 )
 _IS_PATH = re.compile(r"(?:[\w@~.*-]*/)+[\w@.*-]*|[\w-]+(?:\.[\w-]+)+")
@@ -48,8 +55,9 @@ _RUNNERS = (
 )
 _COMMAND = rf"(?:`(?P<marked>[^`]+)`|(?P<bare>(?:{_RUNNERS})(?: [\w./:@=-]+){{0,5}}))"
 _DONE_WITH = re.compile(
-    rf"^(?:please |always |we )?(?:(?:run|execute|start|build|do) )?(?P<what>[\w' -]{{2,40}}?) (?:(?:is|are|gets?|should be|"
-    rf"must be) (?:run|executed|started|built|done|made|checked) )?(?:with|using|via|by running|through) {_COMMAND}\W*$",
+    rf"^(?:please |always |we )?(?:(?:run|execute|start|build|do) )?(?P<what>[\w' -]{{2,40}}?) (?:(?:is|are|gets?|"
+    r"should be|must be) (?:run|executed|started|built|done|made|checked) )?(?:with|using|via|by running|through) "
+    rf"{_COMMAND}\W*$",
     re.IGNORECASE,
 )
 _USE_TO = re.compile(
@@ -57,18 +65,21 @@ _USE_TO = re.compile(
     re.IGNORECASE,
 )
 _PURPOSES = {"linting": "lint", "lint": "lint", "formatt": "format", "format": "format", "typ check": "typecheck"}
-_LANGUAGES = "python|typescript|javascript|golang|go|rust|java|css|html|markdown|sql|shell|bash|yaml|json|ruby|php|kotlin|swift|c"
+_LANGUAGES = (
+    "python|typescript|javascript|golang|go|rust|java|css|html|markdown|sql|shell|bash|yaml|json|ruby|php|kotlin|swift"
+)
 _SCOPE = re.compile(
-    r"\b(?:in|inside|under|for|within|of) (?:the )?(?!this\b|our\b|the\b)(`?[\w@./-]+`?) (?:folder|directory|package|app|"
-    r"module|service|workspace|subproject|backend|frontend)\b"
+    r"\b(?:in|inside|under|for|within|of) (?:the )?(?!this\b|our\b|the\b)(`?[\w@./-]+`?) (?:folder|directory|package|"
+    r"app|module|service|workspace|subproject|backend|frontend)\b"
     r"|\b(?:in|inside|under|for|within) (?:the )?`?((?=[\w.-]*/)[\w@./-]+)"
     rf"|\b(?:for|in) ({_LANGUAGES})(?=$|[\s,.;])",
     re.IGNORECASE,
 )
 # what may stand beside the name of a tool when it is chosen for everything of its kind
-_GENERIC = frozenset(
-    "use prefer install packag manager manag pick chos standardiz switch formatt format formatter lint linter test runner "
-    "indent indentation quote quot db dependenc only support run stay on target single double merg requir minimum".split()
+_GENERIC = _set(
+    "use prefer install packag manager manag pick chos standardiz switch formatt format formatter lint linter test "
+    "runner indent indentation quote quot db dependenc only support run stay on target single double merg requir "
+    "minimum"
 )
 # a sentence of more words has a scope or a reason, and its tool may be right beside another one
 _MOST_TOOL_WORDS = 5

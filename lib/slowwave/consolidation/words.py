@@ -53,12 +53,12 @@ _CHOICE = r"(?:,\s*)?\b(?:instead of|rather than|in place of|as opposed to|anste
 _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), instead)
     for pattern, instead in (
-        (rf"\b(?:{_AUXILIARY})(?:n['\u2019]t| not)\b|\bcan['\u2019]t\b|\bwon['\u2019]t\b|\bshan['\u2019]t\b", f" {NO} "),
+        (rf"\b(?:{_AUXILIARY})(?:n['\u2019]t| not)\b|\b(?:ca|wo|sha)n['\u2019]t\b", f" {NO} "),
         (r"\bno longer\b|\brefrain from\b|\bstop (?=\w+ing\b)|\bunder no circumstances\b|\bnot ever\b", f" {NO} "),
         (rf"\bprefer(?:s|red)? (?:to use |using )?([^,.;]{{1,40}}?) (?:over|{_CHOICE}) ", rf"use \1 {NO} "),
         (_CHOICE, f" {NO} "),
         (r"\b(?:go(?:ing)? with|stick(?:ing)? (?:with|to))\b", "use"),
-        (r"\b(?:in|for|within|of|on) (?:this|the|our) (?:whole |entire )?(?:repo(?:sitory)?|project|codebase|code base)\b", " "),
+        (r"\b(?:in|for|within|of|on) (?:this|the|our) (?:whole )?(?:repo(?:sitory)?|project|code ?base)\b", " "),
         (r"\b(?:from now on|going forward|in (?:the )?future|at all times|remember (?:that|to)|make sure to)\b", " "),
         (r"^\W*(?:remember|note(?: that)?|fyi|btw|ok(?:ay)?|and|so|but)\b[,:]?\s+", " "),
         (r"\bmake sure(?: that)?\b", "ensure"),
@@ -152,7 +152,7 @@ def _is_mark(token: str) -> bool:
 
 def _is_letter(token: str, place: int) -> bool:
     """Say whether a token is a letter that names something: "plan B", "service x", but not "a" or "I"."""
-    if len(token) != 1 or not token.isalpha() or token == "I":
+    if len(token) != 1 or not token.isalpha() or token == "I":  # noqa: S105 - a pronoun
         return False
     return place > 0 if token.isupper() else token not in _FILLER
 

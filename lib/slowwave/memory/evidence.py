@@ -26,7 +26,8 @@ class Checked:
 
     Attributes:
         evidence: as it was recorded.
-        finding: ok; moved (the same bytes lie elsewhere: archived, renamed, forked into parts, copied); changed (the file or row has other bytes); lost (no file, or
+        finding: ok; moved (the same bytes lie elsewhere: archived, renamed, forked into parts, copied);
+            changed (the file or row has other bytes); lost (no file, or
             no row).
         path: where the bytes are now, or the file that was looked at.
         offset: where in ``path``, or in the row, they are, -1 when they were not found.

@@ -1,0 +1,48 @@
+"""What a model is shown: every memory and every waiting candidate under a number, so that it can invent neither."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slowwave.consolidation.model import Gathered, State
+from slowwave.memory.book import Memory
+from slowwave.memory.model import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One numbered entry: a memory that stands or a candidate that waits."""
+
+    number: int
+    item: Memory | Candidate
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it is a memory."""
+        return isinstance(self.item, Memory)
+
+    @property
+    def is_from_person(self) -> bool:
+        """Whether a person said it."""
+        return self.item.is_from_person if isinstance(self.item, Memory) else self.item.origin.startswith("user_")
+
+    @property
+    def last_seen(self) -> str:
+        """When it was last seen, ISO."""
+        return self.item.last_seen if isinstance(self.item, Memory) else self.item.observed_at
+
+    @property
+    def line(self) -> str:
+        """The entry as it is shown."""
+        kind = "memory" if self.is_memory else "new"
+        return f"{self.number}. [{kind}, {self.item.category}, {self.last_seen[:10] or 'undated'}] {self.item.text}"
+
+
+def entries_of(state: State, gathered: Gathered) -> list[Entry]:
+    """Return the entries in an order that does not depend on that of the files.
+
+    What people did to a line is theirs, and what is unproven or rejected is refused anyway: neither is shown.
+    """
+    memories = sorted(state.standing, key=lambda m: (m.valid_from, m.id))
+    candidates = [c for c in gathered.waiting if c.id not in gathered.unproven]
+    ordered: Sequence[Memory | Candidate] = [*memories, *sorted(candidates, key=lambda c: (c.observed_at, c.id))]
+    return [Entry(number, item) for number, item in enumerate(ordered, 1)]
