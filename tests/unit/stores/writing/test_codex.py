@@ -85,7 +85,7 @@ def test_a_compaction_holds_the_whole_history_that_replaces_what_was_before(tmp_
     asked = named("user", "one", "m1", internal_chat_message_metadata_passthrough={"turn_id": "t1", "n": 1.5})
     sessions, path = begun(
         tmp_path, meta(), event("task_started"), asked, named("assistant", "1", "m2"), named("user", "two", "m3"),
-        call(), output(), named("assistant", "2", "m4", phase="final"),
+        call(), output(), named("assistant", "2", "m4", phase="final_answer"),
     )  # fmt: skip
     sessions.compact(THREAD, Compaction("so far", "m3"))
     row = records(path)[-1]
