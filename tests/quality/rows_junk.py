@@ -30,9 +30,9 @@ _LEAST_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text that a system would keep, and the project that it belongs to."""
+    """A text that a system would keep, and the session that it is from."""
 
-    project: Path
+    session: str
     text: str
 
 
@@ -44,16 +44,18 @@ def measure(*, errors: bool = False) -> Section:
     projects: dict[Path, list[Path]] = defaultdict(list)
     for path in corpus_sessions():
         projects[path.parent].append(path)
-    ours = [Said(project, c.text) for project, paths in projects.items() for c in extracted(paths)]
+    ours = [Said(c.session.path, c.text) for paths in projects.values() for c in extracted(paths)]
     messages, turns = _read(projects)
-    cues = [Said(s.project, sentence) for s in turns for _, sentence in cues_in(s.text)]
+    cues = [Said(s.session, sentence) for s in turns for _, sentence in cues_in(s.text)]
     systems = {"slowwave": ours, "baseline: cue rules": cues, "baseline: every typed turn": turns}
     judged = {name: list(zip(said, signs(said), strict=True)) for name, said in systems.items()}
     rows = [_row(name, of, messages) for name, of in judged.items()]
     header = ("", "junk", "share", "95 %", "kept /1000", "junk /1000")
     section = Section(
         [Table(f"{messages} messages in {sum(map(len, projects.values()))} sessions", header, rows), _signs(judged)],
-        notes=["signs by plain rules of this harness; a text may show several"],
+        notes=[
+            "signs by plain rules of this harness; a text may show several; said again in another session is no junk"
+        ],
     )
     if errors:
         section.notes += [f"  junk  [{', '.join(why)}] {s.text[:200]}" for s, why in judged["slowwave"] if why]
@@ -61,10 +63,10 @@ def measure(*, errors: bool = False) -> Section:
 
 
 def signs(said: Sequence[Said]) -> Iterator[tuple[str, ...]]:
-    """Yield the signs of junk of each text, none for what looks sound."""
-    seen: set[tuple[Path, str]] = set()
+    """Yield the signs of junk of each text; what its session gave before is a duplicate."""
+    seen: set[tuple[str, str]] = set()
     for one in said:
-        key = (one.project, " ".join(_WORD.findall(one.text.casefold())) or one.text)
+        key = (one.session, " ".join(_WORD.findall(one.text.casefold())) or one.text)
         found = list(signs_of(one.text))
         if key in seen:
             found.append("duplicate")
@@ -96,7 +98,7 @@ def _read(projects: dict[Path, list[Path]]) -> tuple[int, list[Said]]:
     """Return how many messages there are in the main conversations, and what was typed."""
     messages = 0
     turns: list[Said] = []
-    for project, paths in projects.items():
+    for paths in projects.values():
         for path in paths:
             # not kept, as all of them together are large
             for message in by_name(detect(path).name).read(SessionFiles(path.stem, (path,))).messages:
@@ -104,7 +106,7 @@ def _read(projects: dict[Path, list[Path]]) -> tuple[int, list[Said]]:
                     messages += 1
                     if message.role == "user" and message.origin == "typed":
                         turns += [
-                            Said(project, b.text) for b in message.blocks if isinstance(b, Text) and b.text.strip()
+                            Said(str(path), b.text) for b in message.blocks if isinstance(b, Text) and b.text.strip()
                         ]
     return messages, turns
 
