@@ -9,6 +9,8 @@ It holds for facts that reach the accept threshold in the end, as long as no per
 rejected or undone candidate is among them: these are decisions, and they come at a time.
 """
 
+# ruff: noqa: E501 - tables of sentences
+
 import os
 import random
 

@@ -20,6 +20,7 @@ from slowwave.errors import LockHeldError, MovedError
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.guard import guarded
 from slowwave.memory.transaction import recover, replace_file
+from slowwave.models.base import LanguageModel
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
@@ -38,6 +39,7 @@ def consolidate_project(
     dry_run: bool = False,
     home: Path | None = None,
     planner: Planner = offline,
+    model: LanguageModel | None = None,
 ) -> Report:
     """Dream over one project.
 
@@ -49,12 +51,17 @@ def consolidate_project(
         force: pass the time and session gates; never the lock.
         dry_run: report exactly the plan and change nothing.
         home: the user's home folder, where clients note which sessions are open.
-        planner: decides what is done; by rules alone unless a model helps.
+        planner: decides what is done.
+        model: helps the rules where ``consolidation.model`` is on; without one they decide alone.
 
     Raises:
         CorruptStateError: state or ledger are damaged; they never count as "never ran".
         UnreadableError: a file of the memory folder cannot be read.
     """
+    if model is not None and settings.consolidation.model == "on":
+        from slowwave.consolidation.asking import ModelPlanner  # noqa: PLC0415 - most nights have no model
+
+        planner = ModelPlanner(model)
     dream = _Dream(project, settings, clock, Report("consolidate", run_id), home or Path.home(), planner)
     dream.report.memories[project.key] = str(dream.memory)
     if not dry_run:
@@ -172,6 +179,7 @@ class _Dream:
         for name, number in counts.items():
             self.report.count(name, number)
         self.report.items += _items(self.project.key, snapshot, plan)
+        self._tell_model()
         lost = [snapshot.waiting.warning] if snapshot.waiting.lost else []
         self.report.warnings += [
             f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *lost, *snapshot.problems)
@@ -180,6 +188,14 @@ class _Dream:
             self.say("keep", "nothing to do: no candidate and no memory asks for a change")
         elif plan.review:
             self.say("skip", f"{PARKED_FOR_REVIEW}: {plan.review}")
+
+    def _tell_model(self) -> None:
+        """Report how a model helped, where one did."""
+        notes: list[str] = getattr(self.planner, "notes", [])
+        self.report.warnings += [f"{self.project.key}: {note}" for note in notes]
+        for name in ("followed", "refused"):
+            if number := getattr(self.planner, name, 0):
+                self.report.count(f"model_{name}", number)
 
 
 def _items(key: str, snapshot: Snapshot, plan: Plan) -> Iterator[Item]:

@@ -1,5 +1,7 @@
 """Generated sentences: twins that look alike and say different things, and paraphrases that say the same."""
 
+# ruff: noqa: E501 - tables of sentences
+
 from collections.abc import Iterator
 from itertools import combinations, product
 
