@@ -57,8 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _failed(message: str, code: int) -> int:
     from slowwave.cli.output import warn  # noqa: PLC0415 - --help stays fast
+    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - as above
 
-    warn(message)
+    warn(NAMELESS(message))  # settings and files that an error quotes may hold secrets
     return code
 
 

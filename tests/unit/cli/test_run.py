@@ -51,7 +51,7 @@ def test_two_nights_over_the_sample_leave_the_home_that_they_are_given_empty(own
     assert "sessions 19" in first.stdout
     assert second.stdout.endswith("\nNothing to do.\n")
     assert {p.name for p in (tmp_path / "sample").iterdir()} == {
-        *(".claude", ".codex", ".local", ".pi", ".slowwave-sample.json", "state")
+        *(".claude", ".codex", ".local", ".pi", ".slowwave-sample.json", "config", "state")
     }
 
 

@@ -27,6 +27,7 @@ def planned(home: Path, **overrides: str) -> Path:
     """Build the sample and return the manifest of a run over it."""
     store = build(home, NOW).home
     items = [f"{key.replace('__', '.')}={value}" for key, value in overrides.items()]
+    items.append(f"secrets.key_file={home.parent / 'key'}")  # marks that can be compared across homes
     run = Run("r1", load_settings({}, overrides=items).with_roots([store]), FixedClock(NOW), {"HOME": str(home)})
     projects, _ = chosen_projects("extract", run)
     return write_manifest(manifest_of(run, projects), {"HOME": str(home)})

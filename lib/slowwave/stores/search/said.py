@@ -12,6 +12,7 @@ import msgspec
 from slowwave.dialects.model import Injected, Message, Text
 from slowwave.dialects.normal import without_reminders
 from slowwave.records.model import REFUSALS
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.search.fold import plain, spaced
 
 # The columns of the index and their weights (RFC 0185 of crabtalk).
@@ -76,7 +77,8 @@ def _words(message: Message, *, is_agent: bool) -> tuple[str, str]:
 
 
 def _kept(text: str) -> str:
-    return plain(text[:MOST_CHARS])
+    # the index is a file of slowwave's own: no secret is kept in it
+    return plain(NAMELESS(text[:MOST_CHARS]))
 
 
 def columns(said: Iterable[Said], title: str) -> list[str]:
