@@ -1,7 +1,7 @@
 """What the guards against attacks cost: genuine memories that are found without them and lost with them."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +41,7 @@ class Benign:
 
 
 @contextmanager
-def unguarded() -> Iterator[int]:
+def unguarded() -> Generator[int]:
     """Switch the guards off for a while; yields at how many places they were in use.
 
     Raises:

@@ -128,18 +128,18 @@ def _typed(raw: bytes) -> str:
     if not isinstance(record, dict):
         return ""
     given = cast("dict[str, Any]", record)
-    payload, message, attachment = (given.get(name) or {} for name in ("payload", "message", "attachment"))
-    if isinstance(payload, dict) and (payload.get("type") == "user_message" or payload.get("role") == "user"):
+    payload, message, attachment = (_object(given.get(name)) for name in ("payload", "message", "attachment"))
+    if payload.get("type") == "user_message" or payload.get("role") == "user":
         return _flat(payload.get("message") or payload.get("content"))
-    if given.get("type") == "queue-operation":
-        return _flat(given.get("content"))
-    if given.get("type") == "attachment" and isinstance(attachment, dict):
-        return _flat(attachment.get("prompt"))
-    is_user = given.get("type") == "user" and isinstance(message, dict)
-    return _flat(message.get("content")) if is_user else ""
+    where = {"queue-operation": given.get("content"), "attachment": attachment.get("prompt")}
+    return _flat((where | {"user": message.get("content")}).get(str(given.get("type"))))
 
 
-def _flat(content: Any) -> str:
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _flat(content: object) -> str:
     if isinstance(content, list):
-        content = " ".join(str(b.get("text", "")) for b in cast("list[Any]", content) if isinstance(b, dict))
+        content = " ".join(str(_object(block).get("text", "")) for block in cast("list[object]", content))
     return " ".join(content.split()) if isinstance(content, str) else ""

@@ -1,7 +1,7 @@
 """Documents in the product's own search index: each is a session in which a person typed it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ class Indexed:
 
 
 @contextmanager
-def indexed(documents: Mapping[str, str]) -> Iterator[Indexed]:
+def indexed(documents: Mapping[str, str]) -> Generator[Indexed]:
     """Write documents as sessions and index them.
 
     Raises:

@@ -1,5 +1,6 @@
 """Supersession: is the last value believed after a change, and each value on the days on which it was true."""
 
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import cast
 from rapidfuzz import fuzz
 
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.model import CandidateOrigin, Category
+from slowwave.memory.model import Candidate, CandidateOrigin, Category
 from tests.quality.history_cases import History, Statement, histories
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
@@ -96,9 +97,9 @@ def dreamt(history: History, nights: Sequence[Sequence[Statement]]) -> Outcome:
     return _judged(history, memories, parked)
 
 
-def _candidate(house: House, said: Statement) -> object:
+def _candidate(house: House, said: Statement) -> Candidate:
     category, origin = cast("Category", said.category), cast("CandidateOrigin", said.origin)
-    session = f"day{said.day}-{abs(hash(said.text)) % 10_000}"
+    session = f"day{said.day}-{zlib.crc32(said.text.encode()) % 10_000}"
     at = _at(said.day)
     return house.candidate(
         said.text, session=session, category=category, origin=origin, key=said.key, value=said.value, at=at

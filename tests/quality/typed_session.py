@@ -1,6 +1,6 @@
 """A session in which a person types given sentences, as Claude Code writes it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +9,7 @@ from tests.unit.extraction.talk import Talk
 
 
 @contextmanager
-def typed_session(sentences: Sequence[str]) -> Iterator[Path]:
+def typed_session(sentences: Sequence[str]) -> Generator[Path]:
     """Write the session and yield its file."""
     talk = Talk()
     for number, sentence in enumerate(sentences):
