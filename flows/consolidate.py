@@ -19,5 +19,5 @@ from tasks.publication import published
 def consolidate(params: ConsolidateParameters = ConsolidateParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen
     """Consolidate every project."""
     with planned("consolidate", params) as tally:
-        consolidate_all(tally)
+        consolidate_all(tally, params.project)
         return published(tally)

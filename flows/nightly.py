@@ -21,5 +21,5 @@ def nightly(params: NightlyParameters = NightlyParameters()) -> State[dict[str, 
     """Extract from every session, then consolidate every project."""
     with planned("nightly", params) as tally:
         extract_all(tally)
-        consolidate_all(tally)
+        consolidate_all(tally, params.project)
         return published(tally)

@@ -7,7 +7,8 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from slowwave.jobs.tally import Tally
-from slowwave.jobs.workers import Reports, consolidate_portion
+from slowwave.jobs.workers import Reports, consolidate_portion, propose_portion
+from slowwave.report import Report
 from tasks.portions import each
 
 # Longer than any night; it only breaks a hung file system out.
@@ -21,6 +22,14 @@ def consolidate_group(manifest: Path, index: int) -> Reports:
     return consolidate_portion(manifest, index, os.environ)
 
 
-def consolidate_all(tally: Tally) -> None:
-    """Dream over every group of the plan."""
+# What is in the inbox already is not proposed again, so repeating is safe.
+@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
+def propose_shared(manifest: Path, project: str) -> Report:
+    """Propose what several projects share for all of them."""
+    return propose_portion(manifest, os.environ, project)
+
+
+def consolidate_all(tally: Tally, project: str) -> None:
+    """Dream over every group of the plan, then look at what their projects share."""
     each(consolidate_group, tally, tally.plan.groups)
+    tally.others.append(propose_shared(tally.plan.manifest, project))

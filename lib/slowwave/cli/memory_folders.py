@@ -10,6 +10,9 @@ from typing import TypeVar
 from slowwave.cli.options import settings_of
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs.choice import chosen_by
+from slowwave.memory.candidates import FILE
+from slowwave.memory.everywhere import NAME, global_folder
+from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.stores.known import known_projects
 
@@ -48,13 +51,21 @@ def _given(path: Path) -> MemoryFolder:
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
         raise UnreadableError(path, what, "name a memory folder, the one with MEMORY.md in it")
-    return MemoryFolder(path.parent.name, path, (path.parent,))
+    is_global = (path / OWN_FOLDER / FILE).is_file() and path.name == NAME
+    return MemoryFolder(NAME if is_global else path.parent.name, path, (path.parent,), is_global=is_global)
 
 
 def _of_projects(args: argparse.Namespace) -> list[MemoryFolder]:
-    projects = known_projects(settings_of(args), os.environ).projects
+    settings = settings_of(args)
+    projects = known_projects(settings, os.environ).projects
+    shared = global_folder(settings, os.environ)
+    everywhere = [folder for p in projects for folder in p.folders]
+    others = [MemoryFolder(NAME, shared.resolve(), tuple(everywhere), is_global=True)] if shared.is_dir() else []
+    if args.project == NAME and others:
+        return others
     named = chosen_by(args.project, projects, lambda p: (p.key, p.root))
-    return [MemoryFolder(p.key, p.memory.resolve(), p.folders) for p in named if p.memory.is_dir()]
+    folders = [MemoryFolder(p.key, p.memory.resolve(), p.folders) for p in named if p.memory.is_dir()]
+    return folders if args.project else [*folders, *others]
 
 
 def the_one(

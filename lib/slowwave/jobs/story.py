@@ -15,6 +15,7 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
 from slowwave.jobs.choice import chosen_by
+from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import language_model
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
@@ -83,7 +84,14 @@ def extract(project: Project, run: Run) -> Report:
 def consolidate(project: Project, run: Run) -> Report:
     """Dream over one project."""
     return consolidate_project(
-        project, run.settings, run.clock, run_id=run.id, force=run.force, dry_run=run.dry_run, home=run.home
+        project,
+        run.settings,
+        run.clock,
+        run_id=run.id,
+        force=run.force,
+        dry_run=run.dry_run,
+        home=run.home,
+        model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
     )
 
 
@@ -123,6 +131,8 @@ def run_job(job: str, run: Run) -> Report:
     for project in projects:
         for step in STEPS[job]:
             report.absorb(contained(step, project, run))
+    if consolidate in STEPS[job]:
+        report.absorb(propose_everywhere(projects, run))
     if job == "erase":
         report.absorb(finish_erasing(projects, run))
     if asks_by_batch(job, run):

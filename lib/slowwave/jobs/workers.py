@@ -16,6 +16,7 @@ from pathlib import Path
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, read_manifest
+from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import language_model
 from slowwave.jobs.story import Run, consolidate, contained, erase, finish_erasing
 from slowwave.report import Item, Report
@@ -68,6 +69,16 @@ def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) 
         # two stores may hold projects of one name
         done.setdefault(project.key, Report("consolidate", run.id)).absorb(contained(consolidate, project, run))
     return done
+
+
+def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
+    """Propose what the projects of a run share for all of them.
+
+    Raises:
+        OSError: the manifest cannot be read.
+    """
+    whole = read_manifest(manifest)
+    return propose_everywhere(whole.projects, replace(whole.run(environ), project=project))
 
 
 def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:

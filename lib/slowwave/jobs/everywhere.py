@@ -1,0 +1,42 @@
+"""The last step of a night: what several projects share is proposed for all of them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slowwave.consolidation.everywhere import propose
+from slowwave.errors import SlowwaveError, told
+from slowwave.memory.everywhere import NAME, global_folder, import_into
+from slowwave.memory.topics import INDEX
+from slowwave.report import Item, Report
+from slowwave.stores.model import Project
+
+if TYPE_CHECKING:
+    from slowwave.jobs.story import Run
+
+
+def propose_everywhere(projects: Sequence[Project], run: "Run") -> Report:
+    """Propose preferences of several projects as global ones, and import the global memory where the settings ask.
+
+    A run over chosen projects does not know the others, and proposes nothing. What goes wrong is named in the report
+    and costs the projects nothing.
+    """
+    report = Report("consolidate", run.id)
+    least = run.settings.consolidation.global_projects
+    if run.project or not least:
+        return report
+    try:
+        folder = global_folder(run.settings, run.environ)
+        memories = {p.key: p.memory.resolve() for p in projects if p.memory.is_dir()}
+        for c in propose(folder, memories, least, dry_run=run.dry_run):
+            reason = f"said in {least} projects or more: slowwave memory review asks whether it holds in all"
+            report.items.append(Item(c.id, "wait", reason, NAME, c.text, c.category, c.confidence))
+            report.count("proposed_global")
+        if (folder / INDEX).exists() and not run.dry_run:
+            for path in run.settings.memory.global_import:
+                if import_into(path, folder):
+                    report.items.append(Item(str(path), "import", f"imports {folder / INDEX} from now on", NAME))
+    except SlowwaveError as error:
+        report.failures.append(f"{NAME}: consolidate: {error}")
+    except OSError as error:
+        report.failures.append(f"{NAME}: consolidate: {told(error, NAME)}")
+    return report
