@@ -76,7 +76,7 @@ def unproven(evidence: Mapping[str, Sequence[Evidence]], folders: Sequence[Path]
         UnreadableError: a database changes all the time while it is read.
     """
     every = [(fact, piece) for fact, pieces in evidence.items() for piece in pieces]
-    reasons: dict[str, str] = {}
+    reasons = {fact: "it has no evidence" for fact, pieces in evidence.items() if not pieces}
     for (fact, _), checked in zip(every, check_all([piece for _, piece in every], folders), strict=True):
         if checked.finding == "changed":
             reasons.setdefault(fact, f"its evidence is no longer in {printable(checked.path)}")

@@ -35,7 +35,7 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "auth-header",
         ("authorization",),
-        r"(?i:authorization)[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?i:bearer|token|apikey|key|digest|bot|negotiate)\s{1,4}"
+        r"(?i:authorization)[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?i:bearer|basic|token|apikey|key|digest|bot|negotiate)\s{1,4}"
         r"(?P<secret>[\w\-.+/=~]{12,4000})",
         is_valid=lambda s: looks_opaque(s) or looks_random(s),
     ),

@@ -28,6 +28,8 @@ _FILE = re.compile(
 _CAMEL = re.compile(r"(?:[A-Z]?[a-z]+\d{0,2}|[A-Z]+(?![a-z])){2,}")
 _DATE = re.compile(r"[\d\-:.TZ+/_ ]+")
 _RUN = re.compile(r"[A-Za-z0-9]{16,}")
+_PART = 4
+_DIGITS = 3
 _MIN_ENTROPY = 3.0
 _MIN_PASSWORD = 6
 _MASK = re.compile(r"\W*\*+\W*|.*\*{6}.*")
@@ -58,7 +60,7 @@ def looks_chosen(secret: str) -> bool:
     if re.fullmatch(r"(?i)(?:your|my|example|change|placeholder|the|new|old|test|fake|dummy)[-_ ].*|x{4,}.*", secret):
         return False
     return bool(re.search(r"[0-9]|[^A-Za-z0-9_.\-/:+?\u0080-\uffff]", secret)) and not re.fullmatch(
-        r"[\d.,:]+|v?\d.*", secret
+        r"v?\d[\d.,:]*[a-zA-Z]{0,8}", secret
     )
 
 
@@ -127,4 +129,8 @@ _PHRASES = frozenset({12, 15, 18, 21, 24})
 
 
 def _is_plain(secret: str) -> bool:
-    return any(kind.fullmatch(secret) for kind in (_UUID, _DIGEST, _WORDS, _CAMEL, _DATE, _FILE))
+    if any(kind.fullmatch(secret) for kind in (_UUID, _DIGEST, _WORDS, _DATE, _FILE)):
+        return True
+    # names in camel case have long parts and hardly a digit
+    parts = len(re.findall("[A-Z]+", secret)) + 1
+    return bool(_CAMEL.fullmatch(secret)) and len(secret) >= _PART * parts and len(re.findall(r"\d", secret)) <= _DIGITS

@@ -14,7 +14,10 @@ _VALUE = r"A-Za-z0-9+/=_\-.%~$"
 _TAIL = re.compile(r"(?:[\"'][ \t]{0,3}[+.]?[ \t]{0,3})?\\?\r?\Z")
 _NEXT = re.compile(rf"\n[ \t]{{0,80}}(?:[>|#*] )?(?:[+.] {{0,2}}(?=[\"']))?[\"']?(?=[{_VALUE}!@#])")
 _ENDS_IN_VALUE = re.compile(rf"[{_VALUE}]\Z")
-_RANDOM_PIECE = re.compile(r"(?=[^\n]{0,40}?[0-9])(?=[^\n]{0,40}?[A-Za-z])[A-Za-z0-9+/=_\-]{12,}(?=[\s\"'\\,;)]|\Z)")
+# more than a word: a digit, or capitals in the middle
+_RANDOM_PIECE = re.compile(
+    r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
+)
 
 
 def joined(text: str, places: Iterable[int]) -> View | None:
