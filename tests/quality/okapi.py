@@ -9,6 +9,10 @@ _WORD = re.compile(r"[^\W_]+")
 _K1, _B = 1.2, 0.75
 _ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ly", "e")
 _LEAST_STEM = 3
+# words that stand in questions and tell nothing
+_QUESTIONS = """a an the of to in on at is are was were did do does has have had what when where who how which why
+and or for with his her their they he she it that this from by about as be been"""
+_EMPTY = frozenset(re.findall(r"\w+", _QUESTIONS))
 
 
 def words(text: str) -> list[str]:
@@ -19,6 +23,11 @@ def words(text: str) -> list[str]:
 def stems(text: str) -> list[str]:
     """Return the words of a text without the commonest English endings."""
     return [_stem(word) for word in words(text)]
+
+
+def telling_stems(text: str) -> list[str]:
+    """Return the stems of a text without the words that stand in every question."""
+    return [_stem(word) for word in words(text) if word not in _EMPTY]
 
 
 def _stem(word: str) -> str:
