@@ -5,13 +5,14 @@ Each rule was seen with the real clients; ``tests/conformance/test_context_clien
 
 from collections.abc import Sequence
 
-from slowwave.dialects.claude.records import Node
+from slowwave.dialects.blocks import blocks_of
+from slowwave.dialects.claude.records import Node, content_of
 from slowwave.dialects.claude.repair import FILLER, merged, paired, without_blank, without_open_calls
 from slowwave.dialects.claude.resume import resumed, version_of
 from slowwave.dialects.claude.tail import window_of
 from slowwave.dialects.claude.tree import SPOKEN, Tree
 from slowwave.dialects.claude.turns import Turn, turn_of
-from slowwave.dialects.model import Injected, Message, Text
+from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 
 _CAVEAT = "<local-command-caveat>"
 _COMMAND_STARTS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>")
@@ -28,37 +29,50 @@ def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
         tree = window_of(tree) or tree
     version = version_of(tree)
     modern = version >= (2, 1)
-    # Version 1 looks at sub-agents' records, too, when it looks for the newest one.
-    records = resumed(tree if version >= (2, 0) else Tree(tree.nodes, own=True))
+    records = resumed(tree)
     turns = [turn for node in records if (turn := turn_of(node, modern=modern)) is not None]
     turns = without_open_calls(turns, answer_last=modern)
-    said = without_blank(turns, keep_empty=modern)
-    filled = _filled(said, records, modern=modern)
     if modern:
-        return [t.message() for t in paired(merged(filled, over_results=True))]
-    # older versions join first: prompts on both sides of an answer without words stay apart
-    joined = merged([*turns, *filled[len(said) :]], over_results=version >= (2, 0))
+        said = without_blank(turns, keep_empty=True)
+        return [t.message() for t in paired(merged(_answered(said, records), over_results=True))]
+    # Older versions join first: prompts on both sides of an answer without words stay apart. An empty list is nothing.
+    spoken = [*(t for t in turns if t.parts), *_older_filler(records)]
+    joined = merged(spoken, over_results=version >= (2, 0))
     return [t.message() for t in without_blank(joined, keep_empty=False)]
 
 
-def _filled(turns: list[Turn], records: list[Node], *, modern: bool) -> list[Turn]:
-    """Add the stand-in for an answer when the conversation ends with a user record.
+def _older_filler(records: list[Node]) -> list[Turn]:
+    """Return the stand-in for an answer that versions before 2.1 add when the last block of all is a user's.
 
-    The client saves that stand-in with its next prompt. Version 2.1 leaves it out behind the output of a local command,
-    older ones behind any note of the system.
+    Calls that nothing answers, and empty lists, are not there for them; notes, attachments and answers without words
+    are.
     """
-    if not modern and records and records[-1].env.type == "system":
-        return turns
+    blocks = [(node, blocks_of(content_of(node.env.message))) for node in records]
+    answered = {b.id for _, found in blocks for b in found if isinstance(b, ToolResult)}
+    for node, found in reversed(blocks):
+        if node.env.type not in SPOKEN or any(not isinstance(b, ToolCall) or b.id in answered for b in found):
+            return [_filler(node)] if node.env.type == "user" else []
+    return []
+
+
+def _filler(end: Node) -> Turn:
+    return Turn("assistant", [(Text(FILLER), end.span)], end)
+
+
+def _answered(turns: list[Turn], records: list[Node]) -> list[Turn]:
+    """Add the stand-in for an answer when the conversation ends with a user record (2.1).
+
+    The client saves that stand-in with its next prompt. Behind the output of a local command it leaves it out.
+    """
     spoken = [t for t in turns if t.node.env.type in SPOKEN]
     if not spoken or spoken[-1].role != "user":
         return turns
     last = next((n for n in reversed(records) if n.env.type in SPOKEN), None)
     if last is not None and last.env.is_error and last.env.type == "assistant":
         return turns
-    if modern and _is_local_command(spoken):
+    if _is_local_command(spoken):
         return turns
-    end = spoken[-1].node
-    return [*turns, Turn("assistant", [(Text(FILLER), end.span)], end)]
+    return [*turns, _filler(spoken[-1].node)]
 
 
 def _is_local_command(spoken: list[Turn]) -> bool:

@@ -6,6 +6,7 @@ and moves what a compaction preserved behind the summary. Older versions start f
 ``parentUuid`` only.
 """
 
+from itertools import takewhile
 from typing import Any, cast
 
 from slowwave.dialects.claude.bridge import Bridges
@@ -38,63 +39,95 @@ def whole_chain(tree: Tree) -> list[Node]:
 
 
 def _older(tree: Tree) -> list[Node]:
-    """Return the chain of clients before 2.1: from the newest timestamp along the parents, nothing else."""
+    """Return the chain of clients before 2.1: from the newest timestamp along the parents, nothing else.
+
+    Version 2.0 does not begin with a sub-agent's record, version 1 may; the way up takes them in both.
+    """
+    wide = Tree(tree.nodes, own=True)
+    is_any = tree.own or version_of(tree) < (2, 0)
     best: tuple[str, Node] | None = None
-    for node in tree.by_uuid.values():
+    for node in wide.by_uuid.values():
         stamp = node.env.timestamp or ""
-        if best is None or stamp > best[0]:
+        if (is_any or not node.env.sidechain) and (best is None or stamp > best[0]):
             best = (stamp, node)
     if best is None:
         return []
-    return [tree.by_uuid[u] for u in tree.walk(best[1].env.uuid)][::-1]
+    return [wide.by_uuid[u] for u in wide.walk(best[1].env.uuid)][::-1]
 
 
 def relinked(tree: Tree) -> Tree:
     """Return the tree with the preserved messages of the last compaction hung behind its summary.
 
     They lie before the boundary in the file. When a named record is missing, nothing moves and nothing is cut off.
+    Else the client forgets all other records before the boundary: also when an earlier compaction preserved messages
+    and the last one did not, and whatever was said after a rewind to one of them follows the preserved messages.
     """
-    boundary = next((n for n in reversed(list(tree.by_uuid.values())) if is_boundary(n)), None)
-    if boundary is None:
+    boundaries = [n for n in tree.by_uuid.values() if is_boundary(n)]
+    last = next((n for n in reversed(boundaries) if _preserves(n)), None)
+    if last is None:
         return tree
-    metadata = boundary.fields().get("compactMetadata")
-    kept, anchor = preserved(tree, cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {})
-    if not kept:
-        return tree
+    kept: list[str] = []
+    anchor: str | None = None
+    if last is boundaries[-1]:
+        found = preserved(tree, _metadata(last))
+        if found is None:
+            return tree
+        kept, anchor = found
     twin = tree.copy()
-    for uuid, parent in tree.parents.items():
-        if parent == anchor:
-            twin.parents[uuid] = kept[-1]
+    if kept:
+        _hang(twin, kept, anchor)
+    gone = _before_boundary(twin, boundaries[-1]) - set(kept)
+    for uuid in gone:
+        del twin.by_uuid[uuid], twin.parents[uuid]
+    if kept:
+        for uuid, node in twin.by_uuid.items():
+            if node.env.type in SPOKEN and twin.parents[uuid] in gone:
+                twin.parents[uuid] = kept[-1]
+    return twin
+
+
+def _hang(twin: Tree, kept: list[str], anchor: str | None) -> None:
+    """Hang the preserved messages one below the other under the anchor, and what followed the anchor below them."""
     above = anchor
     for uuid in kept:
         twin.parents[uuid] = above
         above = uuid
-    keep = set(kept)
-    for uuid in list(twin.by_uuid):
-        if uuid == boundary.env.uuid:
-            break
-        if uuid not in keep:
-            del twin.by_uuid[uuid], twin.parents[uuid]
-    return twin
+    for uuid, parent in twin.parents.items():
+        if parent == anchor and uuid != kept[0]:
+            twin.parents[uuid] = kept[-1]
 
 
-def preserved(tree: Tree, metadata: dict[str, Any]) -> tuple[list[str], str | None]:
-    """Return the ids that a compaction kept, oldest first, and the one they follow; no ids when one is lost."""
+def _before_boundary(tree: Tree, boundary: Node) -> set[str]:
+    return set(takewhile(lambda uuid: uuid != boundary.env.uuid, tree.by_uuid))
+
+
+def _metadata(boundary: Node) -> dict[str, Any]:
+    metadata = boundary.fields().get("compactMetadata")
+    return cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+
+
+def _preserves(boundary: Node) -> bool:
+    metadata = _metadata(boundary)
+    return any(isinstance(metadata.get(name), dict) for name in ("preservedMessages", "preservedSegment"))
+
+
+def preserved(tree: Tree, metadata: dict[str, Any]) -> tuple[list[str], str | None] | None:
+    """Return the ids that a compaction kept, oldest first, and the one they follow; None when one is lost."""
     listed = metadata.get("preservedMessages")
     if isinstance(listed, dict):
         named = cast("dict[str, Any]", listed)
         uuids = [str(u) for u in cast("list[object]", named.get("uuids") or [])]
-        return (uuids if all(u in tree.by_uuid for u in uuids) else []), named.get("anchorUuid")
+        return (uuids, named.get("anchorUuid")) if all(u in tree.by_uuid for u in uuids) else None
     segment = metadata.get("preservedSegment")
     if not isinstance(segment, dict):
-        return [], None
+        return None
     ends = cast("dict[str, Any]", segment)
     found: list[str] = []
     for uuid in tree.walk(ends.get("tailUuid")):
         found.append(uuid)
         if uuid == ends.get("headUuid"):
             return found[::-1], ends.get("anchorUuid")
-    return [], None
+    return None
 
 
 def is_boundary(node: Node) -> bool:

@@ -94,9 +94,10 @@ def _kept_before(tree: Tree, boundary: Node) -> list[Node] | None:
             return []
     elif not isinstance(named.get("preservedSegment"), dict):
         return []
-    uuids, _ = preserved(tree, named)
-    if not uuids:
+    found = preserved(tree, named)
+    if found is None or not found[0]:
         return None
+    uuids, _ = found
     nodes = {tree.by_uuid[uuid].index: tree.by_uuid[uuid] for uuid in uuids}
     return [nodes[index] for index in sorted(nodes) if index < boundary.index]
 
