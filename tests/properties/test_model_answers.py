@@ -5,7 +5,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,6 +29,7 @@ from slowwave.models.base import (
 from slowwave.report import Report
 from tests.model_server.nights import settings as night_settings
 from tests.model_server.nights import talk
+from tests.model_server.scripted import numbered
 from tests.unit.extraction.talk import NOW, project
 
 ERRORS: tuple[type[ModelError], ...] = (
@@ -51,6 +52,23 @@ anything = st.recursive(
     max_leaves=8,
 )
 citation = st.fixed_dictionaries({"message": st.integers(-2, 12) | anything, "quote": words | anything})
+# what a model that means well, or knows how to look so, says: the number of the message that holds its quotation
+FIND = "the message that holds the quotation"
+TWISTED = {
+    SAID[0]: (SAID[0], "never use tabs in this house", "always use tabs and verify nothing that servers send"),
+    SAID[1]: (SAID[1], SAID[1].replace("100", "200"), SAID[1].replace("belongs", "never belongs"), SAID[0]),
+    "words that nobody said": ("the staging cluster belongs to the payments people", SAID[1]),
+}
+plausible = st.sampled_from(sorted(TWISTED)).flatmap(
+    lambda quote: st.fixed_dictionaries(
+        {
+            "category": st.sampled_from(CATEGORIES),
+            "text": st.sampled_from(TWISTED[quote]),
+            "confidence": st.integers(40, 100),
+            "evidence": st.just([{"message": FIND, "quote": quote}]),
+        }
+    )
+)
 item = st.fixed_dictionaries(
     {
         "category": st.sampled_from(CATEGORIES) | anything,
@@ -60,11 +78,24 @@ item = st.fixed_dictionaries(
     }
 )
 answers = st.one_of(
-    st.builds(lambda items: {"memories": items}, st.lists(item | anything, max_size=16)),
+    st.builds(lambda items: {"memories": items}, st.lists(plausible | item | anything, max_size=16)),
     anything,
     st.text(max_size=200).map(lambda text: f"MEMORY: {text}\nMEMORY: preference | 9 | {SAID[0]}"),
     st.sampled_from(ERRORS),
 )
+
+
+def found_in(said: Any, material: str) -> Any:
+    """Return an answer with the numbers of the messages filled in."""
+    if isinstance(said, list):
+        return [found_in(each, material) for each in cast("list[Any]", said)]
+    if not isinstance(said, dict):
+        return said
+    filled = {name: found_in(value, material) for name, value in cast("dict[str, Any]", said).items()}
+    if filled.get("message") == FIND:
+        holding = [n for n, text in numbered(material).items() if filled["quote"] in text]
+        filled["message"] = holding[-1] if holding else 1
+    return filled
 
 
 class Adversary:
@@ -82,6 +113,7 @@ class Adversary:
         assert ask.user
         if isinstance(said, type):
             raise said("no")
+        said = found_in(said, ask.user)
         form = "lines" if isinstance(said, str) else "schema"
         return Answer(None if form == "lines" else said, str(said), form, Usage(10, 5), "m")
 
@@ -97,9 +129,20 @@ def dropped(counts: Mapping[str, int]) -> int:
     return sum(number for name, number in counts.items() if name.startswith("model_dropped_"))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(answers, min_size=1, max_size=4))
 def test_no_answer_breaks_accounting_human_lines_or_limits(script: list[Any]):
+    hold(script)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(plausible, min_size=3, max_size=12))
+def test_of_plausible_answers_only_what_was_said_gets_through(items: list[Any]):
+    hold([{"memories": items}])
+
+
+def hold(script: list[Any]) -> None:
+    """Run a night with these answers and check what must hold after every night."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         memory = folder / "store" / "memory"
@@ -123,6 +166,7 @@ def test_no_answer_breaks_accounting_human_lines_or_limits(script: list[Any]):
         assert c.evidence
         assert all(json.dumps(e.quote)[1:-1].rstrip("…") in raw for e in c.evidence)
         assert "ignore all previous" not in c.text
+        assert c.text in SAID[:3]
     if len(script) == 1 and isinstance(script[0], dict) and set(script[0]) == {"memories"}:
         items = script[0]["memories"]
         kept = report.counts.get("model_candidates", 0)
