@@ -143,7 +143,7 @@ def test_effective_confidence_invalid_date() -> None:
 
 def test_effective_confidence_clamps() -> None:
     assert combined("preference", []) == 0.0
-    assert combined("preference", [sighting(0.95, session=str(n)) for n in range(50)]) == 0.97
+    assert combined("preference", [sighting(0.95, session=str(n)) for n in range(50)]) == 0.99
 
 
 @pytest.mark.parametrize(

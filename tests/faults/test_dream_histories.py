@@ -60,7 +60,7 @@ def _person(house: House, chance: random.Random) -> None:
         path.write_bytes(old + chance.choice(NOTES))
 
 
-@pytest.mark.parametrize("histories", [200 if FULL else 30])
+@pytest.mark.parametrize("histories", [1_000 if FULL else 30])
 def test_undoing_a_random_history_gives_back_every_byte(tmp_path: Path, histories: int) -> None:
     undone = 0
     for number in range(histories):

@@ -29,6 +29,7 @@ def amount_of(
     candidates: Mapping[str, Candidate],
     settings: ConsolidationSettings,
     stamp: Stamp,
+    uses: Mapping[str, Sequence[str]] | None = None,
 ) -> Outcome:
     """Return the events and files that operations amount to.
 
@@ -38,11 +39,16 @@ def amount_of(
         candidates: all candidates that the operations name, by id.
         settings: the limits of the index.
         stamp: id and time of the dream.
+        uses: sessions that read a memory file, by file; noted when there is anything else to do.
     """
     facts = _facts(operations, state, candidates)
     events = _people_events(state, stamp)
     events += [e for o in operations if o.action == "ADD" or o.is_new for e in [_add(o, facts[o.memory], stamp)]]
     events += [e for o in operations for e in _other(o, facts, stamp)]
+    if events:
+        events += [
+            _event("use", stamp, file=file, sessions=tuple(sessions)) for file, sessions in sorted((uses or {}).items())
+        ]
     book = _after(state.book, events)
     files: dict[str, bytes] = {}
     for category, topic in TOPICS.items():

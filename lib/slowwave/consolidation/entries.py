@@ -44,5 +44,6 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     """
     memories = sorted(state.standing, key=lambda m: (m.valid_from, m.id))
     candidates = [c for c in gathered.waiting if c.id not in gathered.unproven]
-    ordered: Sequence[Memory | Candidate] = [*memories, *sorted(candidates, key=lambda c: (c.observed_at, c.id))]
+    candidates.sort(key=lambda c: (c.observed_at, c.id))
+    ordered: Sequence[Memory | Candidate] = [*memories, *candidates]
     return [Entry(number, item) for number, item in enumerate(ordered, 1)]

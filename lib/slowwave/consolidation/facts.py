@@ -75,7 +75,7 @@ class Fact:
     @property
     def confidence(self) -> float:
         """How certain it is: further sightings never make it less so."""
-        categories = {c.category for c in (*self.known, *self.candidates)} or {self.category}
+        categories: set[Category] = {c.category for c in (*self.known, *self.candidates)} or {self.category}
         return max(combined(category, self.sightings) for category in categories)
 
     @property

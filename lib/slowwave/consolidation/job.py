@@ -16,6 +16,7 @@ from slowwave.consolidation.plan import Plan, Planner, make_plan, offline
 from slowwave.consolidation.review import clear_parked, park
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.consolidation.state import read_state, render_state
+from slowwave.consolidation.uses import uses_of
 from slowwave.errors import LockHeldError, MovedError
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.guard import guarded
@@ -137,7 +138,11 @@ class _Dream:
             self._gate(Gate("lock", self.project.key, passed=False, reason=str(error)))
 
     def _plan(self, snapshot: Snapshot) -> Plan:
-        return make_plan(snapshot, self.project.folders, self.settings, self.started, self.planner)
+        def uses() -> dict[str, tuple[str, ...]]:
+            changed = self._changed(snapshot.last).sessions
+            return uses_of(self.memory, changed, snapshot.state.book.uses)
+
+        return make_plan(snapshot, self.project.folders, self.settings, self.started, self.planner, uses)
 
     def _commit(self, lock: DreamLock) -> None:
         for attempt in range(1, TRIES + 1):

@@ -1,7 +1,7 @@
 """A dream before it happens: what would be done, and whether a person has to look at it first."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -54,6 +54,7 @@ def make_plan(
     settings: ConsolidationSettings,
     now: datetime,
     planner: Planner = offline,
+    uses: Callable[[], Mapping[str, Sequence[str]]] = dict,
 ) -> Plan:
     """Return what a dream would do with a memory folder; reads evidence, changes nothing.
 
@@ -63,6 +64,7 @@ def make_plan(
         settings: thresholds and limits.
         now: when the scan began.
         planner: decides; what it returns must account for everything.
+        uses: returns the sessions that read a memory file; only asked when there is something to do.
 
     Raises:
         AccountingError: the planner forgot or repeated something.
@@ -76,7 +78,8 @@ def make_plan(
     gathered = gather(snapshot.state.book, list(snapshot.candidates.values()), refused)
     operations = tuple(planner(snapshot.state, gathered, settings))
     validate(operations, snapshot.state, gathered)
-    return plan_of(snapshot, operations, gathered, settings, now)
+    is_busy = any(o.action not in {"KEEP", "WAIT"} for o in operations)
+    return plan_of(snapshot, operations, gathered, settings, now, uses() if is_busy else None)
 
 
 def plan_of(
@@ -85,10 +88,11 @@ def plan_of(
     gathered: Gathered,
     settings: ConsolidationSettings,
     now: datetime,
+    uses: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
     """Return the plan that given operations make."""
     name = _unused(dream_id(operations, now), snapshot.memory)
-    outcome = amount_of(operations, snapshot.state, snapshot.candidates, settings, Stamp(name, iso(now)))
+    outcome = amount_of(operations, snapshot.state, snapshot.candidates, settings, Stamp(name, iso(now)), uses)
     lost, share = lost_share(operations, snapshot.state)
     review = ""
     if share > settings.max_loss:

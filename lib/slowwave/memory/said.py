@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import orjson
-from rapidfuzz import fuzz
 
 from slowwave.dialects.rows import RowReader, names_row
 from slowwave.errors import UnreadableError
@@ -23,6 +22,8 @@ def said_at(checked: Checked) -> str:
     """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone."""
     if checked.finding not in {"ok", "moved"}:
         return ""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
+
     texts = list(_texts(_decoded(_bytes_of(checked))))
     quote = " ".join(checked.evidence.quote.split())
     if not texts:
@@ -67,6 +68,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _around(text: str, quote: str) -> str:
     """Return the part of a text around a quote."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - as above
+
     at = fuzz.partial_ratio_alignment(quote, text) if quote else None
     begin, end = (at.dest_start, at.dest_end) if at else (0, len(quote))
     start, stop = max(begin - _AROUND, 0), end + _AROUND

@@ -57,7 +57,7 @@ def test_confidence_grows_with_sessions_never_with_repetition_and_stays_below_it
     assert combined("preference", seen(1)) == 0.7
     assert combined("preference", seen(1) * 5) == 0.7
     assert 0.7 < combined("preference", seen(2)) < combined("preference", seen(3)) < combined("preference", seen(9))
-    assert combined("preference", seen(50)) == 0.97
+    assert combined("preference", seen(50)) == 0.99
     assert combined("preference", [Sighting("claude", "a", "", "assistant", 0.9, "")]) == 0.0
     assert combined("preference", [Sighting("c", "a", "", "user_explicit", 1.0, "")]) == 1.0
 
