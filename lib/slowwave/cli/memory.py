@@ -17,6 +17,11 @@ _ACTIONS = {
     "diff": ("what a dream changed", "memory_dreams", "show_diff"),
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
+    "quarantine": (
+        "what was refused since it tries to steer an agent, and where",
+        "memory_quarantine",
+        "show_quarantine",
+    ),
     "review": ("what waits for a person: list, show, accept, reject, edit", "memory_review", "show_review"),
 }
 

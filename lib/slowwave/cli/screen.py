@@ -74,6 +74,7 @@ _LEFT_OUT = {
     "sidechain": "messages of sub-agents inside main sessions",
     "redacted": "places where a secret stood, replaced by a fingerprint",
     "refused_hostile": "texts that give orders to the agent behind the user's back",
+    "quarantined": "messages that try to steer an agent (slowwave memory quarantine)",
     "too_weak": "candidates below extraction.min_confidence",
 }
 
@@ -92,7 +93,7 @@ def _model(items: Iterable[dict[str, Any]]) -> Iterator[str]:
     if rows:
         yield ""
         yield "Language model:"
-        yield from (f"  {item['project']}: {item['reason']}" for item in rows[:MOST_ROWS])
+        yield from (f"  {item['project'] or item['target']}: {item['reason']}" for item in rows[:MOST_ROWS])
         yield from _more(rows)
 
 

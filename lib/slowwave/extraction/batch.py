@@ -7,6 +7,7 @@ from slowwave.clock import Clock
 from slowwave.extraction.failures import Failure, append_failures, read_failures
 from slowwave.extraction.gates import Progress
 from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.quarantine import Quarantined, append_quarantine
 from slowwave.extraction.ranges import PartState
 from slowwave.extraction.remembered import Refused, append_refused, read_refused, stamp_of
 from slowwave.extraction.repeats import repeated
@@ -55,6 +56,7 @@ class Batch:
         self._failed, more = read_failures(project.memory)
         self._refused, others = read_refused(project.memory)
         self._new_refused: list[Refused] = []
+        self._quarantined: list[Quarantined] = []
         report.warnings += [str(problem) for problem in (*problems, *more, *others)]
 
     def past_failure(self, session: StoredSession) -> Failure | None:
@@ -104,6 +106,7 @@ class Batch:
         new = [c for c in read.mined.candidates if c.id not in self._ids]
         new += [c for c in repeated(self._known, new) if c.id not in self._ids]
         self.take(new, new_ranges(session, read.states, iso(self.now)))
+        self._quarantined += read.quarantined
         self._note(session, read, new)
 
     @property
@@ -136,6 +139,8 @@ class Batch:
             self._pending = []
         if not self.dry_run:
             append_refused(self.project.memory, self._new_refused)
+            append_quarantine(self.project.memory, self._quarantined)
+        self._quarantined = []
         self._new_refused = []
 
     def finish(self) -> None:
@@ -167,9 +172,12 @@ class Batch:
             ("subagents", int(read.is_subagent)),
             ("abandoned", read.abandoned),
             ("sidechain", read.sidechain),
+            ("quarantined", len(read.quarantined)),
         ):
             if number:
                 report.count(name, number)
+        for one in read.quarantined:
+            report.items.append(Item(session.id, "quarantine", one.reason, self.project.key, one.text))
         for c in new:
             reason = f"{c.extractor}: {c.evidence[0].quote}"
             report.items.append(

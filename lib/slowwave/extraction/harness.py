@@ -10,6 +10,8 @@ from slowwave.dialects.model import ToolResult
 _SHELLS = frozenset(
     {"bash", "shell", "local_shell", "exec", "exec_command", "shell_command", "run_command", "execute", "terminal"}
 )
+# a command that failed could print the client's words; only this tool writes its exit code before what a command said
+_MARKS_FAILURE = frozenset({"Bash"})
 _EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "patch"})
 _ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question"})
 # client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave
@@ -43,7 +45,7 @@ def rejection_reason(tool: str, result: ToolResult) -> str | None:
 
     Tools of other programs could write the same words themselves, so only the client's own tools count.
     """
-    if not result.is_error or is_foreign(tool):
+    if not result.is_error or is_foreign(tool) or (tool.lower() in _SHELLS and tool not in _MARKS_FAILURE):
         return None
     found = _REJECTED.match(result.text)
     return found["reason"] if found else None

@@ -11,6 +11,7 @@ from slowwave.extraction.events import Event, events_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.left import runs_of
 from slowwave.extraction.mining import EXTRACTOR, Mined, mine
+from slowwave.extraction.quarantine import Quarantined, quarantine_of
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.streams import stamp
 from slowwave.memory.model import ExtractedRange, SessionRef
@@ -49,6 +50,7 @@ class Read:
         progress: what the gates were told.
         abandoned: new messages of branches that were left behind; nothing is taken from them.
         sidechain: new messages of sub-agents inside the session's own files; nothing is taken from them.
+        quarantined: what people typed or pasted that tries to steer an agent; nothing is taken from it.
     """
 
     states: Sequence[PartState]
@@ -61,6 +63,7 @@ class Read:
     progress: Progress | None = None
     abandoned: int = 0
     sidechain: int = 0
+    quarantined: Sequence[Quarantined] = ()
 
 
 def states_of(session: StoredSession, ranges: Sequence[ExtractedRange]) -> list[PartState]:
@@ -122,7 +125,18 @@ def read_session(
     sidechain = sum(m.sidechain for m in new)
     abandoned = sum(not m.active and not m.sidechain for m in new)
     states = _after(states, messages)
-    return Read(states, gates, mined, problems, size, counter.number, abandoned=abandoned, sidechain=sidechain)
+    refused = quarantine_of(events, ref, is_new)
+    return Read(
+        states,
+        gates,
+        mined,
+        problems,
+        size,
+        counter.number,
+        abandoned=abandoned,
+        sidechain=sidechain,
+        quarantined=refused,
+    )
 
 
 def is_taken_up(transcript: Transcript, states: Sequence[PartState]) -> bool:

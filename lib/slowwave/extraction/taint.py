@@ -22,6 +22,19 @@ _TAG = re.compile(r"<([a-zA-Z][\w\-]{0,40})(?:\s[^<>]{0,400})?>")
 _OPEN_TAG = re.compile(
     r"<(?:system|command|local|ide|task|user|tool|function|bash|pasted|file|web)[\w\-]*(?:\s[^<>]*)?>.*", re.DOTALL
 )
+# words that a person reports: what somebody or something else says, in quotation marks and longer than a name
+_REPORTED = re.compile(
+    r"(?P<by>(?:\b(?:says?|said|reads?|states?|stated|claims?|claimed|writes?|wrote|prints?|printed|shows?|tells?|told|suggests?"
+    r"|recommends?|asks?|asked|answers?|answered|replied|reports?|logs?|outputs?|contains?|quotes?|titled|called|sagt|schreibt|dice|dit)"
+    r"|\b(?:comment|readme|docs?|documentation|page|article|error|message|warning|log|output|file|prompt|e?mail|issue|ticket|review|post"
+    r"|tool|agent|bot|website|site|doc|line|text|note|header))\b[^\"\u201c\u201e\u00ab\n]{0,40})"
+    r"(?P<quote>\"[^\"\n]{12,2000}\"|\u201c[^\u201d\n]{12,2000}\u201d|\u201e[^\u201c\n]{12,2000}\u201c"
+    r"|\u00ab[^\u00bb\n]{12,2000}\u00bb)",
+    re.IGNORECASE,
+)
+_OWN_REPORT = re.compile(
+    r"\b(?:i|we|i've|i'?ll|as i|like i)\s+(?:\w+\s+){0,2}(?:say|said|told|asked|wrote|mean|meant)\b", re.IGNORECASE
+)
 _PASTE = re.compile(
     r"^\s*(?:"
     r">|\||[$%#\u276f➜]\s|\+\+\+|---|@@|[+\-]\s*[\w<{(].*[;{})]\s*$"  # quotes, tables, prompts, headings, diffs
@@ -44,7 +57,10 @@ _BOLD_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\*\*[^*\n]+\*\*")
 # so many lines of a kind in one paragraph are a block, and what stands between them belongs to it
 _BLOCK_LINES = 3
 _LONG_LINE = 400
+_BEFORE_REPORT = 30
+_QUOTED_WORDS = 4
 _HEADING = re.compile(r"^#{1,6}\s+\S|^(?:={4,}|-{4,})\s*$|^\*\*[^*]+\*\*:?\s*$")
+_REMARK = re.compile(r"-{2,} +(?P<words>[a-z][^\n]{0,2000})")
 _INDENTED = re.compile(r"^(?: {4,}|\t)\S")
 
 _HOSTILE = tuple(
@@ -86,6 +102,26 @@ _HOSTILE = tuple(
     )
 )
 
+_REASONS = (
+    "sets earlier instructions aside",
+    "runs a download",
+    "runs a download",
+    "acts behind the user's back",
+    "acts behind the user's back",
+    "sends secrets away",
+    "gives the agent another role",
+    "claims to be new instructions",
+    "imitates the marks of a chat",
+    "removes everything",
+    "switches safety off",
+    "switches safety off",
+)
+# "never disable the sandbox" asks for the opposite
+_FORBIDS = re.compile(
+    r"\b(?:never|don'?t|do not|must not|mustn'?t|should not|shouldn'?t|may not|cannot|can'?t) (?:ever |just )?\Z",
+    re.IGNORECASE,
+)
+
 
 def visible(text: str) -> str:
     """Return ``text`` without comments, escape sequences and characters that a person does not see."""
@@ -99,18 +135,35 @@ def own_words(text: str) -> str:
     the heading of a pasted document fall out.
     """
     text = _OPEN_TAG.sub("\n", _without_blocks(_FENCE.sub("\n\n", visible(text))))
+    text = _REPORTED.sub(_without_quotation, text)
     marker = _PASTE_MARKER.search(text)
     lines = (text[: marker.start()] if marker else text).split("\n")
     inside = _inside_blocks(lines)
     kept: list[str] = []
     for at, line in enumerate(lines):
         if _HEADING.match(line):
+            kept.append(_remark_below(lines[at:]))
             break
         if at in inside or _PASTE.match(_probe(line)) or (_INDENTED.match(line) and not (kept and kept[-1].strip())):
             kept.append("")
         else:
             kept.append(line)
     return "\n".join(kept).strip()
+
+
+def _remark_below(lines: list[str]) -> str:
+    """Return what a person added below a document that they pasted: a last line behind dashes, where no document has any."""
+    text = "\n".join(lines).rstrip()
+    remark = _REMARK.fullmatch(text.rpartition("\n\n")[2])
+    return f"\n\n{remark['words']}" if remark and "\n\n" in text else ""
+
+
+def _without_quotation(found: re.Match[str]) -> str:
+    """Leave out what somebody else is reported to have said; people repeat their own words in quotation marks, too."""
+    before = found.string[max(0, found.start() - _BEFORE_REPORT) : found.end("by")]
+    if _OWN_REPORT.search(before) or len(found["quote"].split()) < _QUOTED_WORDS:
+        return found[0]
+    return f'{found["by"]}"\u2026"'
 
 
 def _inside_blocks(lines: list[str]) -> set[int]:
@@ -158,8 +211,17 @@ def _probe(line: str) -> str:
 
 def is_hostile(text: str) -> bool:
     """Say whether a text tries to steer an agent rather than to state something worth remembering."""
+    return bool(hostile_reason(text))
+
+
+def hostile_reason(text: str) -> str:
+    """Return how a text tries to steer an agent, "" when it does not."""
     flat = " ".join(visible(text).split())
-    return any(pattern.search(flat) for pattern in _HOSTILE)
+    for pattern, reason in zip(_HOSTILE, _REASONS, strict=True):
+        found = pattern.search(flat)
+        if found and not _FORBIDS.search(flat, 0, found.start()):
+            return reason
+    return ""
 
 
 def one_line(text: str) -> str:

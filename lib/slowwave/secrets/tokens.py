@@ -186,7 +186,11 @@ TOKENS: tuple[Rule, ...] = (
         back=76,
     ),
     Rule(
-        "telegram", (":aa", "%3aaa"), r"(?<![\dA-Za-z])(?P<secret>\d{8,10}:AA[\w\-]{33})(?![\w\-])", back=10, is_valid=is_mixed
+        "telegram",
+        (":aa", "%3aaa"),
+        r"(?<![\dA-Za-z])(?P<secret>\d{8,10}:AA[\w\-]{33})(?![\w\-])",
+        back=10,
+        is_valid=is_mixed,
     ),
     Rule("terraform", (".atlasv1.",), r"(?<![A-Za-z0-9])(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[\w\-=]{60,70})", back=14),
     Rule(
