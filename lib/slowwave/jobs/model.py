@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.models.base import LanguageModel, model_of
-from slowwave.models.meter import Meter
+from slowwave.models.meter import Meter, read_account
 from slowwave.places import state_folder
+from slowwave.report import Item, Report
 from slowwave.settings import ModelSettings, Settings
 
 
@@ -41,6 +42,27 @@ def language_model(
             _latest.clear()
             _latest[key] = model
     return model
+
+
+def note_account(report: Report, journal: Path) -> None:
+    """Say what a whole run was charged, where that is more than the answers that could be used.
+
+    Answers that were cut off, refused or unreadable cost as much as others.
+
+    Raises:
+        OSError: the journal cannot be read.
+    """
+    if not journal.exists():
+        return
+    account = read_account(journal)
+    counts = report.counts
+    used = counts.get("model_prompt_tokens", 0) + counts.get("model_completion_tokens", 0)
+    charged = account.prompt_tokens + account.completion_tokens
+    if charged > used:
+        money = f", {account.usd:.4f} USD" if account.usd else ""
+        reason = f"the run was charged {charged:,} tokens{money}, of which {charged - used:,} gave no usable answer"
+        report.items.append(Item(report.run_id, "model", reason))
+        report.count("model_charged_tokens", charged)
 
 
 def journal_of(run_id: str, environ: Mapping[str, str]) -> Path:

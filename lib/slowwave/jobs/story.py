@@ -16,7 +16,7 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.everywhere import propose_everywhere
-from slowwave.jobs.model import language_model
+from slowwave.jobs.model import journal_of, language_model, note_account
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erasure import erase_project, finish
@@ -137,6 +137,7 @@ def run_job(job: str, run: Run) -> Report:
         report.absorb(finish_erasing(projects, run))
     if asks_by_batch(job, run):
         hand_over_questions(report, run.settings, run.environ, run.clock.now())
+    note_account(report, journal_of(run.id, run.environ))
     return report
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from slowwave.errors import SlowwaveError
 from slowwave.jobs.batch_price import fetch_answers
 from slowwave.jobs.batches import manifest_of, write_manifest
+from slowwave.jobs.model import note_account
 from slowwave.jobs.story import Run, asks_by_batch, chosen_projects
 from slowwave.memory.difference import difference
 from slowwave.report import Report
@@ -100,6 +101,7 @@ class Tally:
         start = self.plan.report
         whole = Report.total(start.job, start.run_id, [start, *self._in_order(), *self.others])
         whole.failures += self.lost
+        note_account(whole, self.plan.manifest.with_name(f"{whole.run_id}.model.json"))
         return whole
 
     def diffs(self) -> dict[str, str]:

@@ -49,6 +49,17 @@ class Account(msgspec.Struct):
     held_usd: float = 0.0
 
 
+def read_account(journal: Path) -> Account:
+    """Return the account that a journal holds.
+
+    Raises:
+        OSError: it cannot be read.
+        msgspec.MsgspecError: it is no journal.
+    """
+    data = journal.read_bytes()
+    return msgspec.json.decode(data, type=Account) if data.strip() else Account()
+
+
 class Meter:
     """The account of one run.
 

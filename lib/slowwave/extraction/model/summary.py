@@ -85,7 +85,8 @@ class Summary:
             ("model_tokens_foreseen", prompt + usual),
             ("model_micro_usd_foreseen", round(price(prompt, usual) * _MICRO)),
         ):
-            report.count(name, value)
+            if value:
+                report.count(name, value)
 
     def _budgets(self) -> str:
         settings = self._settings

@@ -1,0 +1,68 @@
+"""The model of a run: one for all of its projects, none in a dry run, and an account of everything that was charged."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from slowwave.clock import FixedClock
+from slowwave.jobs.model import journal_of, language_model, note_account
+from slowwave.jobs.story import Run, run_job
+from slowwave.models.base import Usage
+from slowwave.models.meter import Meter
+from slowwave.report import Report
+from slowwave.settings import ModelSettings, Settings
+from tests.model_server.nights import settings, talk, told
+from tests.model_server.scripted import said, serving
+from tests.unit.extraction.talk import CWD, NOW
+
+NAMED = Settings(model=ModelSettings(base_url="http://127.0.0.1:9/v1", name="m"))
+
+
+def projects(home: Path, number: int) -> dict[str, str]:
+    """Write a session for each of so many projects; return the environment of their home."""
+    for at in range(1, number + 1):
+        session = talk(at)
+        folder = home / ".claude" / "projects" / f"-home-ada-code-{at}"
+        session.write(folder).files.paths[0].write_bytes(session.data().replace(CWD.encode(), f"/srv/{at}".encode()))
+    return {"HOME": str(home)}
+
+
+def test_one_run_has_one_model_and_the_next_run_another(tmp_path: Path):
+    environ = {"HOME": str(tmp_path)}
+    first = language_model("a", NAMED, environ)
+    assert first is not None
+    assert language_model("a", NAMED, environ) is first
+    assert language_model("b", NAMED, environ) is not first
+
+
+def test_a_dry_run_and_a_run_without_settings_have_none(tmp_path: Path):
+    environ = {"HOME": str(tmp_path)}
+    assert language_model("a", NAMED, environ, dry_run=True) is None
+    assert language_model("a", Settings(), environ) is None
+
+
+def test_what_gave_no_usable_answer_is_in_the_account(tmp_path: Path):
+    meter = Meter(NAMED.model, tmp_path / "r.json")
+    meter.settle(meter.hold(100, 20), Usage(100, 20, 0.5))
+    report = Report("extract", "r", counts={"model_prompt_tokens": 60})
+    note_account(report, tmp_path / "r.json")
+    assert report.items[0].reason == "the run was charged 120 tokens, 0.5000 USD, of which 60 gave no usable answer"
+    assert report.counts["model_charged_tokens"] == 120
+
+
+def test_a_run_shares_its_budget_among_projects(tmp_path: Path):
+    environ = projects(tmp_path, 3)
+    with serving(said({"memories": []}, usage=(2000, 100))) as server:
+        given = settings(server.base_url, budget_tokens=5000)
+        report = run_job("extract", Run("r", given, FixedClock(NOW + timedelta(days=9000)), environ))
+    assert len(server.requests) == 1
+    assert report.counts["model_postponed"] == 2
+    assert Meter(given.model, journal_of("r", environ)).spent().prompt_tokens == 2000
+
+
+def test_every_project_of_a_run_is_read(tmp_path: Path):
+    environ = projects(tmp_path, 2)
+    with serving(told) as server:
+        report = run_job(
+            "extract", Run("r", settings(server.base_url), FixedClock(NOW + timedelta(days=9000)), environ)
+        )
+    assert report.counts["model_candidates"] == 2
