@@ -1,6 +1,7 @@
 """``slowwave memory review``: what waits for a person, and a person's word on it."""
 
 import argparse
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,9 @@ from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
 from slowwave.errors import DONE, PARKED, NotFoundError, UsageError
 from slowwave.memory.model import Evidence
 
+# as dreams are named; candidates are hex digits alone
+_DREAM = re.compile(r"d\d{8}T")
+
 
 def show_review(args: argparse.Namespace) -> int:
     """List what waits (code 5 when anything does), show one of it, or accept, reject or reword it."""
@@ -26,7 +30,7 @@ def show_review(args: argparse.Namespace) -> int:
     dream = next(((f, p) for f in args.folders for p in parked_dreams(f.path) if p.id == name), None)
     if dream:
         return _on_dream(args, what, *dream)
-    if name.startswith("d"):
+    if _DREAM.match(name):
         the_one(args.folders, f"parked dream {name}", lambda _: None)
     return _on_fact(args, what, *_fact(args, name))
 

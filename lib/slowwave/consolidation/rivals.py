@@ -7,6 +7,7 @@ from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.retraction import given_up, takes_back
 from slowwave.consolidation.slots import claim, is_definite, stance_of
 from slowwave.consolidation.timeline import Held, taken_back, timeline
+from slowwave.consolidation.words import words_of
 
 
 def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
@@ -70,7 +71,11 @@ def _denied(facts: Iterable[Fact]) -> Iterator[tuple[str, list[str]]]:
     leads = {fact.id: fact.lead for fact in personal}
     slots = {fact.id: claim(leads[fact.id]) for fact in personal}
     stances: dict[str, list[tuple[str, str]]] = {}
-    giving_up = [fact for fact in personal if given_up(leads[fact.id].text)]
+    giving_up: dict[str, list[Fact]] = {}
+    for fact in personal:
+        # found by one of the words that are given up: whoever asks for the thing says it
+        for word in sorted(given_up(leads[fact.id].text))[:1]:
+            giving_up.setdefault(word, []).append(fact)
     for fact in personal:
         about, stance = stance_of(leads[fact.id].text)
         if about:
@@ -81,7 +86,8 @@ def _denied(facts: Iterable[Fact]) -> Iterator[tuple[str, list[str]]]:
         against = [i for i, other in stances.get(about, ()) if other != stance and slots[i][0] != mine]
         against += [
             newer.id
-            for newer in giving_up
+            for word in dict.fromkeys(words_of(words).stems)
+            for newer in giving_up.get(word, ())
             if newer is not older and newer.category == older.category and takes_back(leads[newer.id].text, words)
         ]
         if against:

@@ -1,6 +1,8 @@
 """``slowwave memory``: output, contracts and exit codes."""
 
+import hashlib
 import json
+import sqlite3
 import time
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
+from slowwave.memory.model import Evidence
 from tests.unit.consolidation.dreams import House
 
 
@@ -239,3 +242,23 @@ def test_export_prints_a_section_or_one_json_object(house: House, capsys: pytest
         "superseded",
     }
     assert "--format agents" in _run(capsys, house, "export", "--format", "json", "--into", "x", code=2)
+
+
+def test_why_names_a_row_of_a_database_and_not_a_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    house = House(tmp_path)
+    database = house.folder / "opencode.db"
+    house.folder.mkdir(parents=True)
+    data = '{"type":"text","text":"Use pnpm for installs"}'
+    with sqlite3.connect(database) as rows:
+        rows.execute("CREATE TABLE part (id TEXT PRIMARY KEY, data TEXT)")
+        rows.execute("INSERT INTO part VALUES ('prt_1', ?)", (data,))
+    candidate = house.candidate("Use pnpm for installs")
+    piece = Evidence(
+        str(database), "part/prt_1", 0, len(data), hashlib.sha256(data.encode()).hexdigest(), "Use pnpm for installs"
+    )
+    house.extract(msgspec.structs.replace(candidate, evidence=(piece,)))
+    house.dream()
+    why = _run(capsys, house, "why", _run(capsys, house, "list").split()[0])
+    assert f"ok       {database} row part/prt_1" in why
+    assert "at byte" not in why
+    assert "> Use pnpm for installs" in why
