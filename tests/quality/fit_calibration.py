@@ -22,9 +22,9 @@ from tests.quality.table import Table
 COEFFICIENTS = Path(__file__).parents[2] / "lib" / "slowwave" / "extraction" / "calibration" / "coefficients.py"
 # how far data may move a weight away from a prior taken as it is
 SPREAD = {BIAS: 0.5, PRIOR: 0.5}
-_OF_MINER, _OF_FEATURE = 0.4, 0.1
+_OF_MINER, _OF_FEATURE = 0.4, 0.2
 # steps of fewer facts follow chance
-LEAST_STEP = 40
+LEAST_STEP = 50
 BINS = 10
 
 

@@ -232,9 +232,7 @@ class _Reader:
         answer = output.strip().partition("\n")[0][:_ANSWER_CHARS] if asks else ""
         self.events.commands.append(Command(*place, clean, steps, ok, code, error, setup, answer))
 
-    def _failure(
-        self, tool: str, text: str, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
-    ) -> None:
+    def _failure(self, tool: str, text: str, place: tuple[tuple[Span, ...], str, datetime | None, str, int]) -> None:
         line = next((ln for ln in _start(text, LINE_CHARS).split("\n") if ln.strip()), "")
         self.events.failures.append(Failure(*place, tool, visible(self._redact(line)).strip()[:_ERROR_CHARS]))
 

@@ -87,7 +87,7 @@ def command_in(tool: str, args: Mapping[str, object]) -> str:
 
 def edited_paths(tool: str, args: Mapping[str, object], line: str = "") -> tuple[str, ...]:
     """Return the files that a call changes: named by an editor, or in the patch that a call or a shell line holds."""
-    patch = line if line else args.get("input", args.get("patch"))
+    patch = line or args.get("input", args.get("patch"))
     if isinstance(patch, str) and "*** Begin Patch" in patch:
         return tuple(dict.fromkeys(_PATCHED.findall(patch)))
     if tool.lower() not in _EDITORS:

@@ -14,11 +14,11 @@ from slowwave.extraction.events import Event, Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.extraction.miners import MINERS
-from slowwave.secrets.redactor import Redactor
 from slowwave.extraction.taint import is_hostile, one_line
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import RowSpan, Span
+from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
 EXTRACTOR = "offline/2"
@@ -84,10 +84,15 @@ def mine(
 
 
 def facts(events: Events) -> list[Found]:
-    """Return the facts of a session, each with the probability that it is worth keeping, in the order of what was said."""
-    every = [found for miner in MINERS for found in miner(events)]
-    around = surroundings_of(events, every)
-    return best(replace(found, confidence=calibrated(found, around)) for found in every)
+    """Return the facts of a session in order, each with the probability that it is worth keeping."""
+    chosen = uncalibrated(events)
+    around = surroundings_of(events, chosen)
+    return [replace(found, confidence=calibrated(found, around)) for found in chosen]
+
+
+def uncalibrated(events: Events) -> list[Found]:
+    """Return the facts of a session with the confidence that their miners gave them."""
+    return best(found for miner in MINERS for found in miner(events))
 
 
 def best(every: Iterable[Found]) -> list[Found]:

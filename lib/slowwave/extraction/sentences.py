@@ -153,4 +153,7 @@ def _split(block: str) -> Iterator[str]:
 def _mostly_words(text: str) -> bool:
     """Refuse code, paths and logs that were pasted without a fence; names with numbers are words as well."""
     words = _SPACE.sub("", text)
-    return len(_LETTERS.findall(text)) >= len(words) * _LETTERS_SHARE and len(_SIGNS.findall(text)) <= len(words) * _SIGNS_SHARE
+    return (
+        len(_LETTERS.findall(text)) >= len(words) * _LETTERS_SHARE
+        and len(_SIGNS.findall(text)) <= len(words) * _SIGNS_SHARE
+    )

@@ -13,7 +13,9 @@ _QUIET = re.compile(
 )
 _ENV = re.compile(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)+")
 _WRAPPER = re.compile(r"^(?:(?:sudo|time|command|exec|nohup|nice|env|timeout\s+\S+)\s+)+")
-_SETUP = re.compile(r"^(?:cd|export|set|source|\.(?= )|echo|printf|true|sleep|pwd|mkdir|pushd|popd|umask|unset|wait)(?![\w./-])")
+_SETUP = re.compile(
+    r"^(?:cd|export|set|source|\.(?= )|echo|printf|true|sleep|pwd|mkdir|pushd|popd|umask|unset|wait)(?![\w./-])"
+)
 _PURPOSES: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     ("typecheck", re.compile(r"\b(?:mypy|pyright|basedpyright|tsc|type-?check|cargo check|go vet)\b")),
     (

@@ -12,7 +12,8 @@ from slowwave.memory.model import CandidateOrigin, Category
 
 _REASON = re.compile(
     r"\b(?:because|since|so that|otherwise|in order to|as (?:it|that|this|we|they|the|there)|due to"
-    r"|so (?:a|an|the|we|it|they|people|users?|humans?|everyone|i) (?:\w+ )?(?:can|could|don'?t|do|does|is|are|will|won'?t)"
+    r"|so (?:a|an|the|we|it|they|people|users?|humans?|everyone|i) (?:\w+ )?(?:can|could|don'?t|do|does|is|are"
+    r"|will|won'?t)"
     r"|to (?:be (?:consistent|safe|clear|sure)|save|avoid|prevent|reduce|match|align)"
     r"|for (?:clarity|consistency|simplicity|safety|readability|performance|compatibility|human review)"
     r"|that way|in case|this way|that'?s because"
@@ -93,9 +94,11 @@ class Statement:
         if self.sentence.is_guess:
             confidence -= 0.15
         if _LABEL.search(sentence):
-            confidence -= 0.25
+            confidence -= 0.7
         words = text or self.text
-        if _UNSAID.search(words) or len(words) > _LONG:
+        if _UNSAID.search(words):
+            confidence -= 0.5
+        elif len(words) > _LONG:
             confidence -= 0.15
         return Found(
             miner,

@@ -21,7 +21,8 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i'[a-z]+|my|me|we|we'[a-z]+|our|us|ich|wir|u
 _POLITE = re.compile(r"^(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bany chance\b", re.IGNORECASE)
 # what only one day knows: a number of an issue, an address, a hash, a phase of a plan
 _ONE_OFF = re.compile(
-    r"(?<!\w)#\d+\b|https?://|\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\b(?:phase|step|part|round|task|item|point|finding|proposal"
+    r"(?<!\w)#\d+\b|https?://|\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\b(?:phase|step|part|round|task|item|point"
+    r"|finding|proposal"
     r"|option|number) #?(?:\d+|[A-D])\b|\b[A-Z]{2,6}-\d+\b|\b(?:today|tomorrow|tonight|this time)\b",
     re.IGNORECASE,
 )
@@ -34,8 +35,10 @@ _EVERY = re.compile(
 )
 _NEGATED = re.compile(r"\b(?:not|no|never|don'?t|doesn'?t|without|avoid|stop|nicht|kein\w*|pas|nunca)\b", re.IGNORECASE)
 _ORDER = re.compile(
-    r"^(?:let'?s |lets |please |then |and |also )*(?:add|fix|create|write|build|change|update|refactor|move|rename|remove"
-    r"|delete|convert|generate|replace|extend|check|look|find|review|spawn|open|go|commit|push|make|put|do|run|implement)\b",
+    r"^(?:let'?s |lets |please |then |and |also )*(?:add|fix|create|write|build|change|update|refactor|move"
+    r"|rename|remove"
+    r"|delete|convert|generate|replace|extend|check|look|find|review|spawn|open|go|commit|push|make|put|do|run"
+    r"|implement)\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w{3,}")

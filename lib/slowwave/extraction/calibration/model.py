@@ -1,32 +1,46 @@
-"""From features to a probability: a logistic model whose weights were fitted on judged facts.
+"""From features to a probability: a logistic score, read off how often facts with such scores were right.
 
-The fit pulls every weight towards leaving a miner's own prior as it is, so that little evidence changes little
-(``tests/quality/fit_calibration.py``).
+Both were fitted on judged facts (``tests/quality/fit_calibration.py``). The weights were pulled towards leaving a
+miner's own prior as it is, so that little evidence changes little; the steps come from isotonic regression over facts
+of repositories that the weights had not seen.
 """
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 
-from slowwave.extraction.calibration.coefficients import WEIGHTS
+from slowwave.extraction.calibration.coefficients import STEPS, WEIGHTS
 from slowwave.extraction.calibration.features import PRIOR, Surroundings, features_of
 from slowwave.extraction.found import Found
 
-# no words are certain, and none are nothing
-LEAST, MOST = 0.02, 0.98
-
 BIAS = "bias"
+# facts on one step keep the order of their scores, a little apart
+TILT = 0.04
+# up to which score, and how often such facts were right
+Steps = Sequence[tuple[float, float]]
 
 
 def calibrated(found: Found, around: Surroundings) -> float:
     """Return the probability that a careful reader would want a fact kept."""
-    return round(min(MOST, max(LEAST, probability(features_of(found, around), WEIGHTS))), 2)
+    return round(stepped(score(features_of(found, around), WEIGHTS), STEPS), 2)
 
 
-def probability(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Return the probability that features and weights give."""
-    score = weights.get(BIAS, 0.0) + sum(
+def score(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Return the logistic score of features, between 0 and 1."""
+    total = weights.get(BIAS, 0.0) + sum(
         # a weight that was not fitted leaves the prior as it is
         value * weights.get(name, 1.0 if name == PRIOR else 0.0)
         for name, value in features.items()
     )
-    return 1 / (1 + math.exp(-score))
+    return 1 / (1 + math.exp(-total))
+
+
+def stepped(value: float, steps: Steps) -> float:
+    """Return how often facts with a score were right; without steps the score itself."""
+    if not steps:
+        return value
+    at = min(bisect_left([upper for upper, _ in steps], value), len(steps) - 1)
+    lower = steps[at - 1][0] if at else 0.0
+    upper, share = steps[at]
+    within = min(1.0, (value - lower) / (upper - lower)) if upper > lower else 0.5
+    return share + TILT * (within - 0.5)

@@ -47,4 +47,29 @@ MINERS: tuple[Miner, ...] = (
     mine_remarks,
 )
 
-__all__ = ["MINERS"]
+# what the miners call themselves in what they find
+NAMES = (
+    "answer",
+    "coedit",
+    "conduct",
+    "constraint",
+    "correction",
+    "decision",
+    "explicit",
+    "habit",
+    "insistence",
+    "languages",
+    "option",
+    "outcome",
+    "preference",
+    "recurrent",
+    "remark",
+    "requested",
+    "routine",
+    "standing",
+    "surroundings",
+    "task",
+    "version",
+)
+
+__all__ = ["MINERS", "NAMES"]

@@ -45,4 +45,4 @@ def _by_turn(events: Events) -> list[dict[str, Edit]]:
 def _found(one: str, other: str, turns: Sequence[dict[str, Edit]]) -> Found:
     shown = tuple(files[path] for files in turns[:_SUPPORT] for path in (one, other))
     text = f"`{one}` and `{other}` change together ({len(turns)} times)"
-    return Found(NAME, "pattern", text, 0.35, "command_outcome", tuple(sorted(shown, key=lambda e: e.order)), one)
+    return Found(NAME, "pattern", text, 0.15, "command_outcome", tuple(sorted(shown, key=lambda e: e.order)), one)

@@ -85,8 +85,8 @@ def _prior(statement: Statement) -> float:
         (_LIMIT, 0.65),
         (_NEEDS, 0.6),
         (_NO, 0.6),
-        (_EVERY, 0.6),
-        (_ENSURE, 0.5),
+        (_EVERY, 0.5),
+        (_ENSURE, 0.3),
     ):
         if pattern.search(words):
             return prior + bonus

@@ -144,7 +144,7 @@ def _ruled(statement: Statement) -> Found | None:
     we = _WE.match(words)
     corrects = statement.turn.after_work or statement.turn.is_rejection
     only = _ONLY.search(words) if corrects else None
-    if only and not we:
+    if only and not we and not statement.sentence.is_guess:
         return statement.found(NAME, "constraint", 0.6, "user_correction", only["rule"])
     if (
         (we and content_words(we["what"]) >= MIN_CONTENT)

@@ -47,18 +47,31 @@ _AGREE = re.compile(r"^i (?:fully |totally |also )?agree (?:with|on|to|that)\b(?
 _NAMED = re.compile(r"`[^`]+`|\b[\w@]+[-_/.][\w/.-]+\b")
 _SHOULD = re.compile(
     r"^(?:(?:i (?:think|guess|feel)|yes|ok|so) ?,? (?:that )?)?(?:we|it|they|these|those|that|this|the \w+(?: \w+)?) "
-    r"should (?:also |always |just |rather |probably |be )?(?P<verb>(?!(?:be able|know|see|check|look|try|test|start|continue"
+    r"should (?:also |always |just |rather |probably |be )?(?P<verb>(?!(?:be able|know|see|check|look|try|test"
+    r"|start|continue"
     r"|do|go|get|ask|first|review|wait|talk|discuss|commit|push|merge|focus|tackle|close)\b)\w+)\b(?P<what>.*)",
     re.IGNORECASE,
 )
 _NO_NEED = re.compile(
-    r"^(?:i )?(?:don'?t|do not) (?:think|believe|tink) (?:that )?(?:we|it|this|there|you)(?:'s|'re)? (?:\w+ )?(?:need|should"
+    r"^(?:i )?(?:don'?t|do not) (?:think|believe|tink) (?:that )?(?:we|it|this|there|you)(?:'s"
+    r"|'re)? (?:\w+ )?(?:need|should"
     r"|have to|want|makes? sense|belongs?|necessary|required)\b(?P<what>.*)",
     re.IGNORECASE,
 )
+_WANT = re.compile(
+    r"^(?:(?:i think|yes|no|and|for [\w ]{3,40}?),? )?we (?:will |would |'d |also |do |really |definitely )*want\b"
+    r"(?! to (?:go|see|check|review|test|talk|look|understand|know|make sure|find|discuss)\b)(?P<what>.*)",
+    re.IGNORECASE,
+)
+_CAN = re.compile(
+    r"^(?:(?:i think|so|then|if so|ok|yes),? )*we can (?:also |just |probably |now |safely )*(?:remove|drop"
+    r"|replace|retire|use"
+    r"|rely on|assume|skip|ignore|reuse)\b(?P<what>.*)",
+    re.IGNORECASE,
+)
 _RENAME = re.compile(
-    r"^(?:let'?s|lets|we(?:'ll| will)|ok,? lets?|please) (?:rename|call|name|have|make|move|separate|split|put|add"
-    r"|remove|go back to)\b(?P<what>.*)",
+    r"^(?:let'?s|lets|we(?:'ll| will)|ok,? lets?|please) (?:rename|call|name|have|move|separate|split"
+    r"|go back to)\b(?! (?:a |another )?(?:look|chat|talk|go|try|on|over)\b)(?P<what>.*)",
     re.IGNORECASE,
 )
 # "go ahead with the type-based fix" lets the assistant do what it has proposed
@@ -72,6 +85,9 @@ _RIGHT_AWAY = re.compile(
     r"|move (?:on|it|this))\b",
     re.IGNORECASE,
 )
+
+
+_SETTLING = ((_AGREE, 0.5), (_NO_NEED, 0.5), (_WANT, 0.45), (_SHOULD, 0.45), (_CAN, 0.4), (_RENAME, 0.4))
 
 
 def mine_decisions(events: Events) -> Iterator[Found]:
@@ -90,14 +106,13 @@ def mine_decisions(events: Events) -> Iterator[Found]:
 def _settled(statement: Statement) -> Found | None:
     """Take what a person settles in passing: it is kept when it says why, or names the thing by its name."""
     words = statement.sentence.text
-    for pattern, prior in ((_AGREE, 0.5), (_NO_NEED, 0.5), (_SHOULD, 0.45), (_RENAME, 0.4)):
+    for pattern, prior in _SETTLING:
         match = pattern.match(words)
         if not match or content_words(match["what"]) < MIN_CONTENT - (pattern is _AGREE):
             continue
-        prior += 0.15 * statement.has_reason + 0.1 * bool(_NAMED.search(match["what"]))
-        if statement.sentence.is_momentary or statement.sentence.points_back:
-            prior -= 0.1
-        return statement.found(NAME, "decision", prior, "user_explicit")
+        more = 0.15 * statement.has_reason + 0.1 * bool(_NAMED.search(match["what"]))
+        less = 0.1 * (statement.sentence.is_momentary or statement.sentence.points_back)
+        return statement.found(NAME, "decision", prior + more - less, "user_explicit")
     return None
 
 
@@ -120,6 +135,6 @@ def _decided(statement: Statement) -> Found | None:
             # "Ben and I talked: we decided ..." begins behind the colon
             begin = words.rfind(": ", 0, match.start() + 1) + 1
             text = f"{words[begin:].strip()} {statement.reason}".strip()
-            doubt = 0.2 if pattern is _GO_WITH and _APPROVES.search(words) else 0.0
+            doubt = 0.55 if pattern is _GO_WITH and _APPROVES.search(words) else 0.0
             return statement.found(NAME, "decision", prior + bonus - doubt, "user_explicit", text)
     return None

@@ -121,8 +121,8 @@ def _requested(statement: Statement) -> Found | None:
 def _doubt(statement: Statement, fact: str) -> float:
     """Return how much less certain it is that the fact lasts; a guess counts less anyway."""
     if _MAY_BE.search(fact):
-        return 0.3 if statement.sentence.is_guess else 0.45
-    return 0.3 if statement.sentence.is_momentary else 0.0
+        return 0.7 if statement.sentence.is_guess else 0.85
+    return 0.4 if statement.sentence.is_momentary else 0.0
 
 
 def _is_fact(words: str) -> bool:
@@ -146,7 +146,7 @@ def _ruled(statement: Statement) -> Found | None:
     rule = _ALWAYS.search(words)
     if rule and not _NOT_A_RULE.match(rule["verb"]):
         # "you can always ..." offers, it does not rule
-        prior = 0.55 if "can always" in words.lower() else 0.85
+        prior = 0.1 if "can always" in words.lower() else 0.85
         return statement.found(NAME, category_of(words, "preference"), prior, "user_explicit")
     if _WHENEVER.search(words) and not _COMPLAINT.search(words):
         return statement.found(NAME, category_of(words, "pattern"), 0.7, "user_explicit")

@@ -12,7 +12,8 @@ NAME = "option"
 _LOOK_AHEAD = 10
 _UNKNOWN = re.compile(
     r"(?:unknown|unrecognized|invalid|no such|illegal|unexpected|flag provided but not defined:?) ?"
-    r"(?:long |short |command[- ]line )?(?:flags?|options?|arguments?|switch)?:? *(?:-- )?[\"'`]?(?P<option>--?[A-Za-z][\w-]*)",
+    r"(?:long |short |command[- ]line )?(?:flags?|options?|arguments?"
+    r"|switch)?:? *(?:-- )?[\"'`]?(?P<option>--?[A-Za-z][\w-]*)",
     re.IGNORECASE,
 )
 _SUBCOMMAND = re.compile(r"^[a-z][\w-]+$")
@@ -27,7 +28,7 @@ def mine_options(events: Events) -> Iterator[Found]:
             continue
         option = unknown["option"]
         step = next((s for s in failed.steps if f" {option}" in s.text or option in failed.line), None)
-        head = _head(step) if step else ""
+        head = _head(step) if step and "=" not in step.text.split()[0] else ""
         works = _works(head, option, events.commands[index + 1 : index + 1 + _LOOK_AHEAD]) if head else None
         if works and (head, option) not in seen:
             seen.add((head, option))

@@ -137,7 +137,9 @@ def _head(step: Step) -> str:
 
 def _missing(failed: Command) -> str:
     match = _MISSING.search(failed.setup_error)
-    return next((group for group in match.groups() if group), "") if match else ""
+    program = next((group for group in match.groups() if group), "") if match else ""
+    # what a script or a wrapper misses is not what the line called
+    return program if any(step.program == program for step in failed.steps) else ""
 
 
 def _works_later(program: str, later: Sequence[Command]) -> bool:

@@ -81,25 +81,33 @@ _LIKE = re.compile(
 
 
 _ASK_ME = re.compile(
-    r"\bask (?:me|us) (?:(?:any|some|all|a few|several|more|as many|up to|about|around|between|\d+|to|or|and|\d+-\d+|\w+ing"
+    r"\bask (?:me|us) (?:(?:any|some|all|a few|several|more|as many|up to|about|around|between|\d+|to|or|and"
+    r"|\d+-\d+|\w+ing"
     r"|\w+ful|relevant) )*(?:questions?|before|first|whenever|if you)\b|\bcheck with me\b|\bwithout asking\b",
     re.IGNORECASE,
 )
 _ONLY = re.compile(
     r"\b(?:i|we)(?:'d| would)? (?:only|just) (?:want|need|use|like)\b(?P<what>.*)"
     r"|\b(?:i|we) want to (?:not|avoid|never|always|only)\b(?P<so>.*)"
-    r"|\b(?:i|we)(?:'d| would)? (?:really )?(?:want|like|need) (?:us |you )?to (?:keep|stick|avoid|support|target|minimi[sz]e|have "
+    r"|\b(?:i|we)(?:'d| would)? (?:really )?(?:want|like|need) (?:us |you )?to (?:keep|stick|avoid|support"
+    r"|target|minimi[sz]e|have "
     r"(?:one|a single|all|every))\b(?P<how>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_STICK = re.compile(
+    r"\b(?:any chance|can|could|shall|should)(?: that)? (?:we|you|i) (?:\w+ )?(?:stick|keep|stay) (?:to"
+    r"|with)\b(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _CHANCE = re.compile(
-    r"\b(?:any chance|is it possible|can|could|shall|should)(?: that)? (?:we|you|i) (?:please |also |maybe |always |just )*"
-    r"(?:(?:stick|keep) (?:to|with)|use|avoid|prefer|stop)\b(?P<what>.*)",
+    r"(?:^|[,;:-] *|\bthough )(?:any chance|is it possible|can|could|shall|should)(?: that)? (?:we|you"
+    r"|i) (?:please |also |maybe |always |just )*"
+    r"(?:use|avoid|prefer|stop)\b(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _KEEP = re.compile(
     r"^(?:please |just )?(?:keep|stick (?:to|with)|follow|respect|stay (?:with|in|within|consistent))\b"
-    r"(?! (?:it|this|going|that|working|in mind|me|the same|track)\b)(?P<what>.*)",
+    r"(?! (?:it|this|going|that|working|in mind|me|the same|track|up)\b)(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -125,7 +133,8 @@ def _wished(statement: Statement) -> Found | None:
         (_ASK_ME, 0.6, False),
         (_ONLY, 0.55, False),
         (_KEEP, 0.5, False),
-        (_CHANCE, 0.45, True),
+        (_STICK, 0.5, True),
+        (_CHANCE, 0.35, True),
     ):
         match = pattern.search(words)
         if not match or (asks and not polite):
@@ -133,9 +142,9 @@ def _wished(statement: Statement) -> Found | None:
         what = next((group for group in match.groups() if group), "") if match.groups() else words
         if content_words(what) < MIN_CONTENT:
             continue
-        if statement.sentence.is_momentary or statement.sentence.points_back:
-            prior -= 0.15
-        return statement.found(NAME, category_of(words, "preference"), prior + correcting, "user_explicit")
+        # asking whether one may is a request for the moment, unless there is a reason for it
+        less = 0.15 * (pattern is _CHANCE and not statement.has_reason) + 0.15 * (statement.sentence.is_momentary or statement.sentence.points_back)
+        return statement.found(NAME, category_of(words, "preference"), prior + correcting - less, "user_explicit")
     return None
 
 

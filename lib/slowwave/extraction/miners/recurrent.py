@@ -14,7 +14,8 @@ _PASSING = re.compile(
     r"tool_use_error|not been read yet|string to replace|file (?:does not|doesn'?t) exist|user (?:doesn'?t|rejected)"
     r"|interrupted|cancell?ed|temporarily|try again|rate limit|too many requests|overloaded|quota|exceeds maximum"
     r"|file (?:not found|content)|no (?:matches|files) found|has been (?:modified|unexpectedly)|status code|[45]\d\d\b"
-    r"|unknown skill|invalid patch|exact text|old_?string|syntaxerror|sibling tool|permission to use|hook error|traceback|total: ",
+    r"|unknown skill|invalid patch|exact text|old_?string|syntaxerror|sibling tool|permission to use|hook error"
+    r"|traceback|total: ",
     re.IGNORECASE,
 )
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|(?:[A-Za-z]:)?[\\/][\w.\\/-]+")

@@ -9,7 +9,8 @@ from slowwave.extraction.statements import MIN_CONTENT, category_of, content_wor
 
 NAME = "remark"
 _RULING = re.compile(
-    r"\b(?:should|shall|must|need(?:s|ed)?|has to|have to|want(?:s|ed)?|make sure|ensure|instead|only|always|never|every"
+    r"\b(?:should|shall|must|need(?:s|ed)?|has to|have to|want(?:s|ed)?|make sure|ensure|instead|only|always"
+    r"|never|every"
     r"|all|any|default|by default|prefer\w*|like|use|keep|avoid|because|since|so that|supposed|expect\w*|important"
     r"|convention|standard|consistent|support|require\w*|allowed|means|belongs?|called|named)\b",
     re.IGNORECASE,

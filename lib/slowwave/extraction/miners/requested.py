@@ -12,8 +12,10 @@ _CALL = re.compile(
     r"\b(?:run|do|use|using|via|with|through|execute|call|try|start)\s+(?:an? |the |also )?`?"
     r"(?P<call>(?:npm|pnpm|yarn|bun|npx|bunx|make|just|mise|task|cargo|go|uv|poetry|pdm|hatch|tox|nox|rake|bundle|mix"
     r"|gradle|\./gradlew|mvn|dotnet|docker|deno|pytest|ruff|composer|swift|ninja|bazel|\./[\w./-]+)"
-    r"(?: (?:run|exec|tool|compose)(?= ))?(?: (?!(?:and|or|to|in|the|on|for|with|from|at|it|this|so|as|if|again|now|then"
-    r"|command|commands|instead|before|after|a|an|is|was|here|which|that|not|but)\b)[\w:./=@-]+)+)`?",
+    r"(?: (?:run|exec|tool|compose)(?= ))?(?: (?!(?:and|or|to|in|the|on|for|with|from|at|it|this|so|as|if|again"
+    r"|now|then"
+    r"|command|commands|instead|before|after|a|an|is|was|here|which|that|not|but|without|any|all|every"
+    r"|each)\b)[\w:./=@-]+)+)`?",
     re.IGNORECASE,
 )
 _TOLD_OFF = re.compile(
@@ -29,7 +31,7 @@ def mine_requested(events: Events) -> Iterator[Found]:
     for statement in statements(events):
         words = statement.sentence.text
         match = _CALL.search(words)
-        if not match or _TOLD_OFF.search(words):
+        if not match or statement.sentence.is_guess or _TOLD_OFF.search(words):
             continue
         call = match["call"].strip("`. ")
         parts = call.split()

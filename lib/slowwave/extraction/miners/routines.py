@@ -24,7 +24,8 @@ _OWN = re.compile(
 )
 # what any agent tries without being told
 _ANYWHERE = re.compile(
-    r"^(?:go (?:build|vet|test)(?: -[\w=]+)* (?:\./\.\.\.|\.)|cargo (?:build|test|check|fmt|clippy)|npm (?:test|run build|run test)"
+    r"^(?:go (?:build|vet|test)(?: -[\w=]+)* (?:\./\.\.\.|\.)|cargo (?:build|test|check|fmt|clippy)|npm (?:test"
+    r"|run build|run test)"
     r"|pytest|tsc|dotnet (?:build|test)|make)$",
     re.IGNORECASE,
 )
@@ -67,7 +68,7 @@ def _runner(line: str) -> str:
 
 def _routine(purpose: str, line: str, commands: list[Command]) -> Found:
     text = f"{_WHAT[purpose]} with `{line}`"
-    confidence = 0.55 if _OWN.match(line) else 0.35 if _ANYWHERE.match(line) else 0.5
+    confidence = 0.55 if _OWN.match(line) else 0.15 if _ANYWHERE.match(line) else 0.5
     works = next(command for command in reversed(commands) if command.ok)
     shown = tuple(dict.fromkeys((*commands[: _ENOUGH_RUNS - 1], works))) if len(commands) > 1 else (works,)
     return Found(NAME, "pattern", text, confidence, "command_outcome", shown, line, f"cmd:{purpose}", line)

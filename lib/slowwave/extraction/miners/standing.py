@@ -30,7 +30,8 @@ _NO_NEED = re.compile(
     re.IGNORECASE,
 )
 _APART = re.compile(
-    r"\b(?:has|have) nothing to do with\b|\b(?:is|are) (?:completely |totally )?(?:unrelated to|independent (?:of|from))\b"
+    r"\b(?:has|have) nothing to do with\b|\b(?:is|are) (?:completely |totally )?(?:unrelated to"
+    r"|independent (?:of|from))\b"
     r"|^(?:it|this|that|\w+) (?:is|'s) an? [\w -]{3,40}, not (?:an? )?\w+",
     re.IGNORECASE,
 )
@@ -47,6 +48,7 @@ _HAVE = re.compile(
     r"(?:at|in|under|on|running|behind|hosted)\b",
     re.IGNORECASE,
 )
+_MAY_BE = re.compile(r"\b(?:might|may|could|perhaps|probably) (?:be|have|not|no)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:warn(?:ing)?s?|errors?|fails?|failing|says|shows|message|bug|broken|issue|crash\w*)\b", re.IGNORECASE
 )
@@ -64,7 +66,7 @@ def _stands(statement: Statement) -> Found | None:
     words = statement.sentence.text
     if (statement.sentence.is_question and not statement.has_reason) or _FAULT.search(words):
         return None
-    if content_words(words) < MIN_CONTENT:
+    if content_words(words) < MIN_CONTENT or (statement.sentence.is_guess and _MAY_BE.search(words)):
         return None
     rules: tuple[tuple[re.Pattern[str], float, Category], ...] = (
         (_TRUTH, 0.7, "decision"),

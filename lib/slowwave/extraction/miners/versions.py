@@ -20,5 +20,5 @@ def mine_versions(events: Events) -> Iterator[Found]:
     for program, (command, version) in told.items():
         text = f"`{program}` is version {version} here"
         yield Found(
-            NAME, "project", text, 0.4, "command_outcome", (command,), command.answer, f"version:{program}", version
+            NAME, "project", text, 0.2, "command_outcome", (command,), command.answer, f"version:{program}", version
         )
