@@ -46,7 +46,7 @@ def parses(arguments: list[str]) -> bool:
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
@@ -73,7 +73,7 @@ def test_a_command_that_is_not_there_is_found() -> None:
 def test_every_make_target_on_a_page_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     code = "\n".join([body for _, body in BLOCK.findall(text)] + INLINE.findall(BLOCK.sub("", text)))
-    assert set(re.findall(r"^make ([a-z]+)", code, re.MULTILINE)) <= targets()
+    assert set(re.findall(r"^make ([a-z-]+)", code, re.MULTILINE)) <= targets()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
@@ -94,7 +94,7 @@ def test_every_deployment_has_a_flow_and_a_row_in_the_readme() -> None:
 def test_every_make_target_says_what_it_does() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"help", "run", "test", "check", "bench", "drills", "conformance", "lock", "serve", "clean"} <= targets()
-    assert set(re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)) == targets()
+    assert set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) == targets()
 
 
 def test_every_command_has_a_help_page(capsys: pytest.CaptureFixture[str]) -> None:

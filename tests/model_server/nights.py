@@ -19,9 +19,10 @@ from tests.unit.extraction.talk import NOW, Talk, project
 
 def settings(base_url: str, **model: Any) -> Settings:
     """Return settings under which the shortest session is read, and the model is asked."""
+    chosen: dict[str, Any] = {"name": "m", "concurrency": 1, "retries": 1, **model}
     return Settings(
         extraction=ExtractionSettings(min_messages=1, min_tool_calls=0),
-        model=ModelSettings(base_url=base_url, **{"name": "m", "concurrency": 1, "retries": 1, **model}),
+        model=ModelSettings(base_url=base_url, **chosen),
     )
 
 

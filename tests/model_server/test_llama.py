@@ -37,7 +37,8 @@ def base_url() -> Generator[str]:
 
 
 def model(base_url: str, **settings: Any) -> tuple[OpenAIModel, Meter]:
-    given = ModelSettings(base_url=base_url, name="local", **{"retries": 0, **settings})
+    chosen: dict[str, Any] = {"retries": 0, **settings}
+    given = ModelSettings(base_url=base_url, name="local", **chosen)
     meter = Meter(given)
     return OpenAIModel(given, {}, meter, sleep=lambda _: None), meter
 
