@@ -21,7 +21,6 @@ from slowwave.extraction.found import Found
 from slowwave.extraction.mining import uncalibrated
 from slowwave.extraction.redact import redactor_for
 from slowwave.extraction.taint import one_line
-from slowwave.records.model import Span
 from tests.quality.beside import CORPUS
 from tests.quality.gold_labels import Label, by_session, labels, merged, same_words
 from tests.quality.reading import line_at, transcript_of
@@ -109,4 +108,4 @@ def _verdict(path: Path, found: Found) -> bool | None:
 
 
 def _lines(path: Path, event: Event) -> list[int]:
-    return [line_at(path, span.offset) for span in event.sources if isinstance(span, Span)]
+    return [line_at(path, span.offset) for span in event.sources]

@@ -24,7 +24,7 @@ _MONTHS = 12
 
 
 def absolute_dates(text: str, base: datetime | None) -> str:
-    """Return ``text`` with relative dates replaced by dates, taken from when it was said; code stays as it is."""
+    """Return ``text`` with the date behind every relative one, taken from when it was said; code stays as it is."""
     if base is None:
         return text
     code = [match.span() for match in _CODE.finditer(text)]
@@ -51,7 +51,7 @@ def _absolute(match: re.Match[str], base: datetime) -> str:
     )
     if at is None:
         return ""
-    return f"on {at:%Y-%m-%d}" if match["day"] else f"{match[0]} ({at:%Y-%m-%d})"
+    return f"{match[0]} ({at:%Y-%m-%d})"
 
 
 def _weekday(lead: str, name: str, base: datetime) -> datetime:

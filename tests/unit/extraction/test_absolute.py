@@ -12,8 +12,8 @@ MONDAY = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("words", "result"),
     [
-        ("frozen until tomorrow", "frozen until on 2026-11-03"),
-        ("we met yesterday", "we met on 2026-11-01"),
+        ("frozen until tomorrow", "frozen until tomorrow (2026-11-03)"),
+        ("we met yesterday", "we met yesterday (2026-11-01)"),
         ("release by friday", "release by friday (2026-11-06)"),
         ("broken since Friday", "broken since Friday (2026-10-30)"),
         ("next monday", "next monday (2026-11-09)"),
@@ -24,7 +24,7 @@ MONDAY = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
         ("last month", "last month (2026-10)"),
         ("next year", "next year (2027)"),
         ("next quarter", "next quarter (2027 Q1)"),
-        ("gestern gemacht", "on 2026-11-01 gemacht"),
+        ("gestern gemacht", "gestern (2026-11-01) gemacht"),
         ("vor drei Tagen", "vor drei Tagen (2026-10-30)"),
     ],
 )

@@ -104,5 +104,3 @@ def test_what_a_client_wraps_round_the_output_is_taken_off():
 
 def test_a_script_in_a_hidden_folder_is_a_step_and_sourcing_is_not():
     assert [step.program for step in steps_of(". ./env && .tools/check.sh all")] == ["check.sh"]
-
-

@@ -143,7 +143,8 @@ def _wished(statement: Statement) -> Found | None:
         if content_words(what) < MIN_CONTENT:
             continue
         # asking whether one may is a request for the moment, unless there is a reason for it
-        less = 0.15 * (pattern is _CHANCE and not statement.has_reason) + 0.15 * (statement.sentence.is_momentary or statement.sentence.points_back)
+        momentary = statement.sentence.is_momentary or statement.sentence.points_back
+        less = 0.15 * (momentary + (pattern is _CHANCE and not statement.has_reason))
         return statement.found(NAME, category_of(words, "preference"), prior + correcting - less, "user_explicit")
     return None
 
