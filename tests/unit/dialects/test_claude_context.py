@@ -238,7 +238,7 @@ def test_circles_and_repeated_ids_end(tmp_path: Path) -> None:
     session.says("m1", "one", parent="u1")
     assert shape(session.context(tmp_path)) == ["U first", "A one"]
     session.user("changed", parent=None, uuid="u1")
-    assert shape(session.context(tmp_path)) == ["U changed", "A one"]
+    assert shape(session.context(tmp_path)) == ["U changed", "A No response requested."]
 
 
 def test_what_the_model_never_saw_is_left_out(tmp_path: Path) -> None:

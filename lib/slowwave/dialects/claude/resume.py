@@ -1,8 +1,8 @@
 """Which records Claude Code loads when it resumes a session, in the order in which it would send them.
 
-Found by resuming edited files with the real clients 2.1, 2.0 and 1.0. Version 2.1 follows the newest record in file
-order below the one that its last ``last-prompt`` names, bridges over lost records, brings back parallel tool calls
-and moves what a compaction preserved behind the summary. Older versions start from the newest timestamp and follow
+Found by resuming edited files with the real clients 2.1, 2.0 and 1.0. Version 2.1 goes on from one record
+(``leaf.py``), bridges over lost ones, brings back parallel tool calls and moves what a compaction preserved behind
+the summary. Older versions start from the newest timestamp and follow
 ``parentUuid`` only.
 """
 
@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any, cast
 
 from slowwave.dialects.claude.bridge import Bridges
+from slowwave.dialects.claude.leaf import is_boundary, leaf_of
 from slowwave.dialects.claude.records import Node
 from slowwave.dialects.claude.tree import SPOKEN, Tree
 
@@ -30,33 +31,37 @@ def resumed(tree: Tree) -> list[Node]:
 
 
 def whole_chain(tree: Tree) -> list[Node]:
-    """Return the records of the live conversation from its root on, also from before the last compaction."""
+    """Return the records of the live conversation from its root on, also from before the last compaction.
+
+    No record of a sub-agent is where the conversation goes on, but the way up from there takes them in, too.
+    """
+    wide = tree if tree.own or not any(n.env.sidechain for n in tree.nodes) else Tree(tree.nodes, own=True)
     if version_of(tree) < (2, 1):
-        return _older(tree)
-    linked = relinked(tree)
-    leaf = _leaf(linked)
-    return [] if leaf is None else _with_parallel(linked, _chain(linked, leaf))
+        return _older(wide, is_own=tree.own)
+    linked, is_kept = relinked(wide)
+    main = linked if wide is tree else linked.main()
+    leaf = leaf_of(main, is_kept=is_kept)
+    return [] if leaf is None else _with_parallel(linked, _chain(linked, leaf, Bridges(main)))
 
 
-def _older(tree: Tree) -> list[Node]:
+def _older(tree: Tree, *, is_own: bool) -> list[Node]:
     """Return the chain of clients before 2.1: from the newest timestamp along the parents, nothing else.
 
-    Version 2.0 does not begin with a sub-agent's record, version 1 may; the way up takes them in both.
+    Version 1 begins with a sub-agent's record when that is the newest.
     """
-    wide = Tree(tree.nodes, own=True)
-    is_any = tree.own or version_of(tree) < (2, 0)
+    is_any = is_own or version_of(tree) < (2, 0)
     best: tuple[str, Node] | None = None
-    for node in wide.by_uuid.values():
+    for node in tree.by_uuid.values():
         stamp = node.env.timestamp or ""
         if (is_any or not node.env.sidechain) and (best is None or stamp > best[0]):
             best = (stamp, node)
     if best is None:
         return []
-    return [wide.by_uuid[u] for u in wide.walk(best[1].env.uuid)][::-1]
+    return [tree.by_uuid[u] for u in tree.walk(best[1].env.uuid)][::-1]
 
 
-def relinked(tree: Tree) -> Tree:
-    """Return the tree with the preserved messages of the last compaction hung behind its summary.
+def relinked(tree: Tree) -> tuple[Tree, bool]:
+    """Return the tree with the preserved messages of the last compaction hung behind its summary, and if there are any.
 
     They lie before the boundary in the file. When a named record is missing, nothing moves and nothing is cut off.
     Else the client forgets all other records before the boundary: also when an earlier compaction preserved messages
@@ -65,13 +70,13 @@ def relinked(tree: Tree) -> Tree:
     boundaries = [n for n in tree.by_uuid.values() if is_boundary(n)]
     last = next((n for n in reversed(boundaries) if _preserves(n)), None)
     if last is None:
-        return tree
+        return tree, False
     kept: list[str] = []
     anchor: str | None = None
     if last is boundaries[-1]:
         found = preserved(tree, _metadata(last))
         if found is None:
-            return tree
+            return tree, False
         kept, anchor = found
     twin = tree.copy()
     if kept:
@@ -83,7 +88,7 @@ def relinked(tree: Tree) -> Tree:
         for uuid, node in twin.by_uuid.items():
             if node.env.type in SPOKEN and twin.parents[uuid] in gone:
                 twin.parents[uuid] = kept[-1]
-    return twin
+    return twin, bool(kept)
 
 
 def _hang(twin: Tree, kept: list[str], anchor: str | None) -> None:
@@ -130,45 +135,10 @@ def preserved(tree: Tree, metadata: dict[str, Any]) -> tuple[list[str], str | No
     return None
 
 
-def is_boundary(node: Node) -> bool:
-    """Say whether a record is the boundary of a full compaction."""
-    return (
-        node.env.type == "system"
-        and b"compact_boundary" in node.span.raw
-        and node.fields().get("subtype") == "compact_boundary"
-    )
-
-
-def _leaf(tree: Tree) -> str | None:
-    ends = tree.ends()
-    named, exact = last_prompt(tree)
-    if named is not None and named in tree.by_uuid:
-        return ends[-1] if ends and not exact and named in tree.walk(ends[-1]) else named
-    if ends:
-        return ends[-1]
-    return next((u for u in reversed(list(tree.by_uuid)) if tree.by_uuid[u].env.type in SPOKEN), None)
-
-
-def last_prompt(tree: Tree) -> tuple[str | None, bool]:
-    """Return the record that the last ``last-prompt`` names, and whether exactly that is meant.
-
-    One from before the last compaction says nothing any more.
-    """
-    for node in reversed(tree.nodes):
-        if is_boundary(node):
-            break
-        if node.env.type == "last-prompt":
-            fields = node.fields()
-            leaf = fields.get("leafUuid")
-            return (leaf if isinstance(leaf, str) else None), fields.get("explicit") is True
-    return None, False
-
-
-def _chain(tree: Tree, leaf: str) -> list[Node]:
+def _chain(tree: Tree, leaf: str, bridges: Bridges) -> list[Node]:
     """Return the records from the root to ``leaf``, with holes bridged and circles broken."""
     found: list[Node] = []
     seen: set[str] = set()
-    bridges = Bridges(tree)
     at: str | None = leaf
     while at is not None:
         node = tree.by_uuid[at]

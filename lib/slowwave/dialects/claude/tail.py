@@ -9,8 +9,9 @@ window, and the whole session counts as before.
 
 from typing import Any, NamedTuple, cast
 
+from slowwave.dialects.claude.leaf import is_boundary, last_prompt
 from slowwave.dialects.claude.records import DECODER, Envelope, Node
-from slowwave.dialects.claude.resume import is_boundary, last_prompt, preserved, whole_chain
+from slowwave.dialects.claude.resume import preserved, whole_chain
 from slowwave.dialects.claude.tree import SPOKEN, Tree
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.model import Problem
@@ -117,5 +118,5 @@ def _is_closed(window: Tree, inside: set[int]) -> bool:
         parent = wide.parents[uuid]
         if parent is not None and parent not in wide.by_uuid and node.index not in inside:
             return False
-    named = last_prompt(window)[0]
+    named = last_prompt(window).leaf
     return named is None or named in window.by_uuid

@@ -41,6 +41,14 @@ class Tree:
         twin.parents = dict(self.parents)
         return twin
 
+    def main(self) -> "Tree":
+        """Return the tree without the records of sub-agents, with its links as they are here."""
+        twin = Tree([])
+        twin.nodes = self.nodes
+        twin.by_uuid = {u: n for u, n in self.by_uuid.items() if not n.env.sidechain}
+        twin.parents = {u: self.parents[u] for u in twin.by_uuid}
+        return twin
+
     def walk(self, uuid: str | None) -> Iterator[str]:
         """Yield ids from ``uuid`` to the root, each once, also when the parents run in a circle."""
         seen: set[str] = set()
