@@ -21,7 +21,7 @@ from tests.model_server.scripted import (
 )
 
 FACTS = 15
-SMALL = {"window_tokens": 500, "overlap_tokens": 100}
+SMALL: dict[str, Any] = {"window_tokens": 500, "overlap_tokens": 100}
 BROKEN: dict[str, tuple[Reply, dict[str, Any]]] = {
     "silent": (Reply(b"", hangs=True), {"timeout": parse_duration("1s") / 20}),
     "cut in mid-answer": (Reply(completion('{"memories": []}'), sent=60), {}),
