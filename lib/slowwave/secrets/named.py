@@ -221,9 +221,9 @@ def private_key(text: str, at: int) -> tuple[int, int] | None:
     head = _BEGIN.match(text, at)
     if head is None:
         return None
-    end = text.find("-----END ", head.end())
     following = text.find("-----BEGIN ", head.end())
-    if end >= 0 and (following < 0 or end < following):
+    end = text.find("-----END ", head.end(), len(text) if following < 0 else following)
+    if end >= 0:
         close = text.find("-----", end + 9)
         return at, (close + 5 if 0 <= close < end + 60 else end + 9)
     return at, _cut_off(text, head.end())

@@ -82,6 +82,8 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
     """
     found: list[Finding] = []
     rules = _automaton()[1]
+    # how far a rule has looked, and how often it began anew within that: a value may hold its own name many times
+    tried: dict[str, tuple[int, int]] = {}
     taken = 0
     for number, start, _ in hits:
         if number == 0:
@@ -93,9 +95,13 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
             found += [Finding(a, b, "cookie", text[a:b]) for a, b in cookies(text, start)]
         else:
             for rule in rules[number]:
-                one = _tried(rule, text, start)
+                end, again = tried.get(rule.shape, (0, 0))
+                if start < end and again >= _MOST_AGAIN:
+                    continue
+                one, stop = _tried(rule, text, start)
                 if one is not None:
                     found.append(one)
+                tried[rule.shape] = (end, again + 1) if start < end else (stop, 0)
     for start, stop in runs:
         for rule in _rules_of_run(text, start, stop):
             match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
@@ -121,20 +127,23 @@ def _rules_of_run(text: str, start: int, stop: int) -> Iterator[Rule]:
             yield _BY_RUN["airtable"]
 
 
-def _tried(rule: Rule, text: str, start: int) -> Finding | None:
-    """Try one rule at one place."""
+_MOST_AGAIN = 4
+
+
+def _tried(rule: Rule, text: str, start: int) -> tuple[Finding | None, int]:
+    """Try one rule at one place and return what it found, and how far it looked."""
     pattern = rule.pattern
     match = pattern.search(text, max(0, start - rule.back), start + 600) if rule.back else pattern.match(text, start)
     if match is None:
-        return None
+        return None, start
     secret = match["secret"]
     tail = match.groupdict().get("tail")
     if is_masked(secret) or (tail and _HARMLESS_TAIL.fullmatch(tail)):
-        return None
+        return None, match.end()
     if rule.is_valid is not None and not rule.is_valid(secret):
-        return None
+        return None, match.end()
     begin, stop = match.span("secret")
-    return Finding(begin, stop, rule.family, secret)
+    return Finding(begin, stop, rule.family, secret), stop
 
 
 def apart(found: Sequence[Finding]) -> list[Finding]:

@@ -18,6 +18,7 @@ from slowwave.memory.verify import totals, verify
 from slowwave.retention.masking import masked
 from slowwave.retention.transcripts import apply_file, plan_file
 from slowwave.secrets.finder import find_secrets
+from slowwave.secrets.model import Finding
 from slowwave.secrets.redactor import Redactor
 from tests.unit.extraction.talk import CWD, Talk
 
@@ -127,13 +128,17 @@ def test_memories_still_prove_themselves_and_nothing_is_read_again(
     assert (counts.get("unchanged"), counts.get("candidates")) == (1, None)
 
 
+def nothing_found(_text: str) -> list[Finding]:
+    return []
+
+
 def test_lines_of_memory_files_stay_known_as_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = home_with_secrets(tmp_path, monkeypatch)
     path = transcript(home)
     # what redaction did not know then
-    monkeypatch.setattr("slowwave.secrets.redactor.find_secrets", lambda _text: [])
+    monkeypatch.setattr("slowwave.secrets.redactor.find_secrets", nothing_found)
     gates = ["--set", "extraction.min_messages=0", "--set", "consolidation.min_sessions=0", "--force"]
     assert main(["run", "nightly", "--direct", *gates]) == 0
     memory = path.parent / "memory"

@@ -1,0 +1,64 @@
+"""No text makes the search slow, and none breaks it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.secrets.finder import find_secrets
+from slowwave.secrets.redactor import Redactor
+
+PIECES = [
+    "password=",
+    "sk-",
+    "eyJ",
+    "-----BEGIN RSA PRIVATE KEY-----\n",
+    "-----BEGIN ",
+    "://a:",
+    "\\",
+    "\\u0041",
+    "%41",
+    "%",
+    "&quot;",
+    "\x1b[31m",
+    "\x1b[",
+    "QUFB",
+    "QUJD/",
+    "Cookie: a=b;",
+    "seed phrase: abc ",
+    "token=aaaaaaaaaaaaaaaaaaaa",
+    "login a password ",
+    "mysql -p ",
+    ":5432:",
+    "key is ",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
+    "\\\n",
+    "basic ",
+    "--token ",
+    "xoxb-",
+    '"auth": "',
+    "0123456789abcdef",
+    "DB_PASSWORD\n  value: ",
+    "\xe9",
+    "\u0130",
+    "\ud800",
+    "passwordpassword",
+    "q~",
+    "azdo",
+]
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_text_made_to_be_slow_is_read_in_time(piece: str) -> None:
+    find_secrets(piece * (60_000 // len(piece)))
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=30), max_size=30).map("".join))
+def test_findings_lie_in_the_text_in_order_and_marks_are_not_found_again(text: str) -> None:
+    found = find_secrets(text)
+    places = [place for one in found for place in (one.start, one.stop)]
+    assert places == sorted(places)
+    assert all(0 <= one.start < one.stop <= len(text) for one in found)
+    redact = Redactor(b"k")
+    once = redact(text)
+    assert all("[secret:" not in one.secret for one in find_secrets(once))
