@@ -17,7 +17,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.memory.model import CATEGORIES, Candidate
+from slowwave.memory.model import CATEGORIES, Candidate, CandidateOrigin
 from slowwave.memory.topics import new_topic_file
 from tests.unit.consolidation.nights import Nights, said, together
 
@@ -43,7 +43,7 @@ def _candidates(draw: st.DrawFn) -> list[Candidate]:
     for _ in range(draw(st.integers(1, 14))):
         key, value, text = draw(st.sampled_from(STATED))
         day = draw(st.integers(1, 28))
-        origin = draw(st.sampled_from(["user_explicit", "user_explicit", "command_outcome"]))
+        origin: CandidateOrigin = draw(st.sampled_from(["user_explicit", "user_explicit", "command_outcome"]))
         one = said(
             text, f"2026-03-{day:02}T10:00:00Z", session=f"s{day}-{len(made)}", origin=origin, key=key,
             value=value if key else "", category="project" if origin == "command_outcome" else "preference",

@@ -131,7 +131,7 @@ def test_a_merge_of_twins_is_refused_whatever_text_is_proposed() -> None:
 
 def test_refusals_say_why() -> None:
     texts = ("Never push on a Friday", "Use pnpm for installs", "Use npm for installs")
-    cases = {
+    cases: dict[str, dict[str, object]] = {
         "there is no entry 9": {"op": "drop", "entries": [9]},
         "what a person said is not dropped": {"op": "drop", "entries": [1]},
         "one entry alone is not merged": {"op": "merge", "entries": [1]},

@@ -87,9 +87,19 @@ _MOST_TOOL_WORDS = 5
 
 def claim(item: Memory | Candidate) -> Slot:
     """Return slot and value of a memory or candidate, two empty strings when it claims nothing that could be denied."""
-    if item.key and item.value:
-        return item.key + scope_of(item.text), item.value.casefold()
+    if item.key and item.value and not _denies(item.text, item.value):
+        scope = scope_of(item.text)
+        if item.key.startswith("cmd:") and not scope:
+            # a command for one folder stands beside that for another one
+            scope = "".join(f"@{word}" for word in item.value.casefold().split()[1:] if "/" in word[1:])
+        return item.key + scope, item.value.casefold()
     return claim_of(item.text, item.category)
+
+
+def _denies(text: str, value: str) -> bool:
+    """Say whether a statement only says no to a value: whatever key it has, it does not choose it."""
+    tokens = meaning_of(text)
+    return tokens[0] == NO and "use" not in tokens[2:] and not set(words_of(value).tokens).isdisjoint(tokens)
 
 
 @lru_cache(maxsize=50_000)

@@ -29,7 +29,7 @@ _NEGATIONS = _set(
 _FILLER = _set(
     "a an the do does did is are be been to of in on at for and that this these those it its i we you they our my your "
     "please just really always should must shall will would so then also very all any every each with by as here there "
-    "now everywhere throughout generally again us me let lets i'd i'll i'm we're we'll we'd it's that's you're ne "
+    "now ever everywhere throughout generally again us me let lets i'd i'll i'm we're we'll we'd it's that's you're ne "
     "der die das ein eine einen und bitte immer hier le la les un une et toujours ici el los las y siempre aquí"
 )
 # spelled with capitals by some and without by others: plain words, not identifiers
@@ -61,6 +61,7 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:in|for|within|of|on) (?:this|the|our) (?:whole )?(?:repo(?:sitory)?|project|code ?base)\b", " "),
         (r"\b(?:from now on|going forward|in (?:the )?future|at all times|remember (?:that|to)|make sure to)\b", " "),
         (r"^\W*(?:remember|note(?: that)?|fyi|btw|ok(?:ay)?|and|so|but)\b[,:]?\s+", " "),
+        (r"\b(?:has|have|had) to\b", " must "),
         (r"\bmake sure(?: that)?\b", "ensure"),
         (r"\bpull[- ]requests?\b", "pr"),
         (r"\btest[- ]suites?\b", "tests"),
