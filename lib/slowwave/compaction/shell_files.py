@@ -1,0 +1,199 @@
+"""Which files a shell line surely reads and surely changes.
+
+Readers and writers whose arguments say it plainly (cat, head, tail, less, sed, tee, mv, cp, rm, touch, git mv, rm,
+restore and apply, apply_patch) and redirections; programs that open files by themselves are not guessed at.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from slowwave.compaction.paths import joined
+from slowwave.compaction.patches import diffed, patched
+from slowwave.compaction.shell_lexing import ShellCommand, Word, commands_in
+
+_READERS = frozenset({"cat", "bat", "nl", "tac", "head", "tail", "less", "more"})
+# options of the readers that take the next word
+_VALUED = frozenset({"-n", "-c", "--lines", "--bytes", "-l", "--language", "-b", "-s", "-w", "-v", "-i"})
+_SWITCHES = {"cat": frozenset({"-n", "-b", "-s", "-v"}), "bat": frozenset({"-n"}), "tac": frozenset({"-b"})}
+_SED_VALUED = frozenset({"-e", "-f", "--expression", "--file", "-l"})
+_SED_IN_PLACE = re.compile(r"^-[a-zA-Z]*i|^--in-place")
+_DEVICES = ("/dev/", "/proc/")
+_EXTENSION = re.compile(r"[^/.]\.[A-Za-z0-9]{1,10}$")
+_FOLDERS = (".", "..")
+_LAST = "/"
+
+
+class Touched(NamedTuple):
+    """A file that a line reads or changes, as it stands in the line, joined to the folder it was in."""
+
+    path: str
+    use: Literal["read", "modified"]
+
+
+def files_of_line(line: str, folder: str = "", *, failed: bool = False) -> Iterator[Touched]:
+    """Yield the files of a shell line in order.
+
+    Args:
+        line: the line.
+        folder: where it runs; "" when that is not known.
+        failed: it ran and failed: then only what it redirected to before anything could fail is certain.
+    """
+    folders: list[str | None] = [folder]
+    for command in commands_in(line):
+        while len(folders) - 1 > command.depth:
+            folders.pop()
+        while len(folders) - 1 < command.depth:
+            folders.append(folders[-1])
+        if command.program == "cd" and command.is_certain:
+            folders[-1] = _moved(folders[-1], command.words[1:])
+            continue
+        if not (command.starts if failed else command.is_certain):
+            continue
+        for word, use in _redirected(command) if failed else _files(command):
+            path = joined(folders[-1], word.text) if _is_file(word) else None
+            if path is not None:
+                yield Touched(path, use)
+
+
+_Use = tuple[Word, Literal["read", "modified"]]
+
+
+def _files(command: ShellCommand) -> Iterator[_Use]:
+    program, words = command.program, command.words[1:]
+    if program == "git" and words:
+        program, words = f"git {words[0].text}", words[1:]
+    if program in _READERS:
+        valued = _VALUED - _SWITCHES.get(program, frozenset())
+        yield from ((word, "read") for word in _operands(words, valued))
+    elif (rule := _RULES.get(program)) is not None:
+        yield from rule(words)
+    for text in _patches(program, command):
+        yield from ((Word(path), "modified") for path in text)
+    yield from _redirected(command)
+
+
+def _redirected(command: ShellCommand) -> Iterator[_Use]:
+    for word in command.reads:
+        yield word, "read"
+    for word in command.writes:
+        yield word, "modified"
+
+
+def _patches(program: str, command: ShellCommand) -> Iterator[list[str]]:
+    if program in ("apply_patch", "applypatch"):
+        yield from (patched(text) for text in (*command.documents, *(w.text for w in command.words[1:])))
+    elif program == "git apply" and not any(w.text in ("--check", "--stat", "--cached") for w in command.words):
+        yield from map(diffed, command.documents)
+
+
+def _operands(words: list[Word], valued: frozenset[str] = frozenset()) -> Iterator[Word]:
+    """Yield the arguments that are no options; an option among ``valued`` takes the next word."""
+    skip = only_operands = False
+    for word in words:
+        if skip:
+            skip = False
+        elif only_operands or not word.text.startswith("-") or word.text == "-":
+            yield word
+        elif word.text == "--":
+            only_operands = True
+        else:
+            skip = word.text in valued
+
+
+def _sed(words: list[Word]) -> Iterator[_Use]:
+    in_place = any(_SED_IN_PLACE.match(word.text) for word in words)
+    has_script = any(w.text in _SED_VALUED or w.text.startswith("--expression=") for w in words)
+    operands = list(_operands(words, _SED_VALUED))
+    # BSD: the suffix of the copy is a word of its own
+    if in_place and operands and not operands[0].text:
+        operands = operands[1:]
+    for word in operands[0 if has_script else 1 :]:
+        yield word, "modified" if in_place else "read"
+
+
+def _changed(words: list[Word]) -> Iterator[_Use]:
+    return ((word, "modified") for word in _operands(words, frozenset({"-d", "-r", "-t", "--date", "--reference"})))
+
+
+def _removed(words: list[Word]) -> Iterator[_Use]:
+    recursive = any(re.match(r"^-[a-zA-Z]*[rR]|^--recursive", word.text) for word in words)
+    for word in _operands(words):
+        # with -r it may be a folder
+        if not recursive or _EXTENSION.search(word.text):
+            yield word, "modified"
+
+
+def _moved_files(words: list[Word]) -> Iterator[_Use]:
+    *sources, target = [*_operands(words), Word("", is_plain=False)][:-1] or [Word("", is_plain=False)]
+    for source in sources:
+        if _EXTENSION.search(source.text):
+            yield source, "modified"
+    yield from _arrived(sources, target)
+
+
+def _copied(words: list[Word]) -> Iterator[_Use]:
+    *sources, target = [*_operands(words), Word("", is_plain=False)][:-1] or [Word("", is_plain=False)]
+    recursive = any(re.match(r"^-[a-zA-Z]*[rRa]|^--recursive|^--archive", word.text) for word in words)
+    if not recursive:
+        yield from _arrived(sources, target)
+
+
+def _arrived(sources: list[Word], target: Word) -> Iterator[_Use]:
+    """Yield where files come to stand, as far as it is told whether the target is a file or a folder."""
+    into = len(sources) > 1 or target.text.endswith(_LAST) or target.text in _FOLDERS
+    for source in sources:
+        name = source.text.rstrip(_LAST).rsplit(_LAST, 1)[-1]
+        if not (source.is_plain and _EXTENSION.search(name)):
+            continue
+        if into:
+            yield Word(f"{target.text.rstrip(_LAST)}/{name}", target.is_plain), "modified"
+        elif _EXTENSION.search(target.text):
+            yield target, "modified"
+
+
+def _restored(words: list[Word]) -> Iterator[_Use]:
+    """Yield what a checkout surely takes back: the files behind ``--``."""
+    texts = [word.text for word in words]
+    behind = words[texts.index("--") + 1 :] if "--" in texts else []
+    return ((word, "modified") for word in behind if _EXTENSION.search(word.text))
+
+
+def _nothing(_words: list[Word]) -> Iterator[_Use]:
+    yield from ()
+
+
+_RULES: Mapping[str, Callable[[list[Word]], Iterator[_Use]]] = {
+    "sed": _sed,
+    "gsed": _sed,
+    "tee": _changed,
+    "touch": _changed,
+    "rm": _removed,
+    "git rm": _removed,
+    "mv": _moved_files,
+    "git mv": _moved_files,
+    "cp": _copied,
+    "git checkout": _restored,
+    "git restore": _restored,
+}
+
+
+def _moved(folder: str | None, words: list[Word]) -> str | None:
+    """Return the folder after ``cd``, None when it cannot be told."""
+    operands = list(_operands(words))
+    if len(operands) != 1 or not operands[0].is_plain or operands[0].text == "-":
+        return None
+    return joined(folder, operands[0].text)
+
+
+def _is_file(word: Word) -> bool:
+    text = word.text
+    return (
+        word.is_plain
+        and bool(text)
+        and text != "-"
+        and not text.endswith(_LAST)
+        and text not in _FOLDERS
+        and not text.startswith(_DEVICES)
+        and text.isprintable()
+    )
