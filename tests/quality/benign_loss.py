@@ -57,11 +57,22 @@ def unguarded() -> Generator[int]:
         raise RuntimeError(f"guards not found: {set(_OFF)}")
     for module, name, _ in kept:
         setattr(module, name, _OFF[name])
+    _forget()
     try:
         yield len(kept)
     finally:
         for module, name, guard in kept:
             setattr(module, name, guard)
+        _forget()
+
+
+def _forget() -> None:
+    """Clear what extraction keeps of texts: it was worked out with the guards as they were."""
+    for path, module in sorted(sys.modules.items()):
+        for function in vars(module).values() if path.startswith("slowwave.extraction") else ():
+            clear = getattr(function, "cache_clear", None)
+            if callable(clear):
+                clear()
 
 
 def benign_table() -> Benign:
