@@ -136,15 +136,14 @@ def test_a_line_without_a_time_is_not_sent(tmp_path: Path):
     assert spoken(rollout(tmp_path, meta(), *rows)) == ["u:a", "u:d"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"replacement_history_metadata": [{}, {}]},
-        {"replacement_history": None, "replacement_history_metadata": []},
-        {"message": None},
-    ],
-    ids=str,
-)
+CONTRADICTIONS: list[dict[str, Any]] = [
+    {"replacement_history_metadata": [{}, {}]},
+    {"replacement_history": None, "replacement_history_metadata": []},
+    {"message": None},
+]
+
+
+@pytest.mark.parametrize("change", CONTRADICTIONS, ids=str)
 def test_a_compaction_that_contradicts_itself_does_not_count(tmp_path: Path, change: dict[str, Any]):
     row = compacted("s", message("user", "kept"))
     rows = [said("user", "a"), {**row, "payload": row["payload"] | change}, said("user", "b")]

@@ -155,8 +155,9 @@ def test_results_move_behind_the_answer_that_called_for_them(tmp_path: Path) -> 
     assert sent[-1] == {"role": "user", "text": "hurry"}
 
 
-def test_a_missing_result_is_filled_in_and_others_are_dropped(tmp_path: Path) -> None:
-    made = session(version=3)
+@pytest.mark.parametrize(("version", "name"), [(3, "[clawdbot]"), (4, "[openclaw]")])
+def test_a_missing_result_is_filled_in_and_others_are_dropped(tmp_path: Path, version: int, name: str) -> None:
+    made = session(version=version)
     made.user("go")
     made.result("stray", "orphan")
     made.model(call("a"), **CLAUDE)
@@ -165,7 +166,10 @@ def test_a_missing_result_is_filled_in_and_others_are_dropped(tmp_path: Path) ->
     made.result("b", "once")
     made.result("b", "twice")
     sent = of_claude(tmp_path, made)
-    assert [r["text"] for m in sent for r in m.get("results", [])] == [MISSING, "once"]
+    assert [r["text"] for m in sent for r in m.get("results", [])] == [
+        MISSING.replace("[openclaw]", name),
+        "once",
+    ]
 
 
 def test_other_apis_get_results_as_they_stand(tmp_path: Path) -> None:

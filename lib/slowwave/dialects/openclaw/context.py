@@ -7,7 +7,7 @@ its runtime, running sub-agents) stands in no session and is not here.
 
 import re
 
-from slowwave.dialects.openclaw.repair import repaired
+from slowwave.dialects.openclaw.repair import MISSING, MISSING_CLAWDBOT, repaired
 from slowwave.dialects.openclaw.tree import RESET
 from slowwave.dialects.pi.context import Model, Said, said, session_entries
 from slowwave.dialects.pi.load import Loaded
@@ -45,9 +45,10 @@ def messages_for(
 ) -> list[Said]:
     """Return the messages of a session in the three roles that a model knows."""
     messages = said(kept_entries(path, loaded, hidden))
+    is_openclaw = loaded.version >= OPENCLAW_VERSION
     if model is not None and model.api.startswith(_PAIRED):
-        messages = repaired(messages).messages
-    return [_with_strict_ids(item) for item in messages] if loaded.version >= OPENCLAW_VERSION else messages
+        messages = repaired(messages, MISSING if is_openclaw else MISSING_CLAWDBOT).messages
+    return [_with_strict_ids(item) for item in messages] if is_openclaw else messages
 
 
 def _with_strict_ids(item: Said) -> Said:

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 from slowwave.dialects.pi.context import Said
 from slowwave.dialects.pi.wire import compared
 
-MISSING = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair."
+_MISSING = "missing tool result in session history; inserted synthetic error result for transcript repair."
+# The client calls itself by its own name here; OpenClaw is Clawdbot's later one.
+MISSING = f"[openclaw] {_MISSING}"
+MISSING_CLAWDBOT = f"[clawdbot] {_MISSING}"
 _FAILED = ("error", "aborted")
 
 
@@ -34,7 +37,8 @@ class Repaired(NamedTuple):
 
 
 class _Repair:
-    def __init__(self) -> None:
+    def __init__(self, missing: str) -> None:
+        self.missing = missing
         self.messages: list[Said] = []
         self.added: list[Said] = []
         self.seen: set[object] = set()
@@ -61,7 +65,7 @@ class _Repair:
         self.messages.append(item)
         for call in calls:
             own = compared(call.get("id"))
-            result = results.get(own) or _missing(item, call)
+            result = results.get(own) or _missing(item, call, self.missing)
             if own not in results:
                 self.added.append(result)
             self.seen.add(own)
@@ -69,14 +73,19 @@ class _Repair:
         self.messages += others
 
 
-def _missing(item: Said, call: dict[str, Any]) -> Said:
+def _missing(item: Said, call: dict[str, Any], text: str) -> Said:
     fields = {"toolCallId": call.get("id"), "toolName": call.get("name"), "isError": True}
-    return Said("toolResult", [{"type": "text", "text": MISSING}], fields, item.entry)
+    return Said("toolResult", [{"type": "text", "text": text}], fields, item.entry)
 
 
-def repaired(messages: list[Said]) -> Repaired:
-    """Return messages in which every call has exactly one result, right behind the answer that called."""
-    repair = _Repair()
+def repaired(messages: list[Said], missing: str = MISSING) -> Repaired:
+    """Return messages in which every call has exactly one result, right behind the answer that called.
+
+    Args:
+        messages: what was said.
+        missing: what stands for a result that is not there.
+    """
+    repair = _Repair(missing)
     at = 0
     while at < len(messages):
         item = messages[at]
