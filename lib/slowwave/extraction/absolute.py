@@ -4,10 +4,11 @@ import re
 from calendar import monthrange
 from datetime import datetime, timedelta
 
+from slowwave.extraction.other_dates import in_other_languages
+
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _RELATIVE = re.compile(
-    r"\b(?:(?P<day>today|tonight|yesterday|tomorrow|(?:the )?day (?:after tomorrow|before yesterday)"
-    r"|heute|gestern|übermorgen|vorgestern|aujourd'hui|demain|ayer)"
+    r"\b(?:(?P<day>today|tonight|yesterday|tomorrow|(?:the )?day (?:after tomorrow|before yesterday))"
     r"|(?P<lead>next|last|this|on|by|until|till|before|since|after|coming) (?P<weekday>" + "|".join(_DAYS) + r")"
     r"|(?P<turn>next|last) (?P<unit>week|month|year|quarter)"
     r"|(?P<span>(?:a|an|one|two|three|four|five|six|\d{1,3}) (?:days?|weeks?|months?|years?) ago"
@@ -34,7 +35,7 @@ def absolute_dates(text: str, base: datetime | None) -> str:
             return match[0]
         return _absolute(match, base) or match[0]
 
-    return _RELATIVE.sub(replaced, text)
+    return in_other_languages(_RELATIVE.sub(replaced, text), base)
 
 
 def _absolute(match: re.Match[str], base: datetime) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from slowwave.extraction.events import Events, Turn
 from slowwave.extraction.found import Found
@@ -115,12 +116,17 @@ class Statement:
 def statements(events: Events, *, long: bool = False) -> Iterator[Statement]:
     """Yield what a person stated; of long briefs only on request, of a message that tries to steer an agent nothing."""
     for turn in events.turns:
-        if (turn.is_long and not long) or is_hostile(turn.text):
+        if turn.is_long and not long:
             continue
-        every = list(sentences(turn.text))
+        every = _sentences_of(turn.text)
         for sentence, following in zip(every, [*every, None][1:], strict=True):
             reason = following.text if following and _GOES_ON.match(following.text) else ""
             yield Statement(turn, sentence, reason)
+
+
+@lru_cache(maxsize=512)  # every miner goes through the same turns
+def _sentences_of(text: str) -> tuple[Sentence, ...]:
+    return () if is_hostile(text) else tuple(sentences(text))
 
 
 def lasting(events: Events) -> Iterator[Statement]:

@@ -66,3 +66,26 @@ def test_a_windows_folder_is_known_however_a_shell_spells_it(spelled: str):
 def test_a_project_right_below_a_drive_counts_but_not_the_folder_of_all_users():
     assert relative_paths("run it in /d/shop/src", "D:\\shop") == "run it in src"
     assert relative_paths("it is in /c/Users/ada", "C:\\Users") == "it is in /c/Users/ada"
+
+
+@pytest.mark.parametrize(
+    ("words", "dated"),
+    [
+        ("eingefroren bis übermorgen", "eingefroren bis übermorgen (2026-11-04)"),
+        ("seit letzten Freitag kaputt", "seit letzten Freitag (2026-10-30) kaputt"),
+        ("on a changé la base hier", "on a changé la base hier (2026-11-01)"),
+        ("gelé jusqu'à la semaine prochaine", "gelé jusqu'à la semaine prochaine (week of 2026-11-09)"),
+        ("congelado hasta pasado mañana", "congelado hasta pasado mañana (2026-11-04)"),
+        ("lo cambiamos hace dos semanas", "lo cambiamos hace dos semanas (2026-10-19)"),
+    ],
+)
+def test_other_languages_keep_their_words_and_get_a_date(words: str, dated: str):
+    assert absolute_dates(words, MONDAY) == dated
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["hier liegen die Tests", "guten morgen zusammen", "Morgen läuft `git log --since gestern`", "por la mañana"],
+)
+def test_places_and_times_of_day_are_no_dates(words: str):
+    assert absolute_dates(words, MONDAY) == words
