@@ -124,3 +124,12 @@ def test_older_clients_answer_a_prompt_before_a_call_that_was_cut_off(tmp_path: 
     session.user("second")
     session.says("m2", call("t1"))
     assert shape(session.context(tmp_path)) == ["U first", "A one", "U second", NO_ANSWER]
+
+
+@OLDER
+def test_older_clients_lose_what_lies_above_a_progress_record(tmp_path: Path, version: str) -> None:
+    session = begun(version)
+    session.add("progress", data={"type": "hook_progress"})
+    session.user("second")
+    session.says("m2", "two")
+    assert shape(session.context(tmp_path)) == ["U second", "A two"]

@@ -35,21 +35,23 @@ def whole_chain(tree: Tree) -> list[Node]:
 
     No record of a sub-agent is where the conversation goes on, but the way up from there takes them in, too.
     """
-    wide = tree if tree.own or not any(n.env.sidechain for n in tree.nodes) else Tree(tree.nodes, own=True)
     if version_of(tree) < (2, 1):
-        return _older(wide, is_own=tree.own)
+        return _older(tree)
+    wide = tree if tree.own or not any(n.env.sidechain for n in tree.nodes) else Tree(tree.nodes, own=True)
     linked, is_kept = relinked(wide)
     main = linked if wide is tree else linked.main()
     leaf = leaf_of(main, is_kept=is_kept)
     return [] if leaf is None else _with_parallel(linked, _chain(linked, leaf, Bridges(main)))
 
 
-def _older(tree: Tree, *, is_own: bool) -> list[Node]:
+def _older(tree: Tree) -> list[Node]:
     """Return the chain of clients before 2.1: from the newest timestamp along the parents, nothing else.
 
-    Version 1 begins with a sub-agent's record when that is the newest.
+    Version 1 begins with a sub-agent's record when that is the newest. Both know no ``progress`` records: what hangs
+    under one has lost its parent.
     """
-    is_any = is_own or version_of(tree) < (2, 0)
+    is_any = tree.own or version_of(tree) < (2, 0)
+    tree = Tree([n for n in tree.nodes if n.env.type != "progress"], own=True)
     best: tuple[str, Node] | None = None
     for node in tree.by_uuid.values():
         stamp = node.env.timestamp or ""
