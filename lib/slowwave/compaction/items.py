@@ -58,16 +58,30 @@ def items_of(context: Sequence[Message], rule: Rule) -> list[Item]:
     """Return the items of a context as a dialect gives it: its last summary is the previous compaction.
 
     What the summary hides is not in a context and what it keeps is, so a plan over these items begins where the
-    previous compaction's kept range does.
+    previous compaction's kept range does. A message that stands in front of the summary's record is stale, whether the
+    client shows it before the summary (Codex) or behind it (Claude Code).
     """
     last = max((i for i, message in enumerate(context) if message.origin == "summary"), default=-1)
-    return [_compaction(m, rule) if i == last else item_of(m, rule.of_message(m)) for i, m in enumerate(context)]
+    if last < 0:
+        return [item_of(m, rule.of_message(m)) for m in context]
+    border = _place(context[last])
+    return [
+        _compaction(m, rule)
+        if i == last
+        else item_of(m, rule.of_message(m))._replace(is_stale=i < last or _place(m) <= border)
+        for i, m in enumerate(context)
+    ]
 
 
 def item_of(message: Message, tokens: int, kind: Kind | None = None) -> Item:
     """Return one message as an item; its kind is told by its role and blocks."""
     calls, results = tuple(c.id for c in message.calls), tuple(r.id for r in message.results)
     return Item(message.id, kind or _kind(message, results), tokens, message, calls, results)
+
+
+def _place(message: Message) -> tuple[int, int]:
+    """Return part and offset of the last record of a message."""
+    return max(((span.part, span.offset) for span in message.sources), default=(-1, -1))
 
 
 def _kind(message: Message, results: tuple[str, ...]) -> Kind:

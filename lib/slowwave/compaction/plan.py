@@ -36,8 +36,8 @@ class Plan:
 
     @property
     def first_kept(self) -> str | None:
-        """How the dialect names the first entry that stays."""
-        return self.kept[0].id
+        """How the dialect names the first entry that stays; None where none does."""
+        return self.kept[0].id if self.kept else None
 
     @property
     def is_split(self) -> bool:
@@ -70,17 +70,36 @@ def prepare(items: Sequence[Item], budget: Budget, *, least_tokens: int = 1) -> 
         budget: how much of it is kept.
         least_tokens: refuse to summarise less than this.
     """
+    previous, region = _apart(items)
+    if nothing := _nothing_new(region, previous):
+        return nothing
+    plan = divided(items, find_cut(region, budget.keep_recent_tokens))
+    return _refusal(plan, budget, least_tokens) or plan
+
+
+def prepare_whole(items: Sequence[Item]) -> Plan | NoPlan:
+    """Return the plan for a client that keeps nothing before a compaction: all of the context is summarised."""
+    previous, region = _apart(items)
+    return _nothing_new(region, previous) or divided(items, Cut(len(region)))
+
+
+def _apart(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
+    """Return the latest compaction, and everything else."""
     previous = next((item for item in reversed(items) if item.kind == "compaction"), None)
-    region = [item for item in items if item.kind != "compaction"]
+    return previous, [item for item in items if item.kind != "compaction"]
+
+
+def _nothing_new(region: Sequence[Item], previous: Item | None) -> NoPlan | None:
     if not any(item.speaks for item in region):
         return NoPlan("no messages")
     if previous is not None and all(item.is_stale for item in region if item.speaks):
         return NoPlan("no messages since the last compaction")
-    plan = _divided(items, region, previous, find_cut(region, budget.keep_recent_tokens))
-    return _refusal(plan, budget, least_tokens) or plan
+    return None
 
 
-def _divided(items: Sequence[Item], region: list[Item], previous: Item | None, cut: Cut) -> Plan:
+def divided(items: Sequence[Item], cut: Cut) -> Plan:
+    """Return the plan that cuts a context, without its latest compaction, at a place; refusals are not looked at."""
+    previous, region = _apart(items)
     turn = cut.first_kept if cut.turn_start is None else cut.turn_start
     gone = region[: cut.first_kept]
     calls = (call for item in gone if item.message is not None for call in item.message.calls)

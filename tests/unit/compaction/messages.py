@@ -4,7 +4,9 @@ from slowwave.dialects.model import Block, Message, Origin, Role, Text, ToolCall
 from slowwave.dialects.plain import PlainMessage
 from slowwave.records.model import Span
 
-SPAN = Span(0, 1, 0, b"{}")
+SPAN = Span(0, 2, 3, b"{}")
+# a summary stands before what follows it
+_BEFORE = Span(0, 1, 0, b"{}")
 
 
 def message(role: Role, *blocks: Block, origin: Origin = "model", id: str | None = None) -> Message:  # noqa: A002
@@ -26,7 +28,7 @@ def result(call_id: str, text: str = "ok", id: str | None = None) -> Message:  #
 
 
 def summary(text: str) -> Message:
-    return message("user", Text(f"Before this:\n\n<summary>\n{text}\n</summary>"), origin="summary")
+    return PlainMessage("user", (Text(f"Before this:\n\n<summary>\n{text}\n</summary>"),), (_BEFORE,), "summary", None)
 
 
 def _call(text: str) -> ToolCall:
