@@ -82,7 +82,6 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
     """
     found: list[Finding] = []
     rules = _automaton()[1]
-    # how far a rule has looked, and how often it began anew within that: a value may hold its own name many times
     tried: dict[str, tuple[int, int]] = {}
     taken = 0
     for number, start, _ in hits:
@@ -95,13 +94,8 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
             found += [Finding(a, b, "cookie", text[a:b]) for a, b in cookies(text, start)]
         else:
             for rule in rules[number]:
-                end, again = tried.get(rule.shape, (0, 0))
-                if start < end and again >= _MOST_AGAIN:
-                    continue
-                one, stop = _tried(rule, text, start)
-                if one is not None:
+                if (one := _tried_again(rule, text, start, tried)) is not None:
                     found.append(one)
-                tried[rule.shape] = (end, again + 1) if start < end else (stop, 0)
     for start, stop in runs:
         for rule in _rules_of_run(text, start, stop):
             match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
@@ -128,6 +122,19 @@ def _rules_of_run(text: str, start: int, stop: int) -> Iterator[Rule]:
 
 
 _MOST_AGAIN = 4
+
+
+def _tried_again(rule: Rule, text: str, start: int, tried: dict[str, tuple[int, int]]) -> Finding | None:
+    """Try one rule at one place, unless it has begun anew too often within what it looked at already.
+
+    A value may hold its own name many times. ``tried`` says how far each rule has looked, and how often it began anew.
+    """
+    end, again = tried.get(rule.shape, (0, 0))
+    if start < end and again >= _MOST_AGAIN:
+        return None
+    one, stop = _tried(rule, text, start)
+    tried[rule.shape] = (end, again + 1) if start < end else (stop, 0)
+    return one
 
 
 def _tried(rule: Rule, text: str, start: int) -> tuple[Finding | None, int]:
