@@ -1,4 +1,4 @@
-"""From which record Claude Code goes on, and what lies above it; seen with the real client of each version."""
+"""From which record Claude Code goes on, and what lies above it; read in its code and tried with each version."""
 
 from pathlib import Path
 from typing import Any
