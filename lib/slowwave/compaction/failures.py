@@ -1,17 +1,61 @@
 """What went wrong in the messages that are summarised, to stand below the summary word for word.
 
 Source: the safeguard of Clawdbot 2026.1.27: at most eight failures of 240 characters, each call once.
+
+:func:`signatures` is for what must not be lost: the line of every failure that says what went wrong, each once, and
+whether the same succeeded later.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from slowwave.compaction.calls import answers
+from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.javascript import cut, units
+from slowwave.compaction.shell_words import gist, head_of
 from slowwave.dialects.model import Message
+from slowwave.extraction.harness import output_of
+from slowwave.extraction.shell import error_line, printed
+from slowwave.extraction.taint import one_line, visible
+from slowwave.records.model import Span
 
 MOST_FAILURES = 8
 MOST_UNITS = 240
+
+
+SIGNATURE_CHARS = 160
+_OUTPUT_CHARS = 20_000
+_NUMBER = re.compile(r"\d+|0x[0-9a-f]+", re.IGNORECASE)
+# a person said no, or broke it off: nothing went wrong
+_REFUSED = re.compile(
+    r"^(?:<tool_use_error>)?(?:The user doesn't want|\[Request interrupted|aborted by user|Tool call (?:was )?rejected"
+    r"|Operation aborted|Cancelled: parallel tool call|The user rejected)",
+    re.IGNORECASE,
+)
+# of a Python traceback the last such line is what went wrong, not the code that it quotes
+_RAISED = re.compile(r"^(?:[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*)$", re.MULTILINE)
+_WRAPPED = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
+
+
+class Signature(NamedTuple):
+    """What went wrong, once for all times that it did.
+
+    Attributes:
+        what: the command or the tool and its file.
+        text: the line of the output that says what went wrong.
+        times: how often.
+        is_resolved: the same succeeded later.
+        order: when it happened last.
+        sources: the records of the last time.
+    """
+
+    what: str
+    text: str
+    times: int
+    is_resolved: bool
+    order: int
+    sources: tuple[Span, ...]
 
 
 class Failure(NamedTuple):
@@ -31,6 +75,52 @@ def failures(messages: Sequence[Message]) -> list[Failure]:
                 tool = "tool" if answer is None else messages[answer.at].calls[answer.number].name
                 found.append(Failure(tool, _shortened(" ".join(result.text.split()))))
     return found
+
+
+def signatures(every: Iterable[Exchange], redact: Redact) -> list[Signature]:
+    """Return every error of a session once, in the order of the last time that it happened."""
+    found: dict[tuple[str, str], Signature] = {}
+    heads: dict[tuple[str, str], str] = {}
+    for number, exchange in enumerate(every):
+        head = _head(exchange)
+        if not exchange.failed:
+            for key in [key for key, own in heads.items() if own == head and exchange.result is not None]:
+                found[key] = found[key]._replace(is_resolved=True)
+            continue
+        text = _signature(exchange, redact)
+        if text:
+            key = (head, _NUMBER.sub("0", text).casefold())
+            times = found.pop(key).times + 1 if key in found else 1
+            heads[key] = head
+            found[key] = Signature(_what(exchange, redact), text, times, False, number, exchange.sources)  # noqa: FBT003  # a struct's field
+    return list(found.values())
+
+
+def _signature(exchange: Exchange, redact: Redact) -> str:
+    """Return the line that says what went wrong; without one that looks like it the first, of a shell the last."""
+    text = exchange.result.text if exchange.result is not None else ""
+    if not text.strip() or _REFUSED.match(text):
+        return ""
+    output = _WRAPPED.sub("", printed(output_of(visible(redact(text[:_OUTPUT_CHARS])))))
+    raised = _RAISED.findall(output) if "Traceback (most recent call last)" in output else []
+    line = raised[-1] if raised else error_line(output)
+    if not line and not exchange.line:
+        line = next((ln for ln in output.split("\n") if ln.strip()), "")
+    return one_line(line)[:SIGNATURE_CHARS].strip()
+
+
+def _head(exchange: Exchange) -> str:
+    """Return what two tries of the same have in common."""
+    if exchange.line:
+        return head_of(exchange.line)
+    path = next((str(exchange.fields[key]) for key in ("path", "file_path", "filePath") if key in exchange.fields), "")
+    return f"{exchange.call.name.lower()} {path}"
+
+
+def _what(exchange: Exchange, redact: Redact) -> str:
+    if exchange.line:
+        return gist(redact(exchange.line))
+    return redact(" ".join((exchange.call.name, _head(exchange).partition(" ")[2])).strip())
 
 
 def failures_section(found: Sequence[Failure]) -> str:

@@ -1,0 +1,63 @@
+"""Calls with what came of them, in order, over all dialects: what the ledger and its proof both begin with."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowwave.compaction.calls import answers
+from slowwave.compaction.javascript import fields_of
+from slowwave.compaction.outcomes import code_of, has_failed
+from slowwave.compaction.shell_calls import line_of
+from slowwave.dialects.model import Message, ToolCall, ToolResult
+from slowwave.records.model import Span
+
+Redact = Callable[[str], str]
+
+
+class Exchange(NamedTuple):
+    """One call and its result.
+
+    Attributes:
+        call: the call.
+        result: what it answered; None when nothing did.
+        sources: the records of both.
+        order: which message called.
+        line: the shell line, "" when the tool is no shell.
+    """
+
+    call: ToolCall
+    result: ToolResult | None
+    sources: tuple[Span, ...]
+    order: int
+    line: str
+
+    @property
+    def failed(self) -> bool:
+        """It is known to have failed."""
+        return self.result is not None and has_failed(self.call.name, self.result)
+
+    @property
+    def code(self) -> int | None:
+        """The exit code, where the client tells."""
+        return None if self.result is None else code_of(self.result)
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The arguments by their names."""
+        return fields_of(self.call.args)
+
+
+def exchanges(messages: Sequence[Message]) -> Iterator[Exchange]:
+    """Yield every call of the main conversation with the first result that answers it."""
+    own = [message for message in messages if message.active and not message.sidechain]
+    links = answers(([c.id for c in m.calls], [r.id for r in m.results]) for m in own)
+    found: dict[tuple[int, int], tuple[ToolResult, Span]] = {}
+    for message, answered in zip(own, links, strict=True):
+        results = ((block, span) for block, span in message.placed() if isinstance(block, ToolResult))
+        for (result, span), answer in zip(results, answered, strict=True):
+            if answer is not None and not answer.is_double:
+                found[answer.at, answer.number] = (result, span)
+    for at, message in enumerate(own):
+        calls = [(block, span) for block, span in message.placed() if isinstance(block, ToolCall)]
+        for number, (call, span) in enumerate(calls):
+            result, answered_at = found.get((at, number), (None, span))
+            yield Exchange(call, result, tuple(dict.fromkeys((span, answered_at))), at, line_of(call))

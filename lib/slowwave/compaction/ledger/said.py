@@ -1,0 +1,70 @@
+"""Constraints, preferences and decisions with their reasons: the person's by the miners, the agent's by its words."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from slowwave.compaction.exchanges import Redact
+from slowwave.compaction.ledger.model import Entry, LedgerSettings
+from slowwave.compaction.ledger.wording import key_of, line_of
+from slowwave.dialects.model import Message, Text
+from slowwave.extraction.events import Events
+from slowwave.extraction.mining import facts
+from slowwave.extraction.taint import is_hostile, own_words
+from slowwave.records.model import Span
+
+# within one session more counts than what is worth remembering for good
+_LEAST_CONFIDENCE = 0.12
+_PERSONAL = ("user_explicit", "user_correction", "user_confirmed")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"])|\n+")
+_DECIDES = re.compile(
+    r"\b(?:i(?:'ll| will|'ve decided to| decided to| chose| opted|'m going with)|we(?:'ll| will| should| decided)"
+    r"|let'?s|decision:|decided|going with|chose|opted (?:for|to)|the (?:right|better|best|cleanest) (?:fix|approach|way))\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|to avoid|rather than|instead of|otherwise|which (?:means|avoids|keeps)|as it)\b",
+    re.IGNORECASE,
+)
+_FOUND = re.compile(
+    r"\b(?:root cause|the (?:real |actual )?(?:issue|problem|bug|culprit|reason) (?:is|was)|turns out|it turned out"
+    r"|caused by|is broken because|regression (?:from|in|since))\b",
+    re.IGNORECASE,
+)
+_LENGTHS = range(25, 420)
+_CHARS = 20_000
+
+
+def personal(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
+    """Yield what the person stated."""
+    for found in facts(events):
+        if found.confidence < _LEAST_CONFIDENCE or not found.origin.startswith(_PERSONAL) or is_hostile(found.text):
+            continue
+        sources = tuple(dict.fromkeys(span for event in found.events for span in event.sources))
+        text = line_of(found.text, settings.line_chars)
+        more = int(10 * found.confidence)
+        if found.category == "decision":
+            yield Entry("decisions", "decision", text, key_of(text), 80 + more, sources)
+        elif found.category in ("constraint", "preference", "pattern"):
+            yield Entry("constraints", "constraint", text, key_of(text), 82 + more, sources)
+
+
+def by_agent(messages: Sequence[Message], redact: Redact, settings: LedgerSettings) -> Iterator[Entry]:
+    """Yield what the agent decided with a reason, and what it found to be the cause of something."""
+    for sentence, sources in _sentences(messages, redact):
+        if _FOUND.search(sentence):
+            text = line_of(sentence, settings.line_chars)
+            yield Entry("context", "finding", f"found: {text}", key_of(text), 62, sources)
+        elif _DECIDES.search(sentence) and _REASON.search(sentence):
+            text = line_of(sentence, settings.line_chars)
+            yield Entry("decisions", "decision", f"by the agent: {text}", key_of(text), 68, sources)
+
+
+def _sentences(messages: Sequence[Message], redact: Redact) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    for message in messages:
+        if message.role != "assistant" or message.origin == "summary" or not message.active or message.sidechain:
+            continue
+        for block, span in message.placed():
+            if isinstance(block, Text) and block.text.strip():
+                for sentence in _SENTENCE.split(own_words(redact(block.text[:_CHARS]))):
+                    if len(sentence) in _LENGTHS and not is_hostile(sentence):
+                        yield sentence, (span,)

@@ -1,0 +1,119 @@
+"""What was done: commands with their last outcome, errors and whether they were overcome, tasks, what was said last."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from slowwave.compaction.exchanges import Exchange, Redact
+from slowwave.compaction.failures import signatures
+from slowwave.compaction.ledger.model import Entry, LedgerSettings, Part
+from slowwave.compaction.ledger.wording import key_of, line_of, literal, quoted
+from slowwave.compaction.shell_words import doing, gist
+from slowwave.compaction.todo_lists import tasks_of
+from slowwave.dialects.model import Message, Text
+from slowwave.extraction.taint import one_line, visible
+
+_NEXT = re.compile(
+    r"^[#*\s]*(?:next steps?|remaining(?: work| tasks)?|still to do|to ?do|what'?s (?:left|next)|follow-?ups?"
+    r"|open (?:items|questions|tasks))\b[^\n]{0,40}$",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ x~]\]\s+)?(?P<text>\S.*)$")
+_MOST_ITEMS = 10
+_COMMITTED = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\))? (?P<commit>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE)
+_ERROR_CHARS = 160
+
+
+def errors(every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:
+    """Yield every error signature; none is ever dropped."""
+    for one in signatures(every, redact):
+        times = f" ({one.times} times)" if one.times > 1 else ""
+        what = literal(one.what, _ERROR_CHARS)
+        state = "resolved: it succeeded later" if one.is_resolved else "not resolved"
+        text = f"error in {what}{times}: {quoted(one.text, _ERROR_CHARS + 20)} - {state}"
+        part: Part = "context" if one.is_resolved else "blocked"
+        yield Entry(part, "error", text, error_key(text), 90, one.sources, stays=True)
+
+
+def error_key(text: str) -> str:
+    """Return what is the same for two lines about one error, whatever became of it."""
+    return key_of(re.sub(r" \(\d+ times\)", "", text).rpartition(" - ")[0])
+
+
+def commands(every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:
+    """Yield every command that does something once, with its last outcome and how often it ran."""
+    runs: dict[str, list[Exchange]] = {}
+    for exchange in every:
+        if exchange.line and exchange.result is not None and doing(exchange.line):
+            line = gist(redact(exchange.line))
+            runs[line] = [*runs.pop(line, []), exchange]
+    for at, (line, own) in enumerate(runs.items()):
+        yield _command(line, own, 8 * at // len(runs))
+
+
+def _command(line: str, runs: Sequence[Exchange], recency: int) -> Entry:
+    last, failed = runs[-1], sum(run.failed for run in runs)
+    outcome = f"failed (exit {last.code})" if last.failed and last.code else "failed" if last.failed else "ok"
+    often = f", {len(runs)} runs" + (f", {failed} failed" if failed else "") if len(runs) > 1 else ""
+    purpose = next((step.purpose for step in doing(last.line) if step.purpose), "")
+    value = 70 if last.failed else 64 if purpose in ("test", "typecheck", "build", "lint") else 50
+    part: Part = "done" if not last.failed else "blocked" if purpose else "context"
+    text = f"{literal(line, 160)}: {outcome}{often}"
+    return Entry(part, "command", text, key_of(f"ran {line}"), value + recency, last.sources)
+
+
+def commits(every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:
+    """Yield the commits that were made, as git told them."""
+    for exchange in every:
+        if "commit" in exchange.line and exchange.result is not None and not exchange.failed:
+            for made in _COMMITTED.finditer(exchange.result.text[-8_000:]):
+                text = f"commit {made['commit']} on {made['branch']}: {line_of(redact(made['subject']), 120)}"
+                yield Entry("done", "command", text, key_of(text), 74, exchange.sources)
+
+
+def tasks(every: Sequence[Exchange], redact: Redact, settings: LedgerSettings) -> Iterator[Entry]:
+    """Yield the tasks of the agent's lists where they stood last."""
+    for task in tasks_of(every):
+        text = line_of(redact(task.text), settings.line_chars)
+        match task.status:
+            case "completed":
+                yield Entry("done", "task", text, key_of(text), 60, task.sources)
+            case "in_progress":
+                yield Entry("in_progress", "task", text, key_of(text), 96, task.sources)
+            case "pending":
+                yield Entry("next", "task", text, key_of(text), 95, task.sources)
+
+
+def said_last(messages: Sequence[Message], redact: Redact, settings: LedgerSettings) -> Iterator[Entry]:
+    """Yield where the agent said that it stands, and the next steps that it named last."""
+    spoken = [
+        (visible(redact(block.text)), span)
+        for message in messages
+        if message.role == "assistant" and message.origin != "summary" and message.active and not message.sidechain
+        for block, span in message.placed()
+        if isinstance(block, Text) and block.text.strip()
+    ]
+    if spoken:
+        text, span = spoken[-1]
+        line = line_of(one_line(text), settings.line_chars + 100)
+        yield Entry("in_progress", "said", f"the agent said last: {line}", "said last", 84, (span,))
+    for text, span in reversed(spoken):
+        steps = _steps(text)
+        if steps:
+            for step in steps:
+                line = line_of(step, settings.line_chars)
+                yield Entry("next", "task", line, key_of(line), 76, (span,))
+            return
+
+
+def _steps(text: str) -> list[str]:
+    """Return the list behind a heading for next steps."""
+    lines = text.split("\n")
+    begin = next((at for at, line in enumerate(lines) if _NEXT.match(line.rstrip(": *"))), None)
+    found: list[str] = []
+    for line in lines[begin + 1 :] if begin is not None else []:
+        item = _ITEM.match(line)
+        if item is not None:
+            found.append(item["text"])
+        elif line.strip() and (found or line.lstrip().startswith("#")):
+            break
+    return found[:_MOST_ITEMS]
