@@ -133,3 +133,11 @@ def test_older_clients_lose_what_lies_above_a_progress_record(tmp_path: Path, ve
     session.user("second")
     session.says("m2", "two")
     assert shape(session.context(tmp_path)) == ["U second", "A two"]
+
+
+def test_a_last_row_that_was_gone_on_from_gives_way_to_the_newest_below_it(tmp_path: Path) -> None:
+    session = begun()
+    session.user("second")
+    session.says("m2", "two")
+    session.lines.append(session.lines.pop(1))
+    assert shape(session.context(tmp_path)) == ["U first", "A one", "U second", "A two"]

@@ -116,5 +116,20 @@ def _newest_below(tree: Tree, last: str) -> str:
     is_newest = all(stamp < stamps[last] for uuid, stamp in stamps.items() if uuid != last)
     if is_newest or last not in set(tree.parents.values()):
         return last
-    below = [uuid for uuid in stamps if uuid != last and last in tree.walk(uuid)]
-    return max(reversed(below), key=lambda uuid: stamps[uuid], default=last)
+    below = _below(tree, last)
+    return max((u for u in reversed(stamps) if u in below), key=lambda uuid: stamps[uuid], default=last)
+
+
+def _below(tree: Tree, root: str) -> set[str]:
+    """Return the ids of all records under ``root``, without itself."""
+    children: dict[str, list[str]] = {}
+    for uuid, parent in tree.parents.items():
+        if parent is not None:
+            children.setdefault(parent, []).append(uuid)
+    found: set[str] = set()
+    queue = [root]
+    while queue:
+        fresh = [u for u in children.get(queue.pop(), []) if u not in found]
+        found.update(fresh)
+        queue += fresh
+    return found - {root}
