@@ -1,7 +1,8 @@
 """What a scheduler starts: one file a job, each told as a story.
 
-nightly      extract, then consolidate, project by project
+nightly      extract, consolidate and, where the settings say so, compact
 extract      read what is new in the sessions and note candidates
 consolidate  turn waiting candidates into memories
+compact      append summaries to sessions that have grown too large
 erase        take secrets out of transcripts and memories
 """

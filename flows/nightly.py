@@ -1,7 +1,7 @@
-"""The night: read what is new in every session, then dream over every project.
+"""The night: read what is new in every session, dream over every project, and compact where the settings say so.
 
-Gated by the gates of both steps, project by project. It adds to memory folders, never to transcripts, deletes nothing,
-and every dream can be undone. A second run finds nothing new and says so.
+Gated by the gates of each step, project by project. It adds to memory folders and, only with compaction.nightly, to
+transcripts; it deletes nothing, and every dream and compaction can be undone. A second run finds nothing new.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import NightlyParameters
+from tasks.compaction import compact_all
 from tasks.consolidation import consolidate_all
 from tasks.extraction import extract_all
 from tasks.planning import planned
@@ -18,8 +19,10 @@ from tasks.publication import published
 
 @flow(name="nightly")
 def nightly(params: NightlyParameters = NightlyParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
-    """Extract from every session, then consolidate every project."""
+    """Extract from every session, consolidate every project, compact where it was asked for."""
     with planned("nightly", params) as tally:
         extract_all(tally)
         consolidate_all(tally, params.project)
+        if tally.plan.compacts:
+            compact_all(tally)
         return published(tally)

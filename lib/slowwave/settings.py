@@ -97,6 +97,30 @@ class ConsolidationSettings(_Section, frozen=True):
         return {kind: getattr(self, f"half_life_{kind}") for kind in kinds}
 
 
+class CompactionSettings(_Section, frozen=True):
+    """When a session is compacted, and how much of it stays (numbers of pi and OpenClaw)."""
+
+    reserve_tokens: Annotated[
+        int, Meta(ge=0, description="Compact when less than this is left of the window (OpenClaw: at least 20,000)")
+    ] = 16_384
+    keep_recent_tokens: Annotated[
+        int, Meta(ge=0, description="About so many of the newest tokens stay as they are")
+    ] = 20_000
+    context_window: Annotated[
+        int, Meta(ge=0, description="Tokens that every model sees; 0 asks the transcript, then a table")
+    ] = 0
+    windows: Annotated[
+        dict[str, int], Meta(description="Tokens that single models see: beginning of the name = tokens")
+    ] = {}
+    trigger_bytes: Annotated[
+        int, Meta(ge=0, description="Compact also when the records of a context have more bytes; 0 never does")
+    ] = 0
+    max_sessions: Annotated[int, Meta(ge=1, description="Sessions that one run compacts in a project")] = 50
+    nightly: Annotated[
+        bool, Meta(description="Let nightly compact, too; slowwave run compact does it whenever it is asked to")
+    ] = False
+
+
 class MemorySettings(_Section, frozen=True):
     """Where memory folders are."""
 
@@ -168,6 +192,7 @@ class Settings(_Section, frozen=True):
     store: StoreSettings = StoreSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
+    compaction: CompactionSettings = CompactionSettings()
     memory: MemorySettings = MemorySettings()
     model: ModelSettings = ModelSettings()
     secrets: SecretsSettings = SecretsSettings()

@@ -23,11 +23,16 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _left_out(report["counts"])
     yield from _model(report["items"])
     yield from _operations(report["items"], dry_run=dry_run)
+    yield from _compactions(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])
     if changed and not dry_run:
         yield from _index(report)
-    elif not (changed or report["parked"] or any(report["counts"].get(name) for name in ("found", "replaced"))):
+    elif not (
+        changed
+        or report["parked"]
+        or any(report["counts"].get(name) for name in ("found", "replaced", "compacted", "planned"))
+    ):
         yield ""
         yield "Nothing to do." if not report["failures"] else "Nothing was done."
 
@@ -104,6 +109,18 @@ def _operations(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[s
     planned = [dry_run or i["project"] in parked for i in every]
     yield from _grouped([i for i, only in zip(every, planned, strict=True) if not only], _DONE)
     yield from _grouped([i for i, only in zip(every, planned, strict=True) if only], _PLANNED)
+
+
+def _compactions(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
+    """The plan of every compaction, in full: it is what a dry run is for."""
+    rows = [i for i in items if i["action"] == "compact"]
+    if rows:
+        yield ""
+        title = "Would be compacted" if dry_run else "Compacted (slowwave sessions uncompact ID takes it back)"
+        yield f"{title}: {len(rows)}"
+        for item in rows:
+            yield f"  {item['target']}"
+            yield f"    {item['reason']}"
 
 
 def _grouped(items: list[dict[str, Any]], titles: dict[str, str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ _MODULES = {
     "text": "sessions_text",
     "search": "sessions_search",
     **dict.fromkeys(("append", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
+    "uncompact": "sessions_compact",
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
@@ -66,6 +67,9 @@ def _reading(command: _Command) -> None:
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     show.add_argument("--all", action="store_true", help="also abandoned branches and sub-agents inside the file")
     show.add_argument("--tree", action="store_true", help="draw branches, forks, sub-agents, compactions and labels")
+    show.add_argument(
+        "--compactions", action="store_true", help="explain every compaction: sizes, what stayed, where the rest stands"
+    )
     show.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
     context = command(
         "context",
@@ -120,14 +124,25 @@ def _writing(command: _Command) -> None:
     tombstone.add_argument("uuid", metavar="MESSAGE", help="the message to hide")
     compact = command(
         "compact",
-        "add a compaction with a summary of your own: the client sends it in the place of what came before; nothing"
-        " is rewritten",
+        "add a compaction: the client sends its summary in the place of what came before; nothing is rewritten. Without"
+        " --summary it is planned like those of a night, also where the session is not large",
     )
     compact.add_argument("id", metavar="ID", help=_ID)
-    compact.add_argument("--summary", required=True, metavar="TEXT", help="the summary; - reads it from standard input")
     compact.add_argument(
-        "--keep-from", metavar="MESSAGE", help="the first message that stays as it is; without it none does"
+        "--summary",
+        metavar="TEXT",
+        help="a summary of your own; - reads it from standard input. Without it one is made",
     )
+    compact.add_argument(
+        "--keep-from", metavar="MESSAGE", help="with --summary: the first message that stays; without it none does"
+    )
+    compact.add_argument(
+        "--dry-run", action="store_true", help="without --summary: show plan and summary, write nothing"
+    )
+    uncompact = command(
+        "uncompact", "take back the last compaction of slowwave's, while nothing was appended behind it"
+    )
+    uncompact.add_argument("id", metavar="ID", help=_ID)
     branch = command("branch", "go on from an older message, and keep what came after it as a branch (pi)")
     branch.add_argument("id", metavar="ID", help=_ID)
     branch.add_argument("--from", required=True, dest="from_message", metavar="MESSAGE", help="the older message")

@@ -23,7 +23,11 @@ _WIDTH = 100
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print the messages of one session."""
+    """Print the messages of one session, or what is known of its compactions."""
+    if args.compactions:
+        from slowwave.cli.sessions_compact import compactions  # noqa: PLC0415 - only here
+
+        return compactions(args)
     dialect, files = opened(chosen_session(args, args.id), args.mode)
     transcript = dialect.read(files)
     everything = args.all or args.tree

@@ -96,7 +96,15 @@ def tombstone(args: argparse.Namespace) -> int:
 
 
 def compact(args: argparse.Namespace) -> int:
-    """Append a compaction with a summary that somebody wrote."""
+    """Append a compaction with a summary that somebody wrote, or one that is planned and summarised here."""
+    if args.summary is None:
+        if args.keep_from is not None:
+            raise UsageError("--keep-from goes with --summary; else compaction.keep_recent_tokens says what stays")
+        from slowwave.cli.sessions_compact import compact as compact_planned  # noqa: PLC0415 - only here
+
+        return compact_planned(args)
+    if args.dry_run:
+        raise UsageError("--dry-run shows the plan of a compaction without --summary")
     summary = _text(args.summary, "summary")
     found = chosen_session(args, args.id)
     with held(_writers(args).known(found)) as (writer, session):

@@ -63,5 +63,7 @@ def _project(row: "Standing") -> Iterator[str]:
         yield f"  waiting    {row.waiting} candidates{since}"
     if row.failing:
         yield f"  failing    {row.failing} sessions could not be extracted (slowwave run extract --json says why)"
+    for stopped in row.stopped:
+        yield f"  stopped    compaction of {stopped} (slowwave sessions compact tries again)"
     for dream in row.parked:
         yield f"  review     {dream} waits for you: slowwave memory review"

@@ -43,6 +43,7 @@ def did_something(report: Report) -> bool:
         or report.counts.get("candidates")
         or report.counts.get("extracted")
         or report.counts.get("replaced")
+        or report.counts.get("compacted")
     )
 
 

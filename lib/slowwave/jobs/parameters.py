@@ -33,7 +33,7 @@ class JobParameters(BaseModel):
 
 
 class NightlyParameters(JobParameters):
-    """Parameters of the whole night: extract, then consolidate, project by project."""
+    """Parameters of the whole night: extract, consolidate and, where the settings say so, compact."""
 
 
 class ExtractParameters(JobParameters):
@@ -42,6 +42,10 @@ class ExtractParameters(JobParameters):
 
 class ConsolidateParameters(JobParameters):
     """Parameters of the dream over waiting candidates."""
+
+
+class CompactParameters(JobParameters):
+    """Parameters of the compaction of sessions that have grown too large."""
 
 
 class EraseParameters(JobParameters):

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 
 from slowwave.clock import Clock
+from slowwave.compaction.job.book import all_books, folder_of
+from slowwave.compaction.job.derived import content_stamp
 from slowwave.consolidation.gates import changed_since, session_gate, time_gate
 from slowwave.consolidation.lock import refusal
 from slowwave.consolidation.state import read_state
@@ -39,6 +41,7 @@ class Standing(msgspec.Struct):
         oldest_waiting: ISO time of the oldest of them, or "".
         failing: sessions that could not be read lately.
         parked: dreams that wait for a person.
+        stopped: sessions that are compacted no more, and why.
         problem: why this project could not be looked at, or "".
     """
 
@@ -53,6 +56,7 @@ class Standing(msgspec.Struct):
     oldest_waiting: str = ""
     failing: int = 0
     parked: list[str] = []
+    stopped: list[str] = []
     problem: str = ""
 
 
@@ -67,7 +71,27 @@ def standings(
     """
     found = known_projects(settings, environ)
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
-    return [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen], [str(p) for p in found.problems]
+    rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
+    _look_at_compactions(rows, chosen, environ)
+    return rows, [str(p) for p in found.problems]
+
+
+def _look_at_compactions(rows: list[Standing], projects: list[Project], environ: Mapping[str, str]) -> None:
+    """Name the sessions that are compacted no more after failures in a row."""
+    folder = folder_of(environ)
+    if not folder.is_dir():
+        return
+    try:
+        books = {book.path: book for book in all_books(folder) if book.is_stopped}
+    except SlowwaveError as error:
+        for row in rows:
+            row.problem = row.problem or str(error)
+        return
+    for row, project in zip(rows, projects, strict=True) if books else ():
+        for session in project.sessions:
+            book = books.get(str(session.files.paths[0]))
+            if book is not None and book.failed_at == content_stamp(session.files.paths):
+                row.stopped.append(f"{session.id}: {book.error}")
 
 
 def _standing(project: Project, settings: Settings, now: datetime, home: Path) -> Standing:

@@ -15,6 +15,7 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
 from slowwave.jobs.choice import chosen_by
+from slowwave.jobs.compacting import compact, compact_at_night
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import journal_of, language_model, note_account
 from slowwave.places import home_folder
@@ -111,9 +112,10 @@ def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
 
 
 STEPS: dict[str, tuple[Step, ...]] = {
-    "nightly": (extract, consolidate),
+    "nightly": (extract, consolidate, compact_at_night),
     "extract": (extract,),
     "consolidate": (consolidate,),
+    "compact": (compact,),
     "erase": (erase,),
 }
 

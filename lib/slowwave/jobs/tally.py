@@ -27,6 +27,7 @@ class Plan:
         sessions: number of sessions of each project, by project key, in order.
         report: what discovery already has to say.
         by_batch: whether questions to a model go out when all sessions were read.
+        compacts: whether a night compacts, too.
     """
 
     job: str
@@ -37,6 +38,7 @@ class Plan:
     sessions: Mapping[str, int]
     report: Report
     by_batch: bool = False
+    compacts: bool = False
 
 
 def plan_job(job: str, run: Run) -> Plan:
@@ -61,6 +63,7 @@ def plan_job(job: str, run: Run) -> Plan:
         sessions=_sessions(projects),
         report=report,
         by_batch=by_batch,
+        compacts=run.settings.compaction.nightly,
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, read_manifest
+from slowwave.jobs.compacting import compact
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import language_model
 from slowwave.jobs.story import Run, consolidate, contained, erase, finish_erasing
@@ -79,6 +80,20 @@ def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) ->
     """
     whole = read_manifest(manifest)
     return propose_everywhere(whole.projects, replace(whole.run(environ), project=project))
+
+
+def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
+    """Compact the sessions of the projects of group ``index``.
+
+    Raises:
+        OSError: the manifest cannot be read.
+    """
+    whole = read_manifest(manifest)
+    run = whole.run(environ)
+    done: Reports = {}
+    for project in (whole.projects[i] for i in whole.groups[index]):
+        done.setdefault(project.key, Report("compact", run.id)).absorb(contained(compact, project, run))
+    return done
 
 
 def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:

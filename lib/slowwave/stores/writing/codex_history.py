@@ -14,7 +14,7 @@ from slowwave.dialects.codex.history import is_boundary
 from slowwave.dialects.codex.messages import CodexMessage, texts_of
 from slowwave.dialects.codex.records import KNOWN_ITEMS, Line, item_of
 from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay
-from slowwave.dialects.codex.truncate import middle_cut, tokens_of
+from slowwave.dialects.codex.truncate import Limit, middle_cut, shortened, shortened_parts, tokens_of
 from slowwave.dialects.codex.turns import rolled_back, starts_turn
 from slowwave.stores.writing.lookup import unknown
 
@@ -66,8 +66,30 @@ def _raw_items(sent: Sequence[Sent], lines: Sequence[Line]) -> list[Item]:
         place = message.span.part, message.span.offset
         if place not in elements:
             elements[place] = _elements(by_place[place])
-        found.append(elements[place].pop(0))
+        found.append(_as_taken(elements[place].pop(0), message.limit))
     return found
+
+
+def _as_taken(item: Item, limit: Limit | None) -> Item:
+    """Return an output as far as the client's history took it: what stands in a replacement is sent as it stands."""
+    output: object = item.get("output")
+    if limit is None or not isinstance(output, str | list):
+        return item
+    if isinstance(output, str):
+        short = shortened(output, limit)
+        return item if short == output else {**item, "output": short}
+    parts = cast("list[object]", output)
+    texts = [_text_of(part) for part in parts]
+    cut = shortened_parts(texts, limit)
+    if cut == texts:
+        return item
+    others = iter([part for part, text in zip(parts, texts, strict=True) if text is None])
+    return {**item, "output": [next(others) if t is None else {"type": "input_text", "text": t} for t in cut]}
+
+
+def _text_of(part: object) -> str | None:
+    text: object = cast("Item", part).get("text") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def _elements(line: Line) -> list[Item]:

@@ -1,0 +1,163 @@
+"""What slowwave did to each session, beside the transcripts: appended compactions, failures in a row, what was undone.
+
+One file a session under ``$XDG_STATE_HOME/slowwave/compactions/``. The compactions themselves stand in the transcripts;
+without this file they stay, and can be explained and undone no longer.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from slowwave.compaction.breaker import Breaker
+from slowwave.errors import CorruptStateError
+from slowwave.files import atomic_write
+from slowwave.places import state_folder
+
+_NAME_DIGITS = 24
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """One compaction that slowwave appended.
+
+    Attributes:
+        id: names it on the command line.
+        run: the run that did it.
+        path: the file that grew, or was made.
+        before: its size before; None when it was made.
+        after: its size after.
+        sha256: of the bytes between.
+        mtime_ns: the time of the file before.
+        message: what the client calls the summary, "" where it has no name.
+        trigger: why it was done.
+        tokens_before: the context before.
+        tokens_after: an estimate of the context after.
+        kept: how many messages stay as they are.
+        summarised: how many messages the summary stands for.
+        keep_from: the first message that stays, None where none does.
+        dropped: part, offset and length of the bytes that the summary stands for.
+        source: ``ledger``, or ``model`` where a model told the summary's narrative.
+        score: share of the probes that the summary answers, None where nothing was probed.
+        lost: what the summary does not answer.
+    """
+
+    id: str
+    run: str
+    path: str
+    before: int | None
+    after: int
+    sha256: str
+    mtime_ns: int
+    message: str
+    trigger: str
+    tokens_before: int
+    tokens_after: int
+    kept: int
+    summarised: int
+    keep_from: str | None
+    dropped: list[tuple[int, int, int]]
+    source: str = "ledger"
+    score: float | None = None
+    lost: list[str] = []
+
+
+class Book(msgspec.Struct):
+    """What is known of one session.
+
+    Attributes:
+        session: its id.
+        dialect: its dialect.
+        path: its first file.
+        compactions: those that stand, oldest first.
+        failures: failures in a row.
+        is_stopped: too many of them; it stays so until the content changes or a person compacts by hand.
+        error: the last failure.
+        failed_at: the content at the last failure.
+        undone_at: the content that a person went back to; it is not compacted again by itself.
+        flushed_at: the content whose memories were saved.
+    """
+
+    session: str
+    dialect: str
+    path: str
+    compactions: list[Appended] = []
+    failures: int = 0
+    is_stopped: bool = False
+    error: str = ""
+    failed_at: str = ""
+    undone_at: str = ""
+    flushed_at: str = ""
+
+    def breaker(self, stamp: str) -> Breaker:
+        """Return the breaker as it stands for a content: failures of another content do not count."""
+        if self.failed_at != stamp:
+            return Breaker(len(self.compactions))
+        return Breaker(len(self.compactions), self.failures, self.is_stopped)
+
+    def fail(self, error: str, stamp: str) -> None:
+        """Note a failure."""
+        after = self.breaker(stamp).failed()
+        self.failures, self.is_stopped, self.failed_at, self.error = after.failures, after.is_open, stamp, error
+
+    def succeed(self, done: Appended) -> None:
+        """Note a compaction."""
+        self.compactions = [*self.compactions, done]
+        self.failures, self.is_stopped, self.failed_at, self.error, self.undone_at = 0, False, "", "", ""
+
+
+_decoder = msgspec.json.Decoder(Book)
+
+
+def folder_of(environ: Mapping[str, str]) -> Path:
+    """Return where the books are."""
+    return state_folder(environ) / "compactions"
+
+
+def read_book(folder: Path, session: str, dialect: str, path: Path) -> Book:
+    """Return what is known of a session; nothing where nothing was done.
+
+    Raises:
+        CorruptStateError: its file is damaged: that never counts as nothing done.
+    """
+    return read_file(_file(folder, path)) or Book(session, dialect, os.fspath(path))
+
+
+def read_file(file: Path) -> Book | None:
+    """Return a book, None when there is none.
+
+    Raises:
+        CorruptStateError: it is damaged or cannot be read.
+    """
+    try:
+        return _decoder.decode(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptStateError(file, f"is no record of compactions: {error}", "move it away to begin anew") from error
+
+
+def write_book(folder: Path, book: Book) -> None:
+    """Write what is known of a session.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    atomic_write(_file(folder, Path(book.path)), msgspec.json.encode(book))
+
+
+def all_books(folder: Path) -> list[Book]:
+    """Return every book.
+
+    Raises:
+        CorruptStateError: one is damaged.
+    """
+    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    return [book for file in files if (book := read_file(file)) is not None]
+
+
+def _file(folder: Path, path: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:_NAME_DIGITS]
+    return folder / f"{name}.json"

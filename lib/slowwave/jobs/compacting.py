@@ -1,0 +1,56 @@
+"""The step ``compact``: the sessions of one project that have grown too large, with their memories saved first."""
+
+from typing import TYPE_CHECKING
+
+from slowwave.compaction.job.story import Compacting, compact_sessions
+from slowwave.compaction.job.summary import by_ledger
+from slowwave.extraction.job import extract_sessions
+from slowwave.jobs.model import language_model
+from slowwave.report import Report
+from slowwave.secrets.key import redactor_of
+from slowwave.stores.model import Project, StoredSession
+
+if TYPE_CHECKING:
+    from slowwave.jobs.story import Run
+
+
+def compact(project: Project, run: "Run") -> Report:
+    """Compact the sessions of one project that are due."""
+    return compact_sessions(project, project.sessions, compacting(project, run))
+
+
+def compact_at_night(project: Project, run: "Run") -> Report:
+    """Compact where the settings let a night do it: decision 25 says why they have to."""
+    return compact(project, run) if run.settings.compaction.nightly else Report("compact", run.id)
+
+
+def compacting(project: Project, run: "Run") -> Compacting:
+    """Return what the sessions of a project are compacted with."""
+    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
+
+    def flush(session: StoredSession) -> Report:
+        return extract_sessions(
+            project,
+            [session],
+            run.settings,
+            run.clock,
+            run_id=run.id,
+            force=True,
+            home=run.home,
+            model=language_model(run.id, run.settings, run.environ),
+            redact=redact,
+        )
+
+    return Compacting(
+        project.key,
+        run.settings,
+        run.clock,
+        run.environ,
+        by_ledger,
+        flush,
+        run.id,
+        force=run.force,
+        dry_run=run.dry_run,
+        report=Report("compact", run.id),
+        redact=redact,
+    )

@@ -1,0 +1,33 @@
+"""Compact the sessions of groups of projects, one task run a group."""
+
+import os
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from slowwave.jobs.tally import Tally
+from slowwave.jobs.workers import Reports, compact_portion
+from tasks.portions import each
+
+# Longer than any night; it only breaks a hung file system out.
+TIMEOUT_S = 4 * 3600
+
+
+# What was compacted holds nothing new, so repeating is safe.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[5, 30],
+    retry_jitter_factor=0.5,
+    timeout_seconds=TIMEOUT_S,
+    task_run_name="compact-{index}",
+)
+def compact_group(manifest: Path, index: int) -> Reports:
+    """Compact the sessions of one group of projects."""
+    return compact_portion(manifest, index, os.environ)
+
+
+def compact_all(tally: Tally) -> None:
+    """Compact in every group of the plan, one after another: large sessions fill the memory of a machine."""
+    each(compact_group, tally, tally.plan.groups)
