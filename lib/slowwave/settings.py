@@ -116,6 +116,12 @@ class CompactionSettings(_Section, frozen=True):
         int, Meta(ge=0, description="Compact also when the records of a context have more bytes; 0 never does")
     ] = 0
     max_sessions: Annotated[int, Meta(ge=1, description="Sessions that one run compacts in a project")] = 50
+    model: Annotated[
+        Literal["off", "on"], Meta(description="on lets the model, where one is set, tell a narrative in summaries")
+    ] = "on"
+    min_score: Annotated[
+        float, Meta(ge=0, le=1, description="Share of its probes that a model's summary must answer; 0 asks nothing")
+    ] = 0.6
     nightly: Annotated[
         bool, Meta(description="Let nightly compact, too; slowwave run compact does it whenever it is asked to")
     ] = False

@@ -19,6 +19,9 @@ from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.launch import entrypoint_of, load_job
 from slowwave.stores.model import Project
+from tests.unit.compaction.job.talks import NOW as NIGHT
+from tests.unit.compaction.job.talks import Talk
+from tests.unit.secrets.keys import give_key
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -73,15 +76,43 @@ def a_report(project: Project, run: Run, **fields: Any) -> Report:
     return Report("consolidate", run.id, memories={project.key: str(project.memory)}, **fields)
 
 
+SMALL = [
+    *("compaction.context_window=3000", "compaction.reserve_tokens=500", "compaction.keep_recent_tokens=600"),
+    "extraction.idle=0s",
+]
+
+
+@pytest.mark.parametrize("name", ["compact", "nightly"])
+def test_a_flow_compacts_as_a_direct_run_does(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stores = [tmp_path / way for way in ("flow", "direct")]
+    talks = [Talk(store / "projects" / "-home-ann-shop", "claude").grow(6) for store in stores]
+    later = NIGHT.isoformat()
+    parameters = given(stores[0] / "projects", overrides=[*SMALL, "compaction.nightly=true"], now=later)
+    report = report_of(flow_state(name, parameters, monkeypatch))
+    assert report["counts"]["compacted"] == 1
+
+    environ = {"HOME": str(own_home), "XDG_STATE_HOME": str(tmp_path / "state")}
+    again = NightlyParameters.model_validate(
+        given(stores[1] / "projects", overrides=[*SMALL, "compaction.nightly=true"], now=later)
+    )
+    direct = run_job(name, run_of(again, environ))
+    assert direct.counts["compacted"] == 1
+    assert talks[0].path.read_bytes() == talks[1].path.read_bytes()
+
+
 def test_a_flow_leaves_the_same_bytes_and_the_same_report_as_a_direct_run(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = build(own_home, NOW).home
+    give_key(own_home / "config")
     parameters = given(store, overrides=["extraction.batch_sessions=2"])
     direct = run_job("nightly", run_of(NightlyParameters.model_validate(parameters), os.environ))
     expected = tree(store)
     shutil.rmtree(store)
     build(own_home, NOW)
+    give_key(own_home / "config")
 
     state = flow_state("nightly", parameters, monkeypatch)
 

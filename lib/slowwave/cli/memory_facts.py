@@ -13,7 +13,7 @@ from slowwave.cli.output import harmless, say, say_json
 from slowwave.dialects.rows import names_row
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.evidence import check_evidence
+from slowwave.memory.evidence import Checked, check_all
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.said import said_at
@@ -62,7 +62,7 @@ def show_one(args: argparse.Namespace) -> int:
 def show_why(args: argparse.Namespace) -> int:
     """Print why something is remembered: evidence, sessions, events."""
     folder, memory = _found(args)
-    evidence = [_evidence(folder, e) for e in memory.evidence]
+    evidence = [_evidence(c) for c in check_all(memory.evidence, folder.transcripts)]
     events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
     if args.json:
         row = row_of(folder, memory) | _details(memory)
@@ -140,8 +140,8 @@ def _details(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _evidence(folder: MemoryFolder, evidence: Any) -> dict[str, Any]:
-    checked = check_evidence(evidence, folder.transcripts)
+def _evidence(checked: Checked) -> dict[str, Any]:
+    evidence = checked.evidence
     return {
         **msgspec.to_builtins(evidence),
         "finding": checked.finding,

@@ -1,6 +1,7 @@
 """``slowwave memory review``: what waits for a person, and a person's word on it."""
 
 import argparse
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from slowwave.consolidation.inbox import Waiting, accept_fact, inbox, reject_fac
 from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
 from slowwave.errors import DONE, PARKED, NotFoundError, UsageError
 from slowwave.memory.model import Evidence
+from slowwave.secrets.key import redactor_of
 
 # as dreams are named; candidates are hex digits alone
 _DREAM = re.compile(r"d\d{8}T")
@@ -102,7 +104,7 @@ def _on_dream(args: argparse.Namespace, what: str, folder: MemoryFolder, parked:
 def _on_fact(args: argparse.Namespace, what: str, folder: MemoryFolder, waiting: Waiting) -> int:
     now = SystemClock().now()
     if what in ("accept", "edit"):
-        words = " ".join(args.text) if what == "edit" else ""
+        words = redactor_of(settings_of(args), os.environ)(" ".join(args.text)) if what == "edit" else ""
         plan = accept_fact(folder.path, waiting, settings_of(args).consolidation, now, words)
         return _told(args, {"accepted": waiting.id, "dream": plan.id}, f"Remembered by dream {plan.id}.")
     if what == "reject":

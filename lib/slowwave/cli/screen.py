@@ -12,6 +12,8 @@ MOST_ROWS = 8
 WIDTH = 108
 TEXT_WIDTH = 66
 MOST_INDEX_LINES = 24
+# counters of what a run did, or would do, besides candidates and dreams
+_DEEDS = ("found", "replaced", "compacted", "planned", "model_answers", "model_batch_questions", "model_questions")
 
 
 def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
@@ -31,7 +33,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     elif not (
         changed
         or report["parked"]
-        or any(report["counts"].get(name) for name in ("found", "replaced", "compacted", "planned"))
+        or any(report["counts"].get(name) for name in _DEEDS)
     ):
         yield ""
         yield "Nothing to do." if not report["failures"] else "Nothing was done."

@@ -25,7 +25,7 @@ _WIDTH = 100
 def show(args: argparse.Namespace) -> int:
     """Print the messages of one session, or what is known of its compactions."""
     if args.compactions:
-        from slowwave.cli.sessions_compact import compactions  # noqa: PLC0415 - only here
+        from slowwave.cli.sessions_compactions import compactions  # noqa: PLC0415 - only here
 
         return compactions(args)
     dialect, files = opened(chosen_session(args, args.id), args.mode)

@@ -1,11 +1,11 @@
 """A session's context as the items that a compaction weighs, whatever dialect it is of."""
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from slowwave.compaction.estimates import Rule
 from slowwave.compaction.file_operations import NO_FILES, FileOperations, of_tags, without_tags
+from slowwave.compaction.summaries import inner_text
 from slowwave.compaction.usage import Usage
 from slowwave.dialects.model import Message
 
@@ -17,8 +17,6 @@ Kind = Literal[
     "compaction",  # the summary of what came before
     "setting",  # says nothing to the model
 ]
-
-_SUMMARY = re.compile(r"<summary>\n?(.*?)\n?</summary>", re.DOTALL)
 
 
 class Item(NamedTuple):
@@ -93,8 +91,6 @@ def _kind(message: Message, results: tuple[str, ...]) -> Kind:
 
 
 def _compaction(message: Message, rule: Rule) -> Item:
-    text = message.text
-    inner = _SUMMARY.search(text)
-    summary = inner[1] if inner is not None else text
+    summary = inner_text(message.text)
     item = Item(message.id, "compaction", rule.of_message(message), message)
     return item._replace(summary=without_tags(summary), files=of_tags(summary))

@@ -1,9 +1,12 @@
 """A night at a provider's batch price: read what was asked another night first, hand over what was asked last."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from slowwave.errors import SlowwaveError, told
+from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
 
@@ -20,13 +23,13 @@ def is_batched(settings: Settings) -> bool:
 def fetch_answers(report: Report, settings: Settings, environ: Mapping[str, str], now: datetime) -> None:
     """Collect the answers of batches that are over, and report them; a server that is away waits for another night.
 
-    Raises:
-        CorruptStateError: a file of the spool is damaged.
-        OSError: the state folder cannot be written.
+    A damaged spool is named as a failure and costs the night nothing else.
     """
-    from slowwave.models.batch.rounds import fetch  # noqa: PLC0415 - the usual night has no model
+    from slowwave.models.batch.rounds import Fetched, fetch  # noqa: PLC0415 - the usual night has no model
 
-    done = fetch(*_ends(settings, environ), settings.model.base_url, now)
+    done = Fetched()
+    with _contained(report, environ):
+        done = fetch(*_ends(settings, environ), settings.model.base_url, now)
     _count(report, model_batch_answers=done.answers, model_batch_failed=done.failed, model_batch_waiting=done.waiting)
     _count(report, model_batch_tokens=done.tokens)
     report.warnings += done.problems
@@ -38,18 +41,29 @@ def fetch_answers(report: Report, settings: Settings, environ: Mapping[str, str]
 def hand_over_questions(report: Report, settings: Settings, environ: Mapping[str, str], now: datetime) -> None:
     """Send what waits as a batch, and report it; a server that is away waits for another night.
 
-    Raises:
-        CorruptStateError: a file of the spool is damaged.
-        OSError: the state folder cannot be written.
+    A damaged spool is named as a failure and costs the night nothing else.
     """
-    from slowwave.models.batch.rounds import hand_over  # noqa: PLC0415 - the usual night has no model
+    from slowwave.models.batch.rounds import Handed, hand_over  # noqa: PLC0415 - the usual night has no model
 
-    handed = hand_over(*_ends(settings, environ), settings.model.base_url, now)
+    handed = Handed()
+    with _contained(report, environ):
+        handed = hand_over(*_ends(settings, environ), settings.model.base_url, now)
     _count(report, model_batch_questions=handed.questions)
     report.warnings += handed.problems
     if handed.questions:
         text = f"{handed.questions} questions went out in a batch; their answers are read another night"
         report.items.append(Item(settings.model.name, "model", text))
+
+
+@contextmanager
+def _contained(report: Report, environ: Mapping[str, str]) -> Generator[None]:
+    """Name what is wrong with the spool; the miners need none."""
+    try:
+        yield
+    except SlowwaveError as error:
+        report.failures.append(f"batches: extract: {error}")
+    except OSError as error:
+        report.failures.append(f"batches: extract: {told(error, state_folder(environ))}")
 
 
 def _ends(settings: Settings, environ: Mapping[str, str]) -> "tuple[Spool, Provider]":

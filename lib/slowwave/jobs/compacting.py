@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from slowwave.compaction.job.story import Compacting, compact_sessions
-from slowwave.compaction.job.summary import by_ledger
+from slowwave.compaction.job.run import Compacting
+from slowwave.compaction.job.story import compact_sessions
+from slowwave.compaction.job.summary import Summarise, by_ledger
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.model import language_model
 from slowwave.report import Report
@@ -46,7 +47,7 @@ def compacting(project: Project, run: "Run") -> Compacting:
         run.settings,
         run.clock,
         run.environ,
-        by_ledger,
+        _summarise(run),
         flush,
         run.id,
         force=run.force,
@@ -54,3 +55,16 @@ def compacting(project: Project, run: "Run") -> Compacting:
         report=Report("compact", run.id),
         redact=redact,
     )
+
+
+def _summarise(run: "Run") -> Summarise:
+    """Return what makes the summaries: a model's narrative cannot wait for the answers of a batch."""
+    settings = run.settings
+    if settings.compaction.model == "off" or settings.model.batch:
+        return by_ledger
+    model = language_model(run.id, settings, run.environ, dry_run=run.dry_run)
+    if model is None:
+        return by_ledger
+    from slowwave.compaction.job.narrative import by_model  # noqa: PLC0415 - the usual night has no model
+
+    return by_model(model, settings.compaction.min_score)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.models.base import LanguageModel, model_of
+from slowwave.models.base import LanguageModel, ModelError, model_of
 from slowwave.models.meter import Meter, read_account
 from slowwave.places import state_folder
 from slowwave.report import Item, Report
@@ -54,7 +54,11 @@ def note_account(report: Report, journal: Path) -> None:
     """
     if not journal.exists():
         return
-    account = read_account(journal)
+    try:
+        account = read_account(journal)
+    except ModelError as error:
+        report.warnings.append(str(error))
+        return
     counts = report.counts
     used = counts.get("model_prompt_tokens", 0) + counts.get("model_completion_tokens", 0)
     charged = account.prompt_tokens + account.completion_tokens

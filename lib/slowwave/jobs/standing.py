@@ -1,5 +1,6 @@
 """How each project stands: last dream, what is due, what waits, and why nothing happened: the data of ``status``."""
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,7 +90,7 @@ def _look_at_compactions(rows: list[Standing], projects: list[Project], environ:
         return
     for row, project in zip(rows, projects, strict=True) if books else ():
         for session in project.sessions:
-            book = books.get(str(session.files.paths[0]))
+            book = books.get(os.path.realpath(session.files.paths[0]))
             if book is not None and book.failed_at == content_stamp(session.files.paths):
                 row.stopped.append(f"{session.id}: {book.error}")
 

@@ -16,6 +16,7 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.compacting import compact, compact_at_night
+from slowwave.jobs.discreet import discreet
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import journal_of, language_model, note_account
 from slowwave.places import home_folder
@@ -107,8 +108,7 @@ def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
     if run.project:
         return Report("erase", run.id)
     redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
-    memories = [project.memory for project in projects]
-    return finish(run.settings, run.clock, run.environ, redact, memories, run_id=run.id, dry_run=run.dry_run)
+    return finish(run.settings, run.clock, run.environ, redact, projects, run_id=run.id, dry_run=run.dry_run)
 
 
 STEPS: dict[str, tuple[Step, ...]] = {
@@ -140,7 +140,7 @@ def run_job(job: str, run: Run) -> Report:
     if asks_by_batch(job, run):
         hand_over_questions(report, run.settings, run.environ, run.clock.now())
     note_account(report, journal_of(run.id, run.environ))
-    return report
+    return discreet(report)
 
 
 def asks_by_batch(job: str, run: Run) -> bool:

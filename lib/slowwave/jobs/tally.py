@@ -7,10 +7,12 @@ from pathlib import Path
 from slowwave.errors import SlowwaveError
 from slowwave.jobs.batch_price import fetch_answers
 from slowwave.jobs.batches import manifest_of, write_manifest
+from slowwave.jobs.discreet import discreet
 from slowwave.jobs.model import note_account
 from slowwave.jobs.story import Run, asks_by_batch, chosen_projects
 from slowwave.memory.difference import difference
 from slowwave.report import Report
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.model import Project
 
 
@@ -97,7 +99,7 @@ class Tally:
 
     def lose(self, portion: str, error: object) -> None:
         """Note that a portion broke as a whole; the others go on."""
-        self.lost.append(f"{portion}: {type(error).__name__}: {error}")
+        self.lost.append(NAMELESS(f"{portion}: {type(error).__name__}: {error}"))
 
     def total(self) -> Report:
         """Return the report of the whole run, projects in the order of the plan."""
@@ -105,12 +107,12 @@ class Tally:
         whole = Report.total(start.job, start.run_id, [start, *self._in_order(), *self.others])
         whole.failures += self.lost
         note_account(whole, self.plan.manifest.with_name(f"{whole.run_id}.model.json"))
-        return whole
+        return discreet(whole)
 
     def diffs(self) -> dict[str, str]:
         """Return what each committed dream changed, as a unified diff of the memory files."""
         return {
-            dream: _difference(Path(self.plan.report.memories[key]), dream)
+            dream: NAMELESS(_difference(Path(self.plan.report.memories[key]), dream))
             for key, report in self.projects.items()
             for dream in report.dream_ids
         }

@@ -17,6 +17,7 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, read_manifest
 from slowwave.jobs.compacting import compact
+from slowwave.jobs.discreet import discreet, discreet_all
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import language_model
 from slowwave.jobs.story import Run, consolidate, contained, erase, finish_erasing
@@ -41,7 +42,7 @@ def extract_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> R
     shares = whole.batches[index]
     projects = tuple(dict.fromkeys(share.project for share in shares))
     size = sum(s.size for share in shares for s in whole.projects[share.project].sessions[share.start : share.stop])
-    return _spread(_extract, manifest, whole, projects, shares, environ, size)
+    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, size))
 
 
 def hand_over(manifest: Path, environ: Mapping[str, str]) -> Report:
@@ -54,7 +55,7 @@ def hand_over(manifest: Path, environ: Mapping[str, str]) -> Report:
     run = read_manifest(manifest).run(environ)
     report = Report("extract", run.id)
     hand_over_questions(report, run.settings, environ, run.clock.now())
-    return report
+    return discreet(report)
 
 
 def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
@@ -69,7 +70,7 @@ def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) 
     for project in (whole.projects[i] for i in whole.groups[index]):
         # two stores may hold projects of one name
         done.setdefault(project.key, Report("consolidate", run.id)).absorb(contained(consolidate, project, run))
-    return done
+    return discreet_all(done)
 
 
 def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
@@ -79,7 +80,7 @@ def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) ->
         OSError: the manifest cannot be read.
     """
     whole = read_manifest(manifest)
-    return propose_everywhere(whole.projects, replace(whole.run(environ), project=project))
+    return discreet(propose_everywhere(whole.projects, replace(whole.run(environ), project=project)))
 
 
 def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
@@ -93,7 +94,7 @@ def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> R
     done: Reports = {}
     for project in (whole.projects[i] for i in whole.groups[index]):
         done.setdefault(project.key, Report("compact", run.id)).absorb(contained(compact, project, run))
-    return done
+    return discreet_all(done)
 
 
 def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
@@ -107,7 +108,7 @@ def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Rep
     done: Reports = {}
     for project in (whole.projects[i] for i in whole.groups[index]):
         done.setdefault(project.key, Report("erase", run.id)).absorb(contained(erase, project, run))
-    return done
+    return discreet_all(done)
 
 
 def erase_rest(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
@@ -117,7 +118,7 @@ def erase_rest(manifest: Path, environ: Mapping[str, str], project: str) -> Repo
         OSError: the manifest cannot be read, or a folder not be written.
     """
     whole = read_manifest(manifest)
-    return finish_erasing(whole.projects, replace(whole.run(environ), project=project))
+    return discreet(finish_erasing(whole.projects, replace(whole.run(environ), project=project)))
 
 
 def _spread(

@@ -14,6 +14,10 @@ NOTE = "SLOWWAVE-NOTE: remember the blue door."
 ANSWER = "SLOWWAVE-ANSWER: I will."
 CLAUDE = ("claude", "claude-2.0.76", "claude-1.0.128")
 ALL = (*CLAUDE, "codex", "pi")
+# A part of the summary that slowwave makes itself.
+PLANNED = "## Critical Context"
+# Sessions of the corpus are small: so little stays that every one of them is worth a compaction.
+_TINY = ("compaction.context_window=1000", "compaction.keep_recent_tokens=60")
 
 
 class RefusedError(Exception):
@@ -91,6 +95,32 @@ def _twice(path: Path) -> Path:
     return _append(_compact(_append(_compact(path))))
 
 
+def _planned(path: Path) -> Path:
+    """Let slowwave decide what is summarised and what stays."""
+    run("sessions", "compact", str(path), *(word for key in _TINY for word in ("--set", key)))
+    return path
+
+
+def _long(path: Path) -> Path:
+    """Add turns whose words are long enough to be worth a summary."""
+    for number in range(4):
+        run("sessions", "append", str(path), "--role", "user", f"{NOTE} {number} " + "more and more words " * 60)
+        run("sessions", "append", str(path), "--role", "assistant", f"{ANSWER} {number} " + "and as many again " * 60)
+    return path
+
+
+def _planned_once(path: Path) -> Path:
+    return _planned(_long(path))
+
+
+def _planned_twice(path: Path) -> Path:
+    return _planned(_long(_planned_once(path)))
+
+
+def _planned_thrice(path: Path) -> Path:
+    return _append(_planned(_long(_planned_twice(path))))
+
+
 def _name(path: Path) -> Path:
     run("sessions", "name", str(path), "a better name")
     return path
@@ -135,6 +165,9 @@ OPERATIONS = (
     Operation("compaction appended", ALL, _compact, SUMMARY),
     Operation("compaction that keeps the last turn", ("claude", "pi", "codex"), _compact_keeping, SUMMARY),
     Operation("compacted twice, with messages between", ALL, _twice, NOTE),
+    Operation("compacted by slowwave once", ALL, _planned_once, PLANNED),
+    Operation("compacted by slowwave twice", ALL, _planned_twice, PLANNED),
+    Operation("compacted by slowwave three times", ALL, _planned_thrice, PLANNED),
     Operation("session named", ALL, _name),
     Operation("message labelled", ("pi",), _label),
     Operation("gone back to an older message, with a summary", ("pi",), _branch, SUMMARY),

@@ -3,7 +3,7 @@
 It is taken away again when the client would not go on from exactly the summary and what was to stay.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +47,7 @@ class Order(NamedTuple):
         files: files that were read and changed up to the kept range.
         tokens: the size of the context before.
         by_hand: a person asked for it.
+        proof: how well the summary was proven.
     """
 
     session: StoredSession
@@ -57,6 +58,7 @@ class Order(NamedTuple):
     files: FileOperations
     tokens: int
     by_hand: bool = False
+    proof: Mapping[str, object] = {}
 
 
 def append(order: Order, settings: Settings, home: Path) -> Written:
@@ -120,6 +122,7 @@ def _compaction(order: Order) -> Compaction:
         tuple(files.modified_files),
         "manual" if order.by_hand else "auto",
         tokens_summarised=plan.tokens_summarised,
+        proof=order.proof,
     )
 
 

@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -39,8 +40,8 @@ class Appended(msgspec.Struct, frozen=True):
         keep_from: the first message that stays, None where none does.
         dropped: part, offset and length of the bytes that the summary stands for.
         source: ``ledger``, or ``model`` where a model told the summary's narrative.
-        score: share of the probes that the summary answers, None where nothing was probed.
-        lost: what the summary does not answer.
+        proof: the share of the probes that the summary answers, by kind, and what it does not, with where that stands.
+        notes: what else there is to say about the summary.
     """
 
     id: str
@@ -59,8 +60,8 @@ class Appended(msgspec.Struct, frozen=True):
     keep_from: str | None
     dropped: list[tuple[int, int, int]]
     source: str = "ledger"
-    score: float | None = None
-    lost: list[str] = []
+    proof: dict[str, Any] = {}
+    notes: list[str] = []
 
 
 class Book(msgspec.Struct):
@@ -69,7 +70,7 @@ class Book(msgspec.Struct):
     Attributes:
         session: its id.
         dialect: its dialect.
-        path: its first file.
+        path: its first file, links resolved.
         compactions: those that stand, oldest first.
         failures: failures in a row.
         is_stopped: too many of them; it stays so until the content changes or a person compacts by hand.
@@ -121,7 +122,7 @@ def read_book(folder: Path, session: str, dialect: str, path: Path) -> Book:
     Raises:
         CorruptStateError: its file is damaged: that never counts as nothing done.
     """
-    return read_file(_file(folder, path)) or Book(session, dialect, os.fspath(path))
+    return read_file(_file(folder, path)) or Book(session, dialect, os.path.realpath(path))
 
 
 def read_file(file: Path) -> Book | None:
@@ -159,5 +160,5 @@ def all_books(folder: Path) -> list[Book]:
 
 
 def _file(folder: Path, path: Path) -> Path:
-    name = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:_NAME_DIGITS]
+    name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:_NAME_DIGITS]
     return folder / f"{name}.json"

@@ -2,7 +2,9 @@
 
 from slowwave.compaction.job.book import Appended, read_book
 from slowwave.compaction.job.derived import content_stamp
-from slowwave.compaction.job.story import Compacting, Draft, drafted, refusal, write
+from slowwave.compaction.job.drafting import Draft, drafted, write
+from slowwave.compaction.job.run import Compacting
+from slowwave.compaction.job.story import refusal
 from slowwave.errors import UsageError
 from slowwave.stores.model import StoredSession
 

@@ -24,12 +24,15 @@ def planned(reading: Reading, budget: Budget) -> Plan | NoPlan:
 def _nameable(plan: Plan, items: Sequence[Item]) -> Plan:
     """Return the plan with the next cut whose first message the client can name; without one nothing is kept.
 
-    Older rollouts of Codex give their items no ids. An item of reasoning is never parted from what was done for it: the
-    API refuses the one without the other.
+    Older rollouts of Codex give their items no ids, and what a person asked stands there in front of the summary, which
+    cannot stay behind it. An item of reasoning is never parted from what was done for it: the API refuses the one
+    without the other.
     """
     region = [*plan.history, *plan.prefix, *plan.kept]
     start = len(plan.history) + len(plan.prefix)
-    points = [start, *(point for point in cut_points(region) if point > start)]
+    border = next((i for i in range(len(items) - 1, -1, -1) if items[i].kind == "compaction"), 0)
+    points = [start] if start >= border else []
+    points += [point for point in cut_points(region) if point > start and point >= border]
     at = next((p for p in points if region[p].id is not None and not (p and _only_thinks(region[p - 1]))), None)
     if at == start:
         return plan

@@ -3,6 +3,7 @@
 Only the end of a session that was compacted before is read, where that is surely enough.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, cast
@@ -14,15 +15,17 @@ from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.pi_entries import pi_items
 from slowwave.compaction.usage import ContextTokens, Usage, context_tokens, read_usage, usage_of
 from slowwave.dialects.base import Dialect, read_for_context
-from slowwave.dialects.model import Message, SessionFiles
+from slowwave.dialects.model import Message, Origin, SessionFiles, ToolResult
 from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.registry import by_name
 from slowwave.errors import UsageError
 from slowwave.records.model import REFUSALS
+from slowwave.stores.writing.lookup import first_record, records_backward
 
 # Messages before a compaction cannot stay: the client hides all of them.
 _KEEP_NONE = ("cersei", "crabtalk")
 _SYNTHETIC = "<synthetic>"
+_IS_SUMMARY = re.compile(rb'"isCompactSummary": ?true')
 
 
 class Reading(NamedTuple):
@@ -33,7 +36,7 @@ class Reading(NamedTuple):
         items: its context.
         rule: how its client guesses tokens.
         keeps: messages before a compaction can stay as they are.
-        cwd: the working folder that its records name last, or "".
+        cwd: the working folder that it was begun in, or that its records name first, or "".
         model: the model that answered last, or "".
         window: tokens that this model can see, where the client noted it; 0 where not.
         recorded: what the provider counted last, where that stands beside the messages (Codex).
@@ -78,7 +81,7 @@ def read_session(dialect: str, files: SessionFiles) -> Reading:
     reading = _READERS.get(dialect, _any)(by_name(dialect), files)
     messages = [item.message for item in reading.items if item.message is not None]
     return reading._replace(
-        cwd=next((m.cwd for m in reversed(messages) if m.cwd), ""),
+        cwd=reading.cwd or next((m.cwd for m in messages if m.cwd), ""),
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
     )
 
@@ -116,34 +119,30 @@ def _without_summary(message: Message) -> list[Message]:
 
     What a compaction kept begins with a person's words more often than not, and the client sends both as one.
     """
-    if message.role != "user" or message.origin == "summary":
+    if message.role != "user":
         return [message]
-    is_summary = [b'"isCompactSummary":true' in span.raw for span in message.sources]
-    if not any(is_summary):
+    is_summary = [_IS_SUMMARY.search(span.raw) is not None for span in message.sources]
+    if not any(is_summary) or (all(is_summary) and message.origin == "summary"):
         return [message]
     at = is_summary.index(True)
     stop = len(is_summary) - is_summary[::-1].index(True)
-    parts = [(0, at), (at, stop), (stop, len(is_summary))]
-    return [_part(message, a, b, is_summary=(a, b) == parts[1]) for a, b in parts if a < b]
+    parts = ((0, at), (at, stop), (stop, len(is_summary)))
+    return [_part(message, a, b, is_summary=a == at) for a, b in parts if a < b]
 
 
 def _part(message: Message, start: int, stop: int, *, is_summary: bool) -> Message:
-    sources = message.sources[start:stop]
+    blocks, sources = message.blocks[start:stop], message.sources[start:stop]
     record = _decoded(sources[0].raw)
     own = record.get("uuid")
-    return PlainMessage(
-        message.role,
-        message.blocks[start:stop],
-        sources,
-        "summary"
-        if is_summary
-        else "tool"
-        if all(b.__class__.__name__ == "ToolResult" for b in message.blocks[start:stop])
-        else "typed",
-        own if isinstance(own, str) else None,
-        message.timestamp,
-        message.cwd,
-    )
+    origin: Origin = "typed"
+    if is_summary:
+        origin = "summary"
+    elif all(isinstance(block, ToolResult) for block in blocks):
+        origin = "tool"
+    elif record.get("isMeta") or record.get("type") != "user":
+        origin = "injected"
+    name = own if isinstance(own, str) else None
+    return PlainMessage(message.role, blocks, sources, origin, name, message.timestamp, message.cwd)
 
 
 def _answer_of(item: Item) -> Mapping[str, Any]:
@@ -171,20 +170,28 @@ def _pi(dialect: Dialect, files: SessionFiles) -> Reading:
         raise UsageError(
             f"{files.id}: holds records of OpenClaw that move the leaf or reset it; only its client compacts"
         )
-    items = pi_items(transcript.path, transcript.loaded)
-    return Reading(dialect.name, items, PI, model=transcript.model.name if transcript.model is not None else "")
+    cwd = _text(first_record(files.paths[0]).get("cwd"))
+    model = transcript.model.name if transcript.model is not None else ""
+    return Reading(dialect.name, pi_items(transcript.path, transcript.loaded, cwd), PI, cwd=cwd, model=model)
 
 
 def _codex(dialect: Dialect, files: SessionFiles) -> Reading:
+    from slowwave.dialects.codex.injected import SUMMARY_PREFIX  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.dialects.codex.messages import CodexMessage  # noqa: PLC0415 - as above
+
     items = items_of(dialect.context(read_for_context(dialect, files)), CODEX)
+    for at, item in enumerate(items):
+        message = item.message
+        if isinstance(message, CodexMessage):  # what calls were given, decoded: the ledger looks for files in it
+            message = msgspec.structs.replace(message, as_sent=False, opened=None)
+        items[at] = item._replace(summary=item.summary.removeprefix(SUMMARY_PREFIX).strip(), message=message)
     usage, window, model = _codex_counters(files)
-    return Reading(dialect.name, items, CODEX, model=model, window=window, recorded=usage)
+    cwd = _text(_fields(first_record(files.paths[0]).get("payload")).get("cwd"))
+    return Reading(dialect.name, items, CODEX, cwd=cwd, model=model, window=window, recorded=usage)
 
 
 def _codex_counters(files: SessionFiles) -> tuple[Usage | None, int, str]:
     """Return what the provider counted since the last compaction, the window and the model, as far as noted."""
-    from slowwave.stores.writing.lookup import records_backward  # noqa: PLC0415 - few sessions of a night are read
-
     usage: Usage | None = None
     window, model, is_before = 0, "", False
     for record in records_backward(files.paths[-1]) if files.paths[-1].suffix == ".jsonl" else ():
@@ -200,6 +207,10 @@ def _codex_counters(files: SessionFiles) -> tuple[Usage | None, int, str]:
         if model and (window or is_before):
             break
     return usage, window, model
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _fields(value: object) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The summary that is appended: the ledger of what goes away and, for clients that keep no message, the last ones.
+"""The summary that is appended: the ledger of what goes away, proven, in the form that its client gives summaries.
 
 A client that hides every message before a compaction would forget what was said a minute ago; there the newest
 messages, up to what other clients would keep, stand in the summary word for word. The next compaction takes them out
@@ -6,16 +6,22 @@ again, since it gets the ledger of everything that they said.
 """
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowwave.compaction.cuts import find_cut
 from slowwave.compaction.file_operations import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Plan
-from slowwave.compaction.serialise import flat
+from slowwave.compaction.rounds import wrapped_summary
+from slowwave.compaction.serialise import PI_SEPARATOR, ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import Message
+
+if TYPE_CHECKING:
+    from slowwave.compaction.ledger import Ledger
+    from slowwave.compaction.proof import Loss, Probe
 
 _RECENT = re.compile(r"\n*<recent-messages>\n.*?\n</recent-messages>", re.DOTALL)
 # Of the tokens that other clients keep: here they are sent as text, without what thinking and images need.
@@ -27,24 +33,46 @@ _LEAST_BYTES = 1_500
 Redact = Callable[[str], str]
 
 
-class Gone(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Gone:
     """What a summary stands for.
 
     Attributes:
-        messages: in order.
-        previous: the earlier summary, "" for the first one.
-        cwd: the folder that paths are seen from.
-        files: the lists that the earlier compaction carries.
-        most_bytes: about how long the summary may become.
+        reading: the session.
+        plan: what goes away of it.
+        budget: the room for an answer, and the tokens that are kept.
         redact: takes secrets out.
     """
 
-    messages: list[Message]
-    previous: str
-    cwd: str
-    files: FileOperations
-    most_bytes: int
+    reading: Reading
+    plan: Plan
+    budget: Budget
     redact: Redact
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages that go away, in order."""
+        return [item.message for item in self.plan.history + self.plan.prefix if item.message is not None]
+
+    @property
+    def previous(self) -> str:
+        """The earlier summary, without the messages that it repeats; "" for the first one."""
+        return _RECENT.sub("", self.plan.previous_summary)
+
+    @property
+    def files(self) -> FileOperations:
+        """The lists that the earlier compaction carries."""
+        return next((item.files for item in reversed(self.reading.items) if item.kind == "compaction"), NO_FILES)
+
+    @property
+    def most_bytes(self) -> int:
+        """About how long the summary may become."""
+        return max(_LEAST_BYTES, int(self.plan.tokens_summarised * self.reading.rule.per_token / _SHARE))
+
+    @property
+    def separator(self) -> str:
+        """What stands between the parts of a flat text for a model."""
+        return ULID_SEPARATOR if self.reading.dialect == "ulid" else PI_SEPARATOR
 
 
 class Summary(NamedTuple):
@@ -53,51 +81,67 @@ class Summary(NamedTuple):
     Attributes:
         text: the summary with its lists of files.
         files: all files, also those that the text has no room for.
+        loss: what the proof found; None where nothing was proven.
         source: ``ledger``, or ``model`` where a model told the narrative.
-        score: share of the probes that it answers; None where nothing was probed.
-        lost: what it does not tell.
+        notes: why the model's own words are not in it, and what there was no room for.
     """
 
     text: str
     files: FileOperations
+    loss: "Loss | None" = None
     source: str = "ledger"
-    score: float | None = None
-    lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 Summarise = Callable[[Gone], Summary]
 
 
 def summary_of(reading: Reading, plan: Plan, budget: Budget, summarise: Summarise, redact: Redact) -> Summary:
-    """Return the summary of a plan.
-
-    Args:
-        reading: the session.
-        plan: what goes away.
-        budget: how many tokens of the newest messages are kept.
-        summarise: makes the summary of what goes away.
-        redact: takes secrets out: what is summarised is written again.
-    """
-    messages = [item.message for item in plan.history + plan.prefix if item.message is not None]
-    carried = next((item.files for item in reversed(reading.items) if item.kind == "compaction"), NO_FILES)
-    room = max(_LEAST_BYTES, int(plan.tokens_summarised * reading.rule.per_token / _SHARE))
-    made = summarise(Gone(messages, _RECENT.sub("", plan.previous_summary), reading.cwd, carried, room, redact))
+    """Return the summary of a plan in the form of its client."""
+    made = summarise(Gone(reading, plan, budget, redact))
     text = made.text
     if not plan.kept and (recent := _recent(plan, budget)):
         bare = without_tags(text)
         text = bare.rstrip() + recent + text[len(bare) :]
-    return made._replace(text=_sound(redact(text)), lost=tuple(map(redact, made.lost)))
+    text = _sound(redact(text))
+    # as its own client gives one to the model
+    return made._replace(text=wrapped_summary(text) if reading.dialect == "cersei" else text)
 
 
 def by_ledger(gone: Gone) -> Summary:
     """Return the summary that needs no model."""
-    from slowwave.compaction.ledger import LedgerSettings, ledger_of, render  # noqa: PLC0415 - few sessions are due
+    ledger = ledger_for(gone)
+    return proven(gone, ledger, probes_for(gone))
+
+
+def ledger_for(gone: Gone) -> "Ledger":
+    """Return the ledger of what goes away, no longer than what it stands for is worth."""
+    from slowwave.compaction.ledger import LedgerSettings, ledger_of  # noqa: PLC0415 - few sessions of a night are due
 
     settings = LedgerSettings(most_bytes=min(LedgerSettings().most_bytes, gone.most_bytes))
-    ledger = ledger_of(gone.messages, gone.previous, gone.cwd, files=gone.files, redact=gone.redact, settings=settings)
-    made = render(ledger, redact=gone.redact)
-    lost = [f"{entry.kind}: {entry.text}" for entry in made.dropped] + [f"read: {path}" for path in made.read_left_out]
-    return Summary(made.text, ledger.files, lost=tuple(lost))
+    return ledger_of(
+        gone.messages, gone.previous, gone.reading.cwd, files=gone.files, redact=gone.redact, settings=settings
+    )
+
+
+def probes_for(gone: Gone) -> "list[Probe]":
+    """Return the questions that a summary has to answer."""
+    from slowwave.compaction.proof import probes_of  # noqa: PLC0415 - as above
+
+    return probes_of(gone.messages, gone.reading.cwd, redact=gone.redact)
+
+
+def proven(gone: Gone, ledger: "Ledger", probes: "Sequence[Probe]", narrative: str = "") -> Summary:
+    """Return a ledger as a summary, with a narrative where there is one, and what it lost."""
+    from slowwave.compaction.ledger import render  # noqa: PLC0415 - as above
+    from slowwave.compaction.proof import checked  # noqa: PLC0415 - as above
+
+    made = render(ledger, narrative, redact=gone.redact)
+    notes = (f"no room for {len(made.dropped)} lines",) if made.dropped else ()
+    if made.read_left_out:
+        notes += (f"no room for {len(made.read_left_out)} files that were only read",)
+    source = "model" if narrative else "ledger"
+    return Summary(made.text, ledger.files, checked(probes, made.text), source, notes)
 
 
 def _recent(plan: Plan, budget: Budget) -> str:

@@ -6,7 +6,7 @@
     message_line(message, *, place) -> bytes
     user_message, assistant_message, result_message -> the messages themselves
     custom_line(kind, *, place) -> bytes
-    compaction_line(summary, *, place, first_kept, tokens_before, read_files, modified_files) -> bytes
+    compaction_line(summary, *, place, first_kept, tokens_before, read_files, modified_files, proof) -> bytes
     branch_summary_line(summary, *, place, branch_from) -> bytes
     label_line(target, label, *, place) -> bytes
     name_line(name, *, place) -> bytes
@@ -18,6 +18,7 @@ Names and order of the fields are those of ``session-manager.ts`` of pi 0.73.1.
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
@@ -122,10 +123,13 @@ def compaction_line(
     tokens_before: int,
     read_files: Iterable[str] = (),
     modified_files: Iterable[str] = (),
+    proof: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
     """Return a compaction; ``tokens_before`` counts the whole context, a modified file is not a read one."""
     modified = set(modified_files)
-    details = {"readFiles": sorted(set(read_files) - modified), "modifiedFiles": sorted(modified)}
+    details: dict[str, object] = {"readFiles": sorted(set(read_files) - modified), "modifiedFiles": sorted(modified)}
+    if proof:
+        details["slowwave"] = dict(proof)
     fields: dict[str, object] = {"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before}
     return _entry("compaction", place, fields | {"details": details, "fromHook": False})
 

@@ -99,6 +99,7 @@ class Compaction(NamedTuple):
         trigger: whether a person asked for it.
         messages: Cersei: how many messages right before it are summarised; all by default.
         tokens_summarised: tokens of what the summary stands for, which the specification with ULIDs notes instead.
+        proof: how well the summary was proven, where the record has room for remarks (Claude Code, pi).
     """
 
     summary: str
@@ -109,6 +110,7 @@ class Compaction(NamedTuple):
     trigger: Literal["manual", "auto"] = "manual"
     messages: int | None = None
     tokens_summarised: int = 0
+    proof: Mapping[str, object] = {}
 
 
 def checked(value: object) -> None:

@@ -93,6 +93,7 @@ class ClaudeWriter(ClaimedWriter):
                     kept=kept,
                     branch=last.branch,
                     version=last.version or encode.VERSION,
+                    proof=compaction.proof,
                 )
             )
 

@@ -1,0 +1,109 @@
+"""``slowwave sessions show --compactions``: what each compaction of a session did, and where the rest can be read."""
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from slowwave.cli.output import bold, harmless, say, say_json
+from slowwave.cli.sessions_compact import stored_session
+from slowwave.cli.sessions_target import chosen_session, opened
+from slowwave.compaction.job.book import Appended, folder_of, read_book
+from slowwave.dialects.model import Message, SessionFiles
+from slowwave.errors import DONE
+
+_MOST_LOST = 20
+_WIDTH = 100
+
+
+class _Row(NamedTuple):
+    """One summary of a session, and what slowwave knows of it; nothing of one that its client made."""
+
+    message: Message | None
+    done: Appended | None
+
+    def form(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        message, done = self
+        stamp = message.timestamp if message is not None else None
+        form: dict[str, Any] = {
+            "message": message.id if message is not None else None,
+            "by": "client" if done is None else "slowwave",
+            "timestamp": stamp.isoformat() if stamp is not None else None,
+            "characters": len(message.text) if message is not None else None,
+        }
+        return form if done is None else form | msgspec.to_builtins(done)
+
+
+def compactions(args: argparse.Namespace) -> int:
+    """Explain every compaction of a session: those that slowwave appended with all that it knows, and its client's."""
+    session = stored_session(chosen_session(args, args.id))
+    dialect, files = opened(chosen_session(args, args.id))
+    book = read_book(folder_of(os.environ), session.id, session.dialect, files.paths[0])
+    summaries = [message for message in dialect.read(files).messages if message.origin == "summary"]
+    rows = _rows(summaries, book.compactions)
+    if args.json:
+        stopped = book.error if book.is_stopped else ""
+        say_json([{"session": session.id, "stopped": stopped, "compactions": [row.form() for row in rows]}])
+        return DONE
+    for row in rows:
+        for line in _lines(row, files):
+            say(line)
+    if not rows:
+        say("no compactions")
+    if book.is_stopped:
+        again = f"`slowwave sessions compact {session.id}` tries again"
+        say(f"stopped after {book.failures} failures in a row: {book.error}; {again}")
+    return DONE
+
+
+def _rows(summaries: Sequence[Message], known: Sequence[Appended]) -> list[_Row]:
+    """Return every summary with what is known of it; where summaries have no ids, ours are the last ones."""
+    by_id = {done.message: done for done in known if done.message}
+    rows = [_Row(message, by_id.pop(message.id or "", None)) for message in summaries]
+    rest = [done for done in known if done.message in by_id or not done.message]
+    free = [
+        at for at, row in enumerate(rows) if row.done is None and row.message is not None and row.message.id is None
+    ]
+    for done in reversed(rest):
+        if free:
+            at = free.pop()
+            rows[at] = rows[at]._replace(done=done)
+        else:
+            rows.append(_Row(None, done))
+    return rows
+
+
+def _lines(row: _Row, files: SessionFiles) -> Iterator[str]:
+    form, done = row.form(), row.done
+    size = f", {form['characters']:,} characters" if form["characters"] is not None else ""
+    yield bold(f"{form['message'] or '(no id)'}  {form['timestamp'] or ''}  by {form['by']}{size}")
+    if done is None:
+        return
+    yield f"  {done.id}: {done.trigger}"
+    yield f"  {done.tokens_before:,} tokens before, about {done.tokens_after:,} after"
+    stays = f"{done.kept} kept from {done.keep_from}" if done.kept else "none kept"
+    yield f"  {done.summarised} messages summarised by the {done.source}, {stays}"
+    yield from (f"  {note}" for note in done.notes)
+    yield from _proof(done.proof)
+    for part, offset, length in done.dropped:
+        path = files.paths[min(part, len(files.paths) - 1)]
+        yield f"  summarised: bytes {offset:,} to {offset + length:,} of {path}"
+
+
+def _proof(proof: dict[str, Any]) -> Iterator[str]:
+    if not proof:
+        return
+    kinds = cast("dict[str, dict[str, int]]", proof["kinds"])
+    told = ", ".join(f"{kind} {n['kept']} of {n['total']}" for kind, n in kinds.items())
+    yield f"  the summary tells {proof['score']:.0%} of what was looked for: {told or 'there was nothing'}"
+    lost = cast("list[dict[str, Any]]", proof["lost"])
+    for one in lost[:_MOST_LOST]:
+        places = ", ".join(f"{p['offset']}+{p['length']}" for p in one["ranges"])
+        yield f"    not told: {one['kind']}: {harmless(str(one['text'])[:_WIDTH])}" + (
+            f" (bytes {places})" if places else ""
+        )
+    if len(lost) > _MOST_LOST:
+        yield f"    and {len(lost) - _MOST_LOST} more (--json shows all)"

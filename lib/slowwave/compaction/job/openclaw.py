@@ -1,0 +1,71 @@
+"""What Clawdbot and OpenClaw expect of a compaction beside the transcript: the day's memory file and the counters.
+
+Source: seed 004 and ``agent-runner-memory.ts`` of Clawdbot 2026.1.27. The counters stand in ``sessions.json``: a flush
+notes the cycle that it was for, a compaction begins the next one. ``updatedAt`` stays, since resets are reckoned by it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from slowwave.compaction.flush import flushed
+from slowwave.records.append import append_records
+from slowwave.stores.openclaw.entries import SessionEntry
+from slowwave.stores.openclaw.store import NAME, read_store, update_entry
+
+MEMORY = "memory"
+
+
+def save_memories(workspace: str, facts: Sequence[str], now: datetime) -> Path | None:
+    """Add facts to the workspace's memory file of the day, those that it does not hold; nothing else in it changes.
+
+    Returns:
+        The file, or None: there is no such workspace, or nothing new to add.
+
+    Raises:
+        UnreadableError: the file cannot be opened.
+        LockHeldError: another process held its lock all the time.
+        OSError: the folder cannot be made, or the disk is full.
+    """
+    if not workspace or not facts or not Path(workspace).is_dir():
+        return None
+    path = Path(workspace) / MEMORY / f"{now.astimezone():%Y-%m-%d}.md"
+    held = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    lines = [f"- {' '.join(fact.split())}" for fact in facts]
+    new = [line for line in dict.fromkeys(lines) if line not in held]
+    if not new:
+        return None
+    path.parent.mkdir(exist_ok=True)
+    append_records(path, lambda: [line.encode("utf-8", "replace") for line in new], create=True)
+    return path
+
+
+def note_flush(transcript: Path, session: str, now: datetime) -> None:
+    """Note in ``sessions.json`` that the memories of a session were saved in this cycle.
+
+    Raises:
+        UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_entry`.
+    """
+    _note(transcript, session, lambda entry: flushed(_fields(entry), at_ms=int(now.timestamp() * 1000)))
+
+
+def note_compaction(transcript: Path, session: str) -> None:
+    """Count a compaction in ``sessions.json``, with which the next cycle begins.
+
+    Raises:
+        UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_entry`.
+    """
+    _note(transcript, session, lambda entry: {"compactionCount": int(entry.number("compactionCount") or 0) + 1})
+
+
+def _note(transcript: Path, session: str, patch: Callable[[SessionEntry], Mapping[str, object]]) -> None:
+    store = transcript.parent / NAME
+    if not store.exists():
+        return
+    key = next((key for key, entry in read_store(store).items() if entry.text("sessionId") == session), None)
+    if key is not None:
+        update_entry(store, key, patch, 0)
+
+
+def _fields(entry: SessionEntry) -> Mapping[str, object]:
+    return {name: entry.number(name) for name in ("compactionCount", "memoryFlushCompactionCount")}

@@ -1,0 +1,66 @@
+"""When a session is due, by the rule of its own client."""
+
+import pytest
+
+from slowwave.compaction.estimates import rule_of
+from slowwave.compaction.items import Item
+from slowwave.compaction.job.due import due, window_of
+from slowwave.compaction.job.reading import Reading
+from slowwave.compaction.usage import Usage
+from slowwave.settings import CompactionSettings
+
+SOFT = 4_000
+
+
+def reading(dialect: str, tokens: int, *, model: str = "", counted: bool = False, window: int = 0) -> Reading:
+    usage = Usage(input=tokens) if counted else None
+    items = [Item("m1", "assistant", tokens, usage=usage)]
+    return Reading(dialect, items, rule_of(dialect), model=model, window=window)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "limit"),
+    [
+        ("claude", 200_000 - 16_384 + 1),
+        ("pi", 200_000 - 16_384 + 1),
+        ("ulid", 200_000 - 16_384 + 1),
+        ("openclaw", 180_001),
+        ("cersei", 180_000),
+        ("codex", 180_000),
+        ("crabtalk", 100_001),
+    ],
+)
+def test_each_client_has_its_own_limit(dialect: str, limit: int):
+    settings = CompactionSettings()
+    assert due(reading(dialect, limit), settings, soft=SOFT).is_due
+    below = due(reading(dialect, limit - 1), settings, soft=SOFT)
+    assert (below.is_due, below.is_near) == (False, True)
+    far = due(reading(dialect, limit - SOFT - 1), settings, soft=SOFT)
+    assert (far.is_due, far.is_near) == (False, False)
+
+
+def test_the_settings_go_before_the_transcript_and_that_before_the_table():
+    one = reading("codex", 10, model="gpt-4", window=272_000)
+    assert window_of(one, CompactionSettings(context_window=5_000)) == 5_000
+    assert window_of(one, CompactionSettings()) == 272_000
+    other = reading("claude", 10, model="claude-opus-4-5")
+    assert window_of(other, CompactionSettings()) == 200_000
+    assert window_of(other, CompactionSettings(windows={"claude-opus": 500_000})) == 500_000
+
+
+def test_a_provider_that_counted_more_than_the_table_allows_proves_a_larger_window():
+    assert window_of(reading("claude", 230_000, counted=True), CompactionSettings()) == 1_000_000
+    # a guess proves nothing
+    assert window_of(reading("claude", 230_000), CompactionSettings()) == 200_000
+
+
+def test_what_a_provider_counted_goes_before_the_estimate():
+    found = due(reading("claude", 190_000, counted=True), CompactionSettings(), soft=SOFT)
+    assert "190,000 tokens counted of 200,000, limit 183,616" in found.reason
+    assert "estimated" in due(reading("claude", 190_000), CompactionSettings(), soft=SOFT).reason
+
+
+def test_a_limit_by_bytes():
+    settings = CompactionSettings(trigger_bytes=1_000)
+    assert due(reading("claude", 10), settings, soft=SOFT, live_bytes=1_001).is_due
+    assert not due(reading("claude", 10), settings, soft=SOFT, live_bytes=1_000).is_due
