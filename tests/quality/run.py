@@ -23,6 +23,7 @@ SECTIONS = {
     "supersession": "rows_supersession",
     "secrets": "rows_secrets",
     "attacks": "rows_attacks",
+    "compaction": "rows_compaction",
 }
 
 

@@ -65,7 +65,7 @@ def _files(command: ShellCommand) -> Iterator[_Use]:
         program, words = f"git {words[0].text}", words[1:]
     if program in _READERS:
         valued = _VALUED - _SWITCHES.get(program, frozenset())
-        yield from ((word, "read") for word in _operands(words, valued))
+        yield from ((word, "read") for word in _operands(words, valued) if not word.text.startswith("+"))
     elif (rule := _RULES.get(program)) is not None:
         yield from rule(words)
     for text in _patches(program, command):

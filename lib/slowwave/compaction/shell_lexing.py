@@ -22,6 +22,8 @@ _TOKEN = re.compile(
 _QUOTED = re.compile(r"\\(?P<escaped>.)|'(?P<single>[^']*)'|\"(?P<double>(?:\\.|[^\"\\])*)\"|(?P<bare>.)", re.DOTALL)
 _OPEN = frozenset({"if", "for", "while", "until", "case", "select", "function", "{"})
 _CLOSE = frozenset({"fi", "done", "esac", "}"})
+# what comes behind && after one of these runs only now and then, and the line may still end well
+_TESTS = frozenset({"test", "[", "[[", "grep", "rg", "diff", "cmp", "which", "pgrep"})
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
 # what runs the command behind it, and how many words of its own it takes
 _WRAPPERS = {"sudo": 0, "time": 0, "command": 0, "nohup": 0, "nice": 0, "env": 0, "exec": 0, "timeout": 1}
@@ -92,6 +94,7 @@ class _State:
     parens: int = 0
     behind_or: bool = False
     behind_and: bool = False
+    tested: bool = False
 
     def holds(self, group: _Group, command: ShellCommand) -> bool:
         """Note the operator and the keywords of a command, mark it; say whether there is one at all."""
@@ -103,6 +106,7 @@ class _State:
         command.depth = self.parens
         command.is_certain = not self.nested and not self.behind_or
         command.starts = command.is_certain and not self.behind_and
+        self.tested = self.tested or command.program in _TESTS
         if first in _CLOSE:
             self.nested = max(0, self.nested - 1)
         return bool(command.words or command.writes)
@@ -113,6 +117,7 @@ class _State:
                 self.behind_or = True
             case "&&":
                 self.behind_and = True
+                self.behind_or = self.behind_or or self.tested
             case "(":
                 self.parens += 1
             case ")":
@@ -120,7 +125,7 @@ class _State:
             case "|" | "|&":
                 pass
             case _:
-                self.behind_or = self.behind_and = False
+                self.behind_or = self.behind_and = self.tested = False
 
 
 def _groups(line: str) -> Iterator[_Group | None]:

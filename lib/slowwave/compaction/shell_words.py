@@ -8,6 +8,12 @@ from slowwave.extraction.taint import one_line, visible
 GIST_CHARS = 140
 _MOST_CHARS = 4_000
 # a here-document for a message, of which only the beginning is left
+# fmt: off
+_RUN_OTHERS = frozenset({
+    "npm", "pnpm", "yarn", "bun", "npx", "uv", "poetry", "go", "cargo", "make", "mise", "just", "task", "git", "gh",
+    "docker", "kubectl", "dotnet", "mvn", "gradle", "bundle", "rake", "mix", "bunx", "pdm", "hatch",
+})
+# fmt: on
 _MESSAGE = re.compile(r"\s+(?:--?[\w-]+[ =])?[\"']?\$\(cat$")
 # fmt: off
 _LOOKERS = frozenset({
@@ -22,6 +28,7 @@ _GIT_LOOKS = frozenset(
     {"add", "status", "log", "diff", "show", "branch", "remote", "rev-parse", "blame", "ls-files", "grep", "config", "fetch"}
 )
 _GH_LOOKS = frozenset({"list", "view", "diff", "checks", "status", "api", "search"})
+_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
 _ASKS = frozenset({"--help", "--version", "-h"})
 
 
@@ -40,12 +47,21 @@ def gist(line: str) -> str:
 def head_of(line: str) -> str:
     """Return the program and what it is asked for, which is the same for two tries of the same."""
     steps = doing(line) or steps_of(visible(line[:_MOST_CHARS]))
-    words = steps[-1].text.split() if steps else []
-    plain = [word for word in words if not word.startswith("-")]
-    return " ".join(plain[: 3 if plain[:1] in (["npm"], ["pnpm"], ["yarn"], ["bun"], ["uv"]) else 2])
+    if not steps:
+        return ""
+    last = steps[-1]
+    arguments = [word for word in last.text.split()[1:] if not word.startswith("-")]
+    if last.program in _RUN_OTHERS:
+        # npm run test, uv run pytest
+        number = 2 if arguments[:1] in (["run"], ["exec"], ["compose"]) else 1
+    else:
+        number = 0 if last.purpose else 1
+    return " ".join((last.program, *arguments[:number]))
 
 
 def _looks(step: Step) -> bool:
+    if _ASSIGNMENT.match(step.text):
+        return True
     words = [word for word in step.text.split()[1:] if not word.startswith("-")]
     if step.program == "git":
         return not words or words[0] in _GIT_LOOKS

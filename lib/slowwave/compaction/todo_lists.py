@@ -36,9 +36,10 @@ def tasks_of(every: Iterable[Exchange]) -> list[Task]:
         name = exchange.call.name.lower()
         if exchange.failed:
             continue
-        if name in _LISTS:
+        items = exchange.fields.get(_LISTS.get(name, ""))
+        if isinstance(items, list):
             done = {key: task for key, task in listed.items() if task.status == "completed"}
-            listed = done | _listed(exchange, exchange.fields.get(_LISTS[name]))
+            listed = done | _listed(exchange, cast("list[object]", items))
         elif name == "taskcreate":
             _create(exchange, numbered)
         elif name == "taskupdate":
@@ -46,9 +47,9 @@ def tasks_of(every: Iterable[Exchange]) -> list[Task]:
     return [*listed.values(), *numbered.values()]
 
 
-def _listed(exchange: Exchange, items: object) -> dict[str, Task]:
+def _listed(exchange: Exchange, items: list[object]) -> dict[str, Task]:
     found: dict[str, Task] = {}
-    for item in cast("list[object]", items) if isinstance(items, list) else []:
+    for item in items:
         fields = fields_of(item)
         text = next((t for key in _TEXTS if isinstance(t := fields.get(key), str) and t.strip()), "")
         status = fields.get("status")

@@ -19,15 +19,15 @@ _FIRST, _LAST, _CORRECTION, _ASK = 100, 99, 88, 80
 _OLDEST = 12
 
 
-def asks(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
-    """Yield every ask; the newer ones are worth a little more."""
+def asks(events: Events, settings: LedgerSettings, *, goes_on: bool = False) -> Iterator[Entry]:
+    """Yield every ask; the newer ones are worth a little more. ``goes_on``: an earlier summary has others."""
     turns = [turn for turn in events.turns if content_words(turn.text) >= _LEAST_WORDS]
     for at, turn in enumerate(turns):
         is_first, is_last = at == 0, at == len(turns) - 1
         text = line_of(turn.text, settings.first_ask_chars if is_first else settings.ask_chars)
         value = _FIRST if is_first else _LAST if is_last else _value(turn, at, len(turns))
         yield Entry("goal", "ask", f'"{text}"', key_of(text), value, turn.sources)
-    if len(turns) > 1:
+    if turns and (goes_on or len(turns) > 1):
         text = line_of(turns[-1].text, settings.line_chars // 2)
         yield Entry("in_progress", "ask", f'asked last: "{text}"', "asked last", _LAST, turns[-1].sources)
     for answer in events.answers:

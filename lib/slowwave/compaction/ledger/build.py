@@ -45,16 +45,18 @@ def ledger_of(
     own = [message for message in messages if message.active and not message.sidechain]
     given = redact(previous or last_summary(own))
     carried = entries_of(given)
-    new = list(_new([message for message in own if message.origin != "summary"], redact, settings))
+    new = list(_new([m for m in own if m.origin != "summary"], redact, settings, goes_on=bool(carried)))
     return Ledger(
         tuple(_merged(carried, new)), of_messages(own, cwd, files | of_lists(given)), settings
     )
 
 
-def _new(messages: Sequence[Message], redact: Redact, settings: LedgerSettings) -> Iterator[Entry]:
+def _new(
+    messages: Sequence[Message], redact: Redact, settings: LedgerSettings, *, goes_on: bool
+) -> Iterator[Entry]:
     events = events_of(messages, redact)
     every = list(exchanges(messages))
-    yield from asks(events, settings)
+    yield from asks(events, settings, goes_on=goes_on)
     yield from personal(events, settings)
     yield from by_agent(messages, redact, settings)
     yield from tasks(every, redact, settings)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from slowwave.compaction.file_operations import without_tags
 from slowwave.compaction.ledger.identifiers import NAMED
-from slowwave.compaction.ledger.model import Entry, Kind, Part
+from slowwave.compaction.ledger.model import NOT_LISTED, NOTE, Entry, Kind, Part
 from slowwave.compaction.ledger.wording import key_of, line_of
 from slowwave.compaction.ledger.work import error_key
 
@@ -20,6 +20,7 @@ _HEADING = re.compile(
     r"^\s{0,3}(?:(?P<hashes>#{1,6})\s+(?P<title>.+?)|(?:\d{1,2}[.)]\s+)?\*\*(?P<bold>[^*]{2,60}?):?\*\*:?"
     r"|\d{1,2}[.)]\s+(?P<plain>[A-Z][^.:*`]{3,50}):)\s*:?\s*$"
 )
+_SECTIONS = re.compile(r"^##+ \S", re.MULTILINE)
 _TITLES: tuple[tuple[re.Pattern[str], Part], ...] = (
     (re.compile(r"^(?:goals?|primary request.*|objective|original request|task)$", re.IGNORECASE), "goal"),
     (re.compile(r"^(?:constraints?.*|preferences?|instructions|requirements)$", re.IGNORECASE), "constraints"),
@@ -33,7 +34,8 @@ _TITLES: tuple[tuple[re.Pattern[str], Part], ...] = (
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?")
 _NUMBERED_TITLE = re.compile(r"^\d+\.\s+")
 _COMMAND = re.compile(r"^`(?P<line>[^`]+)`(?: \([^)]*\))?: (?:ok|failed)\b")
-_EARLIER_CHARS = 700
+_EARLIER_CHARS = 1_300
+_PREFIXES = re.compile(r"^(?:by the agent|the person answered|found): ")
 _VALUES: dict[Part, int] = {
     "goal": 72,
     "constraints": 84,
@@ -43,6 +45,14 @@ _VALUES: dict[Part, int] = {
     "decisions": 75,
     "next": 62,
     "context": 56,
+}
+_KINDS: dict[Part, Kind] = {
+    "goal": "ask",
+    "constraints": "constraint",
+    "done": "task",
+    "in_progress": "task",
+    "decisions": "decision",
+    "next": "task",
 }
 _FIRST = 100
 # of a summary that has none of the seeds' sections the beginning tells most
@@ -82,27 +92,47 @@ def lines_by_part(summary: str) -> dict[Part, list[str]]:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    part: Part = "context"
-    title = ""
-    is_code = False
+    reader = _Reader(by_hashes=_SECTIONS.search(text) is not None)
     for raw in text.split("\n"):
+        line = reader.read(raw)
+        if line is not None:
+            yield line
+
+
+class _Reader:
+    """Goes through a summary and knows the section that it is in; lines in bold are headings where no others are."""
+
+    def __init__(self, *, by_hashes: bool) -> None:
+        self._part: Part = "context"
+        self._title = ""
+        self._is_code = False
+        self._by_hashes = by_hashes
+
+    def read(self, raw: str) -> _Line | None:
         if raw.lstrip().startswith(_FENCE):
-            is_code = not is_code
-            continue
+            self._is_code = not self._is_code
+            return None
         if not _WORDS.search(raw):
-            continue
-        if is_code:
-            yield _Line(part, title, raw.strip(), is_code=True)
-            continue
-        heading = _HEADING.match(raw)
-        if heading is not None:
-            name = _NUMBERED_TITLE.sub("", (heading["title"] or heading["bold"] or heading["plain"]).strip(" *:"))
-            known = next((own for pattern, own in _TITLES if pattern.match(name)), None)
-            part, title = known or "context", "" if known or name.casefold() == "progress" else name
-            continue
+            return None
+        if self._is_code:
+            return _Line(self._part, self._title, raw.strip(), is_code=True)
+        if self._enters(raw):
+            return None
         body = _BULLET.sub("", raw).strip()
-        if body and body != NONE:
-            yield _Line(part, title, body)
+        if not body or body in (NONE, NOTE) or body.endswith(NOT_LISTED):
+            return None
+        return _Line(self._part, self._title, body)
+
+    def _enters(self, raw: str) -> bool:
+        """Say whether a line is a heading, and note its section."""
+        heading = _HEADING.match(raw)
+        if heading is None or (self._by_hashes and not heading["hashes"]):
+            return False
+        name = _NUMBERED_TITLE.sub("", (heading["title"] or heading["bold"] or heading["plain"]).strip(" *:"))
+        known = next((own for pattern, own in _TITLES if pattern.match(name)), None)
+        self._part = known or "context"
+        self._title = "" if known or name.casefold() == "progress" else name
+        return True
 
 
 def _entries(line: _Line) -> Iterator[Entry]:
@@ -121,14 +151,4 @@ def _entries(line: _Line) -> Iterator[Entry]:
     else:
         words = f"{line.title}: {text}" if line.title and not text.startswith(f"{line.title}: ") else text
         one = line_of(words, _EARLIER_CHARS)
-        yield Entry(line.part, _KINDS.get(line.part, "earlier"), one, key_of(one), _VALUES[line.part])
-
-
-_KINDS: dict[Part, Kind] = {
-    "goal": "ask",
-    "constraints": "constraint",
-    "done": "task",
-    "in_progress": "task",
-    "decisions": "decision",
-    "next": "task",
-}
+        yield Entry(line.part, _KINDS.get(line.part, "earlier"), one, key_of(_PREFIXES.sub("", one)), _VALUES[line.part])

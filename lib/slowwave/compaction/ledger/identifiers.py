@@ -16,7 +16,7 @@ NAMED = "named: "
 _IDENTIFIER = re.compile(
     r"(?P<url>https?://[^\s<>\"'`)\]}|]{4,160})"
     r"|(?<![\w/.-])(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,6}(?![\w-])|#\d{1,6}\b)"
-    r"|(?<![\w.-])(?P<version>v?\d+\.\d+\.\d+(?:[-+.][\w.]+)?)(?![\w.])"
+    r"|(?<![\w.-])(?P<version>v?\d+\.\d+\.\d+(?:[-+.][\w.]*\w)?)(?!\w)"
     r"|(?<![\w-])(?P<commit>(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40})(?![\w-])"
     r"|(?P<port>\b(?:port|localhost|127\.0\.0\.1)[ :=]{1,2}\d{2,5}\b)"
     r"|(?P<amount>(?<![\w.,#-])\d[\d,.]*\d?\s?(?:%|ms|s|sec(?:onds)?|min(?:utes)?|h(?:ours)?|days?|[KMG]i?B|tokens|bytes"
@@ -37,12 +37,12 @@ def identifiers(
     worth: dict[str, tuple[int, tuple[Span, ...]]] = {}
     for turn in events.turns:
         for name in _in(turn.text):
-            worth.setdefault(name, (78, turn.sources))
+            worth.setdefault(name, (90, turn.sources))
     for exchange in every:
         if exchange.result is not None and not exchange.failed and _MADE.search(exchange.line or exchange.call.name):
             text = redact(exchange.result.text[-_CHARS // 10 :])
             for name in () if is_hostile(text) else _in(text):
-                worth.setdefault(name, (52, exchange.sources))
+                worth.setdefault(name, (72, exchange.sources))
     spoken = Counter[str]()
     places: dict[str, tuple[Span, ...]] = {}
     for text, span in _spoken(messages, redact):
@@ -51,7 +51,7 @@ def identifiers(
             places[name] = (span,)
     for name, times in spoken.items():
         if times > 1:
-            worth.setdefault(name, (44 + min(times, 16), places[name]))
+            worth.setdefault(name, (56 + min(times, 16), places[name]))
     for name, (value, sources) in worth.items():
         yield Entry("context", "identifier", safe(name), name.casefold(), value, sources)
 

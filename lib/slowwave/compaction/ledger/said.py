@@ -9,12 +9,20 @@ from slowwave.compaction.ledger.wording import key_of, line_of
 from slowwave.dialects.model import Message, Text
 from slowwave.extraction.events import Events
 from slowwave.extraction.mining import facts
+from slowwave.extraction.statements import statements
 from slowwave.extraction.taint import is_hostile, own_words
 from slowwave.records.model import Span
 
 # within one session more counts than what is worth remembering for good
 _LEAST_CONFIDENCE = 0.12
-_PERSONAL = ("user_explicit", "user_correction", "user_confirmed")
+# a rule for one session may be one for a memory or not
+_RULES = re.compile(
+    r"\b(?:must|never|always|only (?:use|ever|if|when|the)|do(?:n'?t| not) (?:use|add|touch|change|edit|remove|delete|commit"
+    r"|push|run|make|check|break|merge|create|rename|modify|install|forget)|no need (?:for|to)|make sure|ensure"
+    r"|has to|have to|needs to|not allowed|instead of|rather than|avoid|without (?:using|changing|breaking|adding)"
+    r"|at (?:least|most)|no (?:more|new) |keep (?:the|it|all)|prefer)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"])|\n+")
 _DECIDES = re.compile(
     r"\b(?:i(?:'ll| will|'ve decided to| decided to| chose| opted|'m going with)|we(?:'ll| will| should| decided)"
@@ -35,9 +43,13 @@ _CHARS = 20_000
 
 
 def personal(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
-    """Yield what the person stated."""
+    """Yield what the person stated: what is worth remembering for good, and every rule that holds while this lasts."""
+    yield from _rules(events, settings)
     for found in facts(events):
-        if found.confidence < _LEAST_CONFIDENCE or not found.origin.startswith(_PERSONAL) or is_hostile(found.text):
+        # a person's answers to questions are taken whole beside their asks
+        if found.miner == "answer":
+            continue
+        if found.confidence < _LEAST_CONFIDENCE or not found.origin.startswith("user") or is_hostile(found.text):
             continue
         sources = tuple(dict.fromkeys(span for event in found.events for span in event.sources))
         text = line_of(found.text, settings.line_chars)
@@ -46,6 +58,14 @@ def personal(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
             yield Entry("decisions", "decision", text, key_of(text), 80 + more, sources)
         elif found.category in ("constraint", "preference", "pattern"):
             yield Entry("constraints", "constraint", text, key_of(text), 82 + more, sources)
+
+
+def _rules(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
+    for statement in statements(events, long=True):
+        words = statement.sentence.text
+        if _RULES.search(words) and not statement.sentence.is_question:
+            text = line_of(statement.text, settings.line_chars)
+            yield Entry("constraints", "constraint", text, key_of(text), 84, statement.turn.sources)
 
 
 def by_agent(messages: Sequence[Message], redact: Redact, settings: LedgerSettings) -> Iterator[Entry]:
