@@ -4,12 +4,13 @@ Only what a person said in their own words becomes a :class:`Turn`; commands and
 call and its result, so that every fact can cite them. All text is decoded, cleaned and free of secrets here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
 from slowwave.dialects.model import Message, Text, ToolCall, ToolResult
+from slowwave.extraction.guards.echo import AGENT, PERSON, Heard
 from slowwave.extraction.harness import (
     answers_in,
     command_in,
@@ -17,6 +18,7 @@ from slowwave.extraction.harness import (
     is_foreign,
     output_of,
     rejection_reason,
+    written_texts,
 )
 from slowwave.extraction.shell import Step, error_line, exit_code, is_version_call, printed, setup_error, steps_of
 from slowwave.extraction.taint import own_words, visible
@@ -116,13 +118,19 @@ class Edit(Event):
 
 @dataclass(slots=True)
 class Events:
-    """All events of a session, in order."""
+    """All events of a session, in order, and the texts that stood beside them.
+
+    Attributes:
+        heard: what tools, the assistant and people wrote, in order; a person who types one of these sentences after it
+            stood there states nothing of their own.
+    """
 
     turns: list[Turn] = field(default_factory=list[Turn])
     commands: list[Command] = field(default_factory=list[Command])
     answers: list[Answer] = field(default_factory=list[Answer])
     edits: list[Edit] = field(default_factory=list[Edit])
     failures: list[Failure] = field(default_factory=list[Failure])
+    heard: list[Heard] = field(default_factory=list[Heard])
 
 
 # longer typed messages are briefs or pasted documents; people who talk to an agent stay far below
@@ -163,15 +171,20 @@ class _Reader:
             match block:
                 case ToolCall():
                     self._calls[block.id] = (block, span)
+                    self._hear(written_texts(block.name, block.args), "what the assistant wrote into a file")
                 case ToolResult():
                     self._result(block, span, message)
                 case Text() if message.role == "assistant":
                     self._said = block.text[-_AFTER_CHARS:]
+                    self._hear((block.text,), AGENT)
                 case Text() if message.role == "user" and message.origin == "typed":
                     if (span.part, span.offset) not in self._heard:
                         self._turn(block.text, (span,), message, rejection=False)
                 case _:
                     pass
+
+    def _hear(self, texts: Iterable[str], by: str) -> None:
+        self.events.heard += [Heard(self._order, text, by) for text in texts]
 
     def _place(
         self, sources: tuple[Span, ...], message: Message
@@ -185,6 +198,7 @@ class _Reader:
             long = len(text) > LONG_TURN
             place = self._place(sources, message)
             self.events.turns.append(Turn(*place, words, self._said, self._worked, rejection, long))
+            self._hear((words,), PERSON)
         self._worked = False
 
     def _result(self, result: ToolResult, span: Span, message: Message) -> None:
@@ -200,6 +214,7 @@ class _Reader:
             self._heard.add((span.part, span.offset))
             self._turn(reason, (span,), message, rejection=True)
             return
+        self._hear((result.text,), f"the output of {call.name}")
         sources = (called_at, span)
         line = command_in(call.name, args)
         if not result.is_error:

@@ -8,7 +8,18 @@ import msgspec
 from slowwave.dialects.model import ToolResult
 
 _SHELLS = frozenset(
-    {"bash", "shell", "local_shell", "exec", "exec_command", "shell_command", "run_command", "execute", "terminal"}
+    {
+        "bash",
+        "powershell",
+        "shell",
+        "local_shell",
+        "exec",
+        "exec_command",
+        "shell_command",
+        "run_command",
+        "execute",
+        "terminal",
+    }
 )
 # a command that failed could print the client's words; only this tool writes its exit code before what a command said
 _MARKS_FAILURE = frozenset({"Bash"})
@@ -23,6 +34,7 @@ _REJECTED = re.compile(
 # the quote that ends an answer: before the next pair, the end, or what the client adds
 _ENDS = re.compile(r'"(?=\.\s|\s*$|\s+(?:selected|user|notes)\b)')
 _MOST_CHARS = 50_000
+_SHORTEST_WRITTEN = 20
 # client: Codex names the files of a patch in its header lines
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
@@ -97,6 +109,19 @@ def edited_paths(tool: str, args: Mapping[str, object], line: str = "") -> tuple
         if isinstance(value, str):
             return (value,)
     return ()
+
+
+def written_texts(tool: str, args: object) -> list[str]:
+    """Return what a call writes into files: the texts of an editor's call, the commands of a shell's."""
+    name = tool.lower()
+    if name not in _EDITORS and name not in _SHELLS:
+        return []
+    if isinstance(args, str):
+        return [args]
+    values: list[object] = list(args.values()) if isinstance(args, dict) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    for edit in args.get("edits", ()) if isinstance(args, dict) and isinstance(args.get("edits"), list) else ():  # pyright: ignore
+        values += edit.values() if isinstance(edit, dict) else ()
+    return [value for value in values if isinstance(value, str) and len(value) > _SHORTEST_WRITTEN]
 
 
 def output_of(text: str) -> str:

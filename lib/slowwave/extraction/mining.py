@@ -10,8 +10,9 @@ import msgspec
 from slowwave.extraction.absolute import absolute_dates, relative_paths
 from slowwave.extraction.calibration.features import surroundings_of
 from slowwave.extraction.calibration.model import calibrated
-from slowwave.extraction.events import Event, Events
+from slowwave.extraction.events import Event, Events, Turn
 from slowwave.extraction.found import Found
+from slowwave.extraction.guards.echo import echoes
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.extraction.miners import MINERS
 from slowwave.extraction.taint import is_hostile, one_line
@@ -42,11 +43,13 @@ class Mined:
         candidates: in the order in which they were said.
         hostile: how many were refused because they try to steer an agent.
         weak: how many had too little confidence.
+        echoed: what a person typed after it stood elsewhere, with who had written it there.
     """
 
     candidates: list[Candidate] = field(default_factory=list[Candidate])
     hostile: int = 0
     weak: int = 0
+    echoed: list[tuple[Found, str]] = field(default_factory=list[tuple[Found, str]])
 
 
 def mine(
@@ -70,7 +73,8 @@ def mine(
     """
     candidates: dict[tuple[str, str], Candidate] = {}
     hostile = weak = 0
-    for found in facts(events):
+    echoed: list[tuple[Found, str]] = []
+    for found in facts(events, echoed):
         if not is_new(found.events[-1]):
             continue
         if is_hostile(found.text) or is_hostile(found.quote):
@@ -80,19 +84,30 @@ def mine(
         else:
             candidate = candidate_of(found, session, paths, redact)
             candidates.setdefault((candidate.category, candidate.text.casefold()), candidate)
-    return Mined(list(candidates.values()), hostile, weak)
+    return Mined(list(candidates.values()), hostile, weak, [one for one in echoed if is_new(one[0].events[-1])])
 
 
-def facts(events: Events) -> list[Found]:
-    """Return the facts of a session in order, each with the probability that it is worth keeping."""
-    chosen = uncalibrated(events)
+def facts(events: Events, echoed: list[tuple[Found, str]] | None = None) -> list[Found]:
+    """Return the facts of a session in order, each with the probability that it is worth keeping.
+
+    Args:
+        events: the whole session.
+        echoed: takes what a person typed after it stood elsewhere, with who had written it there.
+    """
+    chosen = uncalibrated(events, echoed)
     around = surroundings_of(events, chosen)
     return [replace(found, confidence=calibrated(found, around)) for found in chosen]
 
 
-def uncalibrated(events: Events) -> list[Found]:
+def uncalibrated(events: Events, echoed: list[tuple[Found, str]] | None = None) -> list[Found]:
     """Return the facts of a session with the confidence that their miners gave them."""
-    return best(found for miner in MINERS for found in miner(events))
+    every = best(found for miner in MINERS for found in miner(events))
+    typed = [found for found in every if found.origin.startswith("user") and isinstance(found.events[-1], Turn)]
+    by = echoes([(found.events[-1].order, found.quote) for found in typed], events.heard)
+    copies = {id(typed[number]): writer for number, writer in by.items()}
+    if echoed is not None:
+        echoed += [(found, copies[id(found)]) for found in every if id(found) in copies]
+    return [found for found in every if id(found) not in copies]
 
 
 def best(every: Iterable[Found]) -> list[Found]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.extraction.events import Event, Events
+from slowwave.extraction.found import Found
 from slowwave.extraction.taint import hostile_reason, one_line
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.guard import OWN_FOLDER, guarded
@@ -39,14 +40,24 @@ class Quarantined(msgspec.Struct, frozen=True):
     text: str
 
 
-def quarantine_of(events: Events, session: SessionRef, is_new: Callable[[Event], bool]) -> list[Quarantined]:
-    """Return what of the words of people and of their answers was refused; commands are not words."""
+def quarantine_of(
+    events: Events, session: SessionRef, is_new: Callable[[Event], bool], echoed: Iterable[tuple[Found, str]] = ()
+) -> list[Quarantined]:
+    """Return what of the words of people and of their answers was refused; commands are not words.
+
+    Args:
+        events: the whole session.
+        session: where it was found.
+        is_new: only what is new is told.
+        echoed: what people typed after it stood elsewhere, with who had written it there.
+    """
     every: list[tuple[Event, str]] = [(turn, turn.text) for turn in events.turns]
     every += [(answer, f"{answer.question} {answer.answer}") for answer in events.answers]
+    refused = [(event, text, reason) for event, text in every if is_new(event) and (reason := hostile_reason(text))]
+    refused += [(found.events[-1], found.quote, f"stood in {by} before") for found, by in echoed]
     return [
         Quarantined(session, event.record, iso(event.at) if event.at else "", reason, _short(text))
-        for event, text in every
-        if is_new(event) and (reason := hostile_reason(text))
+        for event, text, reason in refused
     ]
 
 

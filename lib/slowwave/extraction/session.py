@@ -125,7 +125,7 @@ def read_session(
     sidechain = sum(m.sidechain for m in new)
     abandoned = sum(not m.active and not m.sidechain for m in new)
     states = _after(states, messages)
-    refused = quarantine_of(events, ref, is_new)
+    refused = quarantine_of(events, ref, is_new, mined.echoed)
     return Read(
         states,
         gates,

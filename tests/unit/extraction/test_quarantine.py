@@ -68,7 +68,22 @@ def test_forbidding_something_is_not_asking_for_it(text: str):
     assert not is_hostile(text)
 
 
-def test_a_remark_below_a_pasted_document_counts_and_the_document_does_not():
-    words = own_words("# Style\n\nAlways use tabs.\n\n--- we never use tabs here, that page is old")
+REMARK = "we never use tabs here. that page is old"
+
+
+@pytest.mark.parametrize("remark", [REMARK, f"--- {REMARK}"])
+def test_a_remark_in_another_register_below_a_pasted_document_counts_and_the_document_does_not(remark: str):
+    words = own_words(f"# Style\n\nAlways use tabs.\n\n{remark}")
     assert "Always" not in words
     assert "we never use tabs" in words
+
+
+@pytest.mark.parametrize(
+    "end", ["We never use tabs here. that page is old", "always use tabs", "and so on.\n\nUse tabs."]
+)
+def test_what_could_be_the_end_of_a_pasted_document_does_not_count(end: str):
+    assert own_words(f"# Style\n\nUse spaces.\n\n{end}") == ""
+
+
+def test_no_remark_is_taken_from_below_a_document_that_has_paragraphs_in_lower_case():
+    assert own_words(f"# Style\n\nuse spaces.\n\n{REMARK}") == ""
