@@ -64,6 +64,20 @@ class Codex:
         Raises:
             UnreadableError: a file cannot be opened.
         """
+        result = self.read_own(files)
+        if result.is_paginated:  # the client looks for a base in no other rollout
+            with relaxed_collector():
+                result.inherited = _inherited(result.files, _meta(result.lines), result.problems)
+        return result
+
+    def read_own(self, files: SessionFiles) -> CodexTranscript:
+        """Read only what a session itself holds: all of its messages, but none of the lines that a fork refers to.
+
+        What needs no context reads a chain of forks in this way: each one would read all of its ancestors again.
+
+        Raises:
+            UnreadableError: a file cannot be opened.
+        """
         files = SessionFiles(files.id, tuple(present(path) for path in files.paths), files.problems)
         result = CodexTranscript(self.name, files, problems=list(files.problems))
         with relaxed_collector():
@@ -72,8 +86,6 @@ class Codex:
             meta = _meta(result.lines)
             result.kind, result.parent = _kind(meta), parent_of(meta)
             result.is_paginated = is_paginated(meta)
-            if result.is_paginated:  # the client looks for a base in no other rollout
-                result.inherited = _inherited(files, meta, result.problems)
             renumber(result.lines)
             result.messages, unknown = _messages(result.lines, meta, own_agent=result.kind == "subagent")
         result.records = len(result.lines)

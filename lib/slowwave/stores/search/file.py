@@ -12,7 +12,7 @@ from slowwave.errors import UnreadableError
 from slowwave.places import state_folder
 from slowwave.stores.search.said import WEIGHTS
 
-VERSION = 1
+VERSION = 2
 _WAIT_S = 10.0
 # Only these say that the file itself is no good; a lock or a full disk passes.
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)

@@ -10,9 +10,10 @@ from typing import Self
 import msgspec
 
 from slowwave.dialects import by_name
-from slowwave.dialects.model import Message
+from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
+from slowwave.stores.kept import kept_title
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.search.file import is_damage, open_index, remove_index
 from slowwave.stores.search.later import Mark, later_messages, mark_of
@@ -183,7 +184,7 @@ class SearchIndex:
                     self._continue(old[0], old[2], row, stamp, *more)
                     done.continued += 1
                     return
-            transcript = by_name(row.dialect).read(files)
+            transcript = _read(row.dialect, files)
             by_agent = transcript.kind == "subagent" or row.kind == "subagent"
             mark = mark_of(files.paths, transcript.messages, by_agent=by_agent)
             said = list(said_in(transcript.messages, by_agent=by_agent))
@@ -273,6 +274,19 @@ def _segments(said: list[Said]) -> Iterable[list[Said]]:
     yield segment
 
 
+def _read(dialect: str, files: SessionFiles) -> Transcript:
+    """Return a session with the messages that are its own: those of its ancestors are found where they were said.
+
+    Raises:
+        UnreadableError: a file cannot be opened.
+    """
+    if dialect == "codex":
+        from slowwave.dialects.codex.dialect import CODEX  # noqa: PLC0415 - only where it is needed
+
+        return CODEX.read_own(files)
+    return by_name(dialect).read(files)
+
+
 def _mark(raw: bytes) -> Mark | None:
     """Return the mark that was kept; what cannot be decoded is none, and the session is read as a whole."""
     try:
@@ -284,4 +298,5 @@ def _mark(raw: bytes) -> Mark | None:
 def _title(row: SessionRow) -> str:
     from slowwave.stores.search.fold import plain  # noqa: PLC0415
 
-    return plain(row.title)
+    # a title that a client keeps beside its sessions was in no catalogue yet
+    return plain(kept_title(row.title))

@@ -1,7 +1,8 @@
 """What somebody typed into a search, as words and phrases; whatever stands in it, it is never an operator.
 
 ``"two words"`` in quotes is a phrase, ``pre*`` every word that begins so, everything else a word. A word with
-separators in it (``outbox_events``, ``src/ledger``) is a phrase of its pieces, since the index parts them, too.
+separators in it (``outbox_events``, ``src/ledger``) is a phrase of its pieces, since the index parts them, too. What is
+quoted, and every name, stands for itself alone; a plain word also finds its other forms (:mod:`.forms`).
 """
 
 import re
@@ -16,16 +17,37 @@ MOST_WORDS = 32
 _LEAST_BEGINNING = 3
 _PART = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _TOKEN = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"['\u2019]s?\W*$", re.IGNORECASE)
+# Words that every question has and no answer needs; they count only where nothing else is asked for.
+_WORDS = """
+    a an the of to in on at by for from with about into as and or but if than then so too also not no is are was
+    were be been being am do does did done has have had will would can could should shall may might must what when
+    where who whom whose how which why that this these those there here it its he him his she her hers they them
+    their we us our you your i me my mine any some all each both just only very much many more most ever
+"""
+_EMPTY = frozenset(_WORDS.split())
 _GAP = r"[\W_]+"
 
 
 class Term:
     """One word, phrase or beginning of a word."""
 
-    def __init__(self, text: str, *, is_prefix: bool) -> None:
+    def __init__(self, text: str, *, is_prefix: bool, is_quoted: bool = False) -> None:
         self.tokens: tuple[str, ...] = tuple(_TOKEN.findall(folded(spaced(text))))
         self.text = text
         self.is_prefix = is_prefix
+        self.is_quoted = is_quoted
+
+    @property
+    def word(self) -> str:
+        """The plain word that it is, in lower case; "" for a phrase, a beginning, a name or what stands in quotes."""
+        is_one = len(self.tokens) == 1 and not self.is_prefix and not self.is_quoted
+        return self.tokens[0] if is_one and not _is_name(self.text) else ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is one of the words that every question has."""
+        return self.word in _EMPTY
 
     @property
     def match(self) -> str:
@@ -57,9 +79,15 @@ class Term:
 
     def widened(self) -> "Term | None":
         """Return the same word as the beginning of others, None where that would mean half of the language."""
-        if self.is_prefix or len(self.tokens) > 1 or len(self.text) < _LEAST_BEGINNING:
+        if self.is_prefix or self.is_quoted or len(self.tokens) > 1 or len(self.text) < _LEAST_BEGINNING:
             return None
         return Term(self.text, is_prefix=True)
+
+
+def _is_name(text: str) -> bool:
+    """Say whether a word is spelled as a name of code is: ``useState``, ``OOMKilled``, ``py3``."""
+    has_inner_capital = any(c.isupper() for c in text[1:]) and not text.isupper()
+    return has_inner_capital or any(c.isdigit() for c in text)
 
 
 def _joint(before: str, after: str) -> str:
@@ -82,8 +110,9 @@ def terms_of(query: str) -> tuple[list[Term], bool]:
     found: dict[tuple[tuple[str, ...], bool], Term] = {}
     text = plain(query[:MOST_CHARS])
     for part in _PART.finditer(text):
-        word = part[1] if part[1] is not None else part[2]
-        term = Term(word.rstrip("*"), is_prefix=word.endswith("*"))
+        is_quoted = part[1] is not None
+        word = part[1] if is_quoted else _POSSESSIVE.sub("", part[2])
+        term = Term(word.rstrip("*"), is_prefix=word.endswith("*"), is_quoted=is_quoted)
         if not term.tokens:
             continue
         if len(found) == MOST_WORDS:

@@ -1,7 +1,8 @@
 """Ranked answers of the search index: one for each session, the best first, with the words around the best hit.
 
 The score of a session is the sum over the terms of the query of the best BM25 score that one of its segments has for
-it (k1 1.2 and b 0.75, as SQLite and RFC 0185 of crabtalk both have them; the weights of the columns are the RFC's).
+it (k1 1.2 and b 0.75, as SQLite and RFC 0185 of crabtalk both have them; the weights of the columns are the RFC's). A
+word and its other forms are one term, as rare as all of them together; the word as it was asked for counts most.
 """
 
 import math
@@ -14,6 +15,7 @@ from slowwave.errors import UnreadableError
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.search.file import DamagedIndexError, is_damage
 from slowwave.stores.search.fold import folded
+from slowwave.stores.search.forms import forms_of
 from slowwave.stores.search.index import SESSION_SHIFT, SIDE_BIT, SearchIndex
 from slowwave.stores.search.query import Term
 from slowwave.stores.search.said import WEIGHTS, Said, unpacked
@@ -26,6 +28,8 @@ _COUNT = "SELECT count(*) FROM words WHERE words MATCH ?"
 _MANY = 1000
 # SQLite's weight of a word that stands in half of all documents or more
 _LEAST_IDF = 1e-6
+# How much another form of a word counts beside the word itself.
+_OTHER_FORM = 0.8
 
 
 class Hit(NamedTuple):
@@ -78,11 +82,10 @@ def _search(
         best: dict[int, float] = {}
         for segment, score in one.scores.items():
             number = segment >> SESSION_SHIFT
-            # SQLite's scores are the better the smaller they are
-            if score < best.get(number, 0.0):
+            if score > best.get(number, 0.0):
                 best[number] = score
         for number, score in best.items():
-            totals[number] = totals.get(number, 0.0) - score * one.scale
+            totals[number] = totals.get(number, 0.0) + score
     fitting = ((score, rows[number].last_activity, number) for number, score in totals.items() if number in rows)
     return [_hit(database, rows[number], number, score, found) for score, _, number in nlargest(limit, fitting)]
 
@@ -91,71 +94,97 @@ class _Asked(NamedTuple):
     """What the index has for one term.
 
     Attributes:
-        term: the term, widened when it stands nowhere as it is.
-        scores: SQLite's score of each segment.
+        terms: the term, or when it stands nowhere all words that begin with it; then the other forms of the word.
+        scores: the score of each segment, the greater the better.
         rarity: the weight of the term.
-        scale: what SQLite's scores are multiplied by to have that weight.
     """
 
-    term: Term
+    terms: list[Term]
     scores: dict[int, float]
     rarity: float
-    scale: float
+
+    def weight_in(self, text: str) -> float:
+        """Return what it counts in a folded text."""
+        first, *others = self.terms
+        if first.is_in(text):
+            return self.rarity
+        return self.rarity * _OTHER_FORM if any(term.is_in(text) for term in others) else 0.0
 
 
 def _asked(database: sqlite3.Connection, terms: Sequence[Term], total: int, *, everything: bool) -> list[_Asked]:
-    """Ask for each term; one that is everywhere counts for nothing as long as another one is rarer."""
-    counted = [_counted(database, term) for term in terms]
-    usual = [number > _MANY and 2 * number > total for _, number in counted]
-    has_rare = any(number and not common for (_, number), common in zip(counted, usual, strict=True))
+    """Ask for each term; one that is everywhere, or in every question, counts for nothing beside one that is not."""
+    alike = [_alike(database, term) for term in terms]
+    numbers = [_count(database, same) for same in alike]
+    telling = [
+        not same[0].is_empty and (number <= _MANY or 2 * number <= total)
+        for same, number in zip(alike, numbers, strict=True)
+    ]
+    has_telling = any(number and tells for number, tells in zip(numbers, telling, strict=True))
     found: list[_Asked] = []
-    for (term, number), common in zip(counted, usual, strict=True):
-        rarity, scale = _rarity(number, total)
-        scores: dict[int, float] = {}
-        if number and not (common and has_rare):
-            scores = dict(database.execute(_SCORES, (term.match,)))
+    for same, number, tells in zip(alike, numbers, telling, strict=True):
+        rarity, _ = _rarity(number, total)
+        scores = _scores(database, same, total, rarity) if number and (tells or not has_telling) else {}
         if not everything:
             scores = {segment: score for segment, score in scores.items() if not segment & SIDE_BIT}
-        found.append(_Asked(term, scores, rarity, scale))
+        found.append(_Asked(same, scores, rarity))
     return found
 
 
-def _counted(database: sqlite3.Connection, term: Term) -> tuple[Term, int]:
-    """Return a term with the number of its segments; one that stands nowhere is widened to a beginning."""
-    number: int = database.execute(_COUNT, (term.match,)).fetchone()[0]
-    if not number and (wider := term.widened()) is not None:
-        return wider, database.execute(_COUNT, (wider.match,)).fetchone()[0]
-    return term, number
+def _alike(database: sqlite3.Connection, term: Term) -> list[Term]:
+    """Return a term with the other forms of its word; one that stands nowhere in any form is widened to a beginning."""
+    if term.is_empty:
+        return [term]
+    others = [Term(form, is_prefix=False, is_quoted=True) for form in forms_of(database, term.word)]
+    if not others and (wider := term.widened()) is not None and not _count(database, [term]):
+        return [wider]
+    return [term, *others]
+
+
+def _count(database: sqlite3.Connection, terms: Sequence[Term]) -> int:
+    """Return in how many segments any of some terms stands."""
+    return database.execute(_COUNT, (" OR ".join(term.match for term in terms),)).fetchone()[0]
+
+
+def _scores(database: sqlite3.Connection, terms: Sequence[Term], total: int, rarity: float) -> dict[int, float]:
+    """Return the score of every segment for a word and its other forms, all weighed as one term of a rarity."""
+    scores: dict[int, float] = {}
+    for term in terms:
+        # SQLite's scores are the better the smaller they are
+        found: list[tuple[int, float]] = database.execute(_SCORES, (term.match,)).fetchall()
+        scale = -_rarity(len(found), total)[1] * rarity * (1.0 if term is terms[0] else _OTHER_FORM)
+        for segment, score in found:
+            scores[segment] = scores.get(segment, 0.0) + score * scale
+    return scores
 
 
 def _rarity(documents: int, total: int) -> tuple[float, float]:
-    """Return the weight of a word by the number of documents it stands in, and what SQLite's scores are scaled by.
+    """Return the weight of a word by the number of documents it stands in, and what takes SQLite's own out of a score.
 
     SQLite weighs a word of half of all documents with nearly nothing, so that in a small store most words would count
     for nothing; the form that Lucene uses never falls to zero.
     """
     ratio = (total - documents + 0.5) / (documents + 0.5)
-    own = math.log(1 + ratio)
     theirs = math.log(ratio) if ratio > 1 else 0.0
-    return own, own / (theirs if theirs > 0 else _LEAST_IDF)
+    return math.log(1 + ratio), 1 / (theirs if theirs > 0 else _LEAST_IDF)
 
 
 def _hit(database: sqlite3.Connection, row: SessionRow, number: int, score: float, found: Sequence[_Asked]) -> Hit:
     """Return a hit with the message that has the most of the rarest terms, in the best segment of the session."""
-    # the scores are negative, so the best segment has the least sum; the first of equals
-    best = min(_segments_of(database, number), key=lambda s: sum(one.scores.get(s, 0.0) * one.scale for one in found))
+    # what counted for nothing shows nothing
+    telling = [one for one in found if one.scores]
+    best = max(_segments_of(database, number), key=lambda s: sum(one.scores.get(s, 0.0) for one in found))
     body = database.execute("SELECT body FROM segments WHERE number = ?", (best,)).fetchone()
     chosen: Said | None = None
     value = 0.0
     for said in unpacked(body[0]):
         text = folded(said.text)
-        weight = WEIGHTS[said.field] * sum(one.rarity for one in found if one.term.is_in(text))
+        weight = WEIGHTS[said.field] * sum(one.weight_in(text) for one in telling)
         if said.tools and not weight:
             tools = folded(" \n ".join(said.tools))
-            weight = sum(one.rarity for one in found if one.term.is_in(tools))
+            weight = sum(one.weight_in(tools) for one in telling)
         if weight > value:
             chosen, value = said, weight
-    terms = [one.term for one in found]
+    terms = [term for one in telling for term in one.terms]
     return Hit(row, score, snippet_of(row.title if chosen is None else _shown(chosen), terms), chosen)
 
 

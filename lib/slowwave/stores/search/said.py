@@ -19,6 +19,8 @@ from slowwave.stores.search.fold import plain, spaced
 WEIGHTS = {"summary": 3.0, "title": 2.0, "user": 1.5, "assistant": 1.0, "tool": 1.3}
 # Of a longer message the beginning is searched: it is a pasted file, not talk.
 MOST_CHARS = 100_000
+# Of a secret that the cut parts in two, the first half would not be known.
+_BEHIND_CHARS = 5_000
 
 
 class Said(msgspec.Struct, gc=False, array_like=True, frozen=True):
@@ -78,7 +80,7 @@ def _words(message: Message, *, is_agent: bool) -> tuple[str, str]:
 
 def _kept(text: str) -> str:
     # the index is a file of slowwave's own: no secret is kept in it
-    return plain(NAMELESS(text[:MOST_CHARS]))
+    return plain(NAMELESS(text[: MOST_CHARS + _BEHIND_CHARS])[:MOST_CHARS])
 
 
 def columns(said: Iterable[Said], title: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 
@@ -43,8 +44,10 @@ def stamp_of(row: SessionRow) -> bytes:
     # a database changes all the time, and its file says nothing about one session in it
     file = () if row.path.endswith(_DATABASES) else (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
     numbers = (row.bytes, row.parts, row.records, row.messages, row.bad_lines, row.kind == "subagent")
-    texts = (row.dialect, row.last_activity, row.title)
-    return msgspec.msgpack.encode((*numbers, *file, *(t.encode("utf-8", "surrogateescape") for t in texts)))
+    # of a title as it was typed no more than a checksum is kept
+    title = crc32(row.title.encode("utf-8", "surrogatepass"))
+    texts = (row.dialect, row.last_activity)
+    return msgspec.msgpack.encode((*numbers, *file, title, *(t.encode("utf-8", "surrogateescape") for t in texts)))
 
 
 def files_of(row: SessionRow) -> SessionFiles:

@@ -17,7 +17,7 @@ from slowwave.stores.search.fold import folded
 from slowwave.stores.search.index import Refreshed, SearchIndex
 from slowwave.stores.search.query import Term, terms_of
 from slowwave.stores.search.ranking import Hit, search
-from tests.unit.dialects import opencode_files, pi_files
+from tests.unit.dialects import codex_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, tombstone, write
 
 
@@ -198,6 +198,60 @@ def test_a_word_is_seen_where_its_pattern_sees_it(word: str, text: str, *, is_pr
     term = Term(word, is_prefix=is_prefix)
     assume(term.tokens)
     assert term.is_in(folded(text)) == (term.pattern.search(folded(text)) is not None)
+
+
+def test_a_word_finds_its_other_forms_and_itself_first(store: Store):
+    store.session("other", "she was painting the fence", "nice")
+    store.session("same", "she has painted the fence", "nice")
+    store.session("none", "she saw a paintbrush", "nice")
+    assert store.found("painted") == ["same", "other"]
+    assert sorted(store.found("paints")) == ["other", "same"]
+    snippets = {hit.row.id: hit.snippet for hit in store.search("x paint")}
+    assert snippets == {"same": "she has painted the fence", "other": "she was painting the fence"}
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("we ran migrations", '"migration"'),
+        ("we ran migrations", "migration1"),
+        ("call useState twice", "useStates"),
+        ("the outbox_event table", "outbox_events"),
+        ("see src/ledgers", "src/ledger"),
+        ("running tests", '"run test"'),
+    ],
+)
+def test_what_is_quoted_and_what_is_a_name_stands_for_itself_alone(store: Store, text: str, query: str):
+    store.session("s", text, "ok")
+    assert store.found(query) == []
+
+
+def test_words_of_every_question_count_only_where_nothing_else_is_asked_for(store: Store):
+    store.session("chatter", "what did you do when you were there", "ok")
+    store.session("answer", "Ana signed the release", "ok")
+    assert store.found("when did Ana sign it") == ["answer"]
+    assert store.found("what did you do") == ["chatter"]
+    assert store.found("walrus when") == ["chatter"]
+    assert sorted(store.found('"when" ana')) == ["answer", "chatter"]
+
+
+@pytest.mark.parametrize("query", ["Ana's", "Ana\u2019s", "Ana's?", "anas'"])
+def test_a_possessive_asks_for_the_word(store: Store, query: str):
+    store.session("s", "Ana and the anas", "ok")
+    assert store.found(query) == ["s"]
+
+
+def test_only_the_own_turns_of_a_fork_by_reference_are_read(store: Store, monkeypatch: pytest.MonkeyPatch):
+    store.folder = store.folder.parent / ".codex"
+    folder = store.folder / "sessions" / "2026" / "11" / "21"
+    parent, child = (f"{n:08}-0000-4000-8000-{n:012}" for n in (1, 2))
+    path = codex_files.rollout(folder, codex_files.meta(parent), *codex_files.turn("zebra", "one"), thread=parent)
+    base = {"thread_id": parent, "end_byte_offset": path.stat().st_size}
+    own = codex_files.meta(child, forked_from_id=parent, history_base=base)
+    codex_files.rollout(folder, own, *codex_files.turn("walrus", "two"), thread=child)
+    monkeypatch.setattr("slowwave.dialects.codex.dialect.find_rollout", _never)
+    assert store.found("zebra") == [parent]
+    assert store.found("walrus") == [child]
 
 
 def test_a_snippet_is_short_and_shows_the_hit(store: Store):
