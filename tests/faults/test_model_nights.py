@@ -168,3 +168,20 @@ def test_an_empty_answer_everywhere_is_no_trouble(tmp_path: Path):
         assert len(server.requests) == asked
     assert "model_postponed" not in report.counts
     assert report.warnings == []
+
+
+@pytest.mark.parametrize("fault", ["silent", "cut in mid-answer", "garbage", "an error", "too many requests"])
+def test_no_number_of_nights_without_a_server_makes_the_only_question_be_given_up(tmp_path: Path, fault: str):
+    reply, model = BROKEN[fault]
+    growing = talk()
+    with serving(told) as server:
+        night(tmp_path, [growing.write(tmp_path / "store")], server.base_url)
+    session = growing.person(fact(999)).write(tmp_path / "store")
+    for _ in range(4):
+        with serving(reply) as server:
+            report = night(tmp_path, [session], server.base_url, **model)
+        assert report.counts["model_postponed"] == 1
+        assert "model_given_up" not in report.counts
+    with serving(told) as server:
+        night(tmp_path, [session], server.base_url)
+    assert [c.text for c in by_model(tmp_path)] == [f"T{fact(n)[1:]}" for n in (100, 999)]

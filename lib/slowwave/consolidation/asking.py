@@ -13,7 +13,8 @@ from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.plan import offline
 from slowwave.consolidation.proposed import SCHEMA
 from slowwave.consolidation.words import words_of
-from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, ModelError
+from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, ModelError, Usage
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ConsolidationSettings
 
 _SYSTEM = """You keep the notes of one software project tidy. You get numbered entries: memories and new candidates.
@@ -39,12 +40,14 @@ class ModelPlanner:
         notes: what to tell about it in the report.
         followed: how many proposals were followed.
         refused: how many were not.
+        usages: what each answer of the dream cost.
     """
 
     model: LanguageModel
     notes: list[str] = field(default_factory=list[str])
     followed: int = 0
     refused: int = 0
+    usages: list[Usage] = field(default_factory=list[Usage])
 
     def __call__(self, state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
         """Return the operations of a dream."""
@@ -63,6 +66,7 @@ class ModelPlanner:
             except ModelError as error:
                 self.notes.append(f"consolidated by rules alone, the model did not help: {error}")
                 return alone
+            self.usages.append(answer.usage)
             return self._judged(answer.data, state, gathered, settings)
         return alone
 
@@ -95,5 +99,6 @@ def shown_entries(entries: Sequence[Entry], most_chars: int) -> list[Entry]:
 
 
 def _ask(shown: Sequence[Entry]) -> Ask:
-    lines = "\n".join(entry.line for entry in shown)
+    # a memory may be older than the rule that knows the secret in it
+    lines = "\n".join(NAMELESS(entry.line) for entry in shown)
     return Ask("consolidate", _SYSTEM, lines, SCHEMA, "operations", _ANSWER_TOKENS)

@@ -21,7 +21,7 @@ from slowwave.errors import LockHeldError, MovedError
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.guard import guarded
 from slowwave.memory.transaction import recover, replace_file
-from slowwave.models.base import LanguageModel
+from slowwave.models.base import LanguageModel, Usage
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
@@ -201,6 +201,15 @@ class _Dream:
         for name in ("followed", "refused"):
             if number := getattr(self.planner, name, 0):
                 self.report.count(f"model_{name}", number)
+        usages: list[Usage] = getattr(self.planner, "usages", [])
+        for name, number in (
+            ("model_answers", len(usages)),
+            ("model_prompt_tokens", sum(u.prompt_tokens for u in usages)),
+            ("model_completion_tokens", sum(u.completion_tokens for u in usages)),
+            ("model_micro_usd", round(sum(u.usd for u in usages) * 1e6)),
+        ):
+            if number:
+                self.report.count(name, number)
 
 
 def _items(key: str, snapshot: Snapshot, plan: Plan) -> Iterator[Item]:

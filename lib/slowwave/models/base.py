@@ -94,7 +94,7 @@ class LanguageModel(Protocol):
             AnswerPendingError: it is asked in a batch, whose answers are read another night.
             ModelRefusedError: the model would not answer.
             ContextOverflowError: the question is too long for the model.
-            MalformedAnswerError: the answer is cut off or is not JSON.
+            MalformedAnswerError: the answer is cut off or is not JSON; or no answer of a model at all.
             BudgetSpentError: the answer might cost more than is left; nothing was asked.
         """
         ...
@@ -128,6 +128,10 @@ class ContextOverflowError(ModelError):
 
 class MalformedAnswerError(ModelError):
     """The answer was cut off at its limit or cannot be decoded."""
+
+
+class StrangeAnswerError(MalformedAnswerError):
+    """What came is no chat completion at all: it may be something else than a model's server that answered."""
 
 
 class AnswerPendingError(ModelError):

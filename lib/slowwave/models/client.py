@@ -21,6 +21,7 @@ from slowwave.models.base import (
     ModelError,
     ModelRefusedError,
     ModelUnavailableError,
+    StrangeAnswerError,
     Usage,
 )
 from slowwave.models.exchange import Exchange, Fault
@@ -166,7 +167,7 @@ class OpenAIModel:
         finally:
             self._meter.settle(held, spent)
         if said is None:
-            raise MalformedAnswerError(f"the server sent no chat completion, but {body[:80]!r}")
+            raise StrangeAnswerError(f"the server sent no chat completion, but {body[:80]!r}")
         return said, self._usage(said, prompt)
 
     def _usage(self, said: Completion | None, prompt: int) -> Usage:

@@ -84,3 +84,13 @@ def test_a_question_that_is_too_long_is_asked_about_half_of_the_entries(tmp_path
     model = Scripted(ContextOverflowError("too long"), {"operations": []})
     assert len(_dream(house, model).dream_ids) == 1
     assert [ask.user.count("\n") + 1 for ask in model.asked] == [8, 4]
+
+
+def test_what_it_cost_is_counted_and_no_secret_is_shown(tmp_path: Path) -> None:
+    house, model = _house(tmp_path), Scripted(MERGE)
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    house.extract(house.candidate(f"Commit messages never hold {secret}", session="c", at="2026-11-03T00:00:00Z"))
+    report = _dream(house, model)
+    assert report.counts["model_answers"] == report.counts["model_prompt_tokens"] == 1
+    assert secret not in model.asked[0].user
+    assert "[secret:" in model.asked[0].user

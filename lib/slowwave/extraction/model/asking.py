@@ -25,6 +25,7 @@ from slowwave.models.base import (
     ModelError,
     ModelRefusedError,
     ModelUnavailableError,
+    StrangeAnswerError,
     Usage,
 )
 
@@ -32,7 +33,8 @@ Trouble = Literal[
     "",
     "stopped",  # nothing more is asked in this run: no server, no money
     "pending",  # it is asked in a batch; another run reads the answer
-    "failed",  # this piece got no answer; others may
+    "unanswered",  # nobody answered, and nobody answered anything else either: the server's trouble
+    "failed",  # this piece got no answer; others did
     "too_long",  # one record alone is more than the model takes
 ]
 # so many answers in a row that nobody can read mean a server that is none, or the wrong model
@@ -94,6 +96,7 @@ class Asker:
         self._overlap = overlap_tokens
         self._lock = threading.Lock()
         self._useless = 0
+        self._has_answered = False
         self.stopped = ""
 
     def pieces(self, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int = 0) -> list[Piece]:
@@ -109,6 +112,7 @@ class Asker:
             return [Piece(bounds, "stopped", self.stopped)]
         try:
             answer = self._model.answer(ask_of(about.project, window, self._most))
+            self._has_answered = True
             found = about.accept(answer, window)
             self._useless = 0
         except ModelError as error:
@@ -127,23 +131,28 @@ class Asker:
         if isinstance(error, BudgetSpentError) or (isinstance(error, ModelUnavailableError) and error.is_general):
             return [self._stop(bounds, reason)]
         if isinstance(error, MalformedAnswerError):
-            return self._unreadable(reason, about, window, bounds, halved)
+            return self._unreadable(error, about, window, bounds, halved)
         too_long = isinstance(error, ContextOverflowError)
         if too_long and window.earlier:
             return self.pieces(about, window.alone(), bounds, halved)
         less = None if isinstance(error, ModelRefusedError) else self._less(about, window, bounds, halved)
-        return less or [Piece(bounds, "too_long" if too_long else "failed", reason)]
+        return less or [Piece(bounds, "too_long" if too_long else self._blame(error), reason)]
+
+    def _blame(self, error: ModelError) -> Trouble:
+        """Return whether a piece or the server is to blame: only a piece is ever given up."""
+        is_servers = isinstance(error, ModelUnavailableError | StrangeAnswerError) and not self._has_answered
+        return "unanswered" if is_servers else "failed"
 
     def _unreadable(
-        self, reason: str, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int
+        self, error: MalformedAnswerError, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int
     ) -> list[Piece]:
         with self._lock:
             self._useless += 1
             useless = self._useless
         if useless >= _USELESS_AFTER:
-            return [self._stop(bounds, f"{useless} answers in a row could not be read; the last: {reason}")]
+            return [self._stop(bounds, f"{useless} answers in a row could not be read; the last: {error}")]
         less = self._less(about, window, bounds, halved + 1) if halved < _HALVED else None
-        return less or [Piece(bounds, "failed", reason)]
+        return less or [Piece(bounds, self._blame(error), str(error))]
 
     def _less(self, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int) -> list[Piece] | None:
         """Ask about each half; None when the window is a single record."""

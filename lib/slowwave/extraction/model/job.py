@@ -160,13 +160,14 @@ class ModelRun:
         left = 0
         for piece in pieces:
             gives_up = piece.trouble == "failed" and attempts >= MOST_ATTEMPTS
+            new: list[Candidate] = []
             if piece.trouble in ("", "too_long") or gives_up:
                 new = self._new(piece)
                 batch.take(new, unread.ranges_of(piece.bounds, iso(batch.now)))
                 self._note(session, new)
             else:
                 left += 1
-            self.summary.count(session, piece, gives_up=gives_up)
+            self.summary.count(session, piece, kept=len(new), gives_up=gives_up)
         failed = next((piece.reason for piece in pieces if piece.trouble == "failed"), "")
         if failed:
             self._fail(session, failed, attempts)

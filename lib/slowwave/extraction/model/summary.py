@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from slowwave.extraction.model.asking import Piece
 from slowwave.models.base import Ask
+from slowwave.models.batch.model import DISCOUNT
 from slowwave.models.meter import Meter, prices_of
 from slowwave.models.tokens import estimated_tokens
 from slowwave.report import Item, Report
@@ -43,15 +44,15 @@ class Summary:
             self._counts["questions"] += 1
             self._counts["prompt"] += estimated_tokens(ask.system, ask.user)
 
-    def count(self, session: StoredSession, piece: Piece, *, gives_up: bool) -> None:
-        """Count what became of a piece of a session."""
+    def count(self, session: StoredSession, piece: Piece, *, kept: int, gives_up: bool) -> None:
+        """Count what became of a piece of a session; ``kept`` of its candidates were new."""
         self._sessions.add(session.id)
         if piece.usage is not None:
             self._counts["answers"] += 1
             self._counts["prompt"] += piece.usage.prompt_tokens
             self._counts["completion"] += piece.usage.completion_tokens
             self._usd += piece.usage.usd
-        self._counts["kept"] += len(piece.candidates) - piece.dropped.count("same")
+        self._counts["kept"] += kept
         self._dropped.update(piece.dropped)
         if gives_up or piece.trouble == "too_long":
             self._given_up[session.id] = piece.reason
@@ -73,17 +74,19 @@ class Summary:
         settings, counts = self._settings, self._counts
         number, prompt = counts["questions"], counts["prompt"]
         usual, most = number * min(_USUAL_ANSWER, settings.max_output_tokens), number * settings.max_output_tokens
-        price = Meter(settings).price
+        share = DISCOUNT if settings.batch else 1.0
+        usual_usd, most_usd = (Meter(settings).price(prompt, answers) * share for answers in (usual, most))
         text = (
             f"{settings.name} would be asked {number} questions about {counts['sessions']} sessions: about"
-            f" {prompt + usual:,} tokens, at most {prompt + most:,}{_money(price(prompt, usual), price(prompt, most))}"
+            f" {prompt + usual:,} tokens, at most {prompt + most:,}{_money(usual_usd, most_usd)}"
+            f"{', at a batch price' if settings.batch else ''}"
         )
         report.items.append(Item(self._project, "forecast", text + self._budgets(), self._project))
         for name, value in (
             ("model_sessions", counts["sessions"]),
             ("model_questions", number),
             ("model_tokens_foreseen", prompt + usual),
-            ("model_micro_usd_foreseen", round(price(prompt, usual) * _MICRO)),
+            ("model_micro_usd_foreseen", round(usual_usd * _MICRO)),
         ):
             if value:
                 report.count(name, value)

@@ -204,3 +204,26 @@ def test_the_offline_candidates_are_the_same_with_and_without_a_model(tmp_path: 
     alone = talk(facts=3).write(tmp_path / "without" / "store")
     night(tmp_path / "without", [alone], "", dry_run=dry_run)
     assert [c.id for c in offline(tmp_path / "with")] == [c.id for c in candidates(tmp_path / "without")]
+
+
+def test_a_note_that_an_answer_gives_twice_is_counted_once(tmp_path: Path):
+    def twice(asked: dict[str, Any]) -> Reply:
+        number = number_of(asked["messages"][-1]["content"], fact(100))
+        one = note(f"T{fact(100)[1:]}", (number, fact(100)), category="project")
+        return notes(one, one)
+
+    with serving(twice) as server:
+        report = night(tmp_path, [talk().write(tmp_path / "store")], server.base_url)
+    assert report.counts["model_candidates"] == report.counts["model_dropped_same"] == 1
+    (told_of,) = (i.reason for i in report.items if i.action == "model")
+    assert told_of.endswith("; 1 candidates; dropped: same 1")
+
+
+def test_a_forecast_at_a_batch_price_is_half_of_the_other(tmp_path: Path):
+    session = talk(facts=9).write(tmp_path / "store")
+    prices: dict[str, Any] = {"price_input": 1.0, "price_output": 2.0}
+    whole = night(tmp_path, [session], "http://127.0.0.1:9/v1", dry_run=True, **prices)
+    half = night(tmp_path, [session], "http://127.0.0.1:9/v1", dry_run=True, batch=True, **prices)
+    foreseen = [r.counts["model_micro_usd_foreseen"] for r in (whole, half)]
+    assert foreseen[1] == pytest.approx(foreseen[0] / 2, abs=1)
+    assert "at a batch price" in next(i.reason for i in half.items if i.action == "forecast")
