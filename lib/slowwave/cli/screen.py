@@ -30,11 +30,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _numbers(report["counts"])
     if changed and not dry_run:
         yield from _index(report)
-    elif not (
-        changed
-        or report["parked"]
-        or any(report["counts"].get(name) for name in _DEEDS)
-    ):
+    elif not (changed or report["parked"] or any(report["counts"].get(name) for name in _DEEDS)):
         yield ""
         yield "Nothing to do." if not report["failures"] else "Nothing was done."
 

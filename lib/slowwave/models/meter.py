@@ -53,11 +53,18 @@ def read_account(journal: Path) -> Account:
     """Return the account that a journal holds.
 
     Raises:
+        BudgetSpentError: it is damaged.
         OSError: it cannot be read.
-        msgspec.MsgspecError: it is no journal.
     """
-    data = journal.read_bytes()
-    return msgspec.json.decode(data, type=Account) if data.strip() else Account()
+    return _account(journal.read_bytes(), journal)
+
+
+def _account(data: bytes, journal: Path) -> Account:
+    """Return an account as it stands in a journal; with a damaged one nobody knows what is left, so nothing is."""
+    try:
+        return msgspec.json.decode(data, type=Account) if data.strip() else Account()
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BudgetSpentError(f"{journal}: is no account ({error}); the next run asks on a new one") from error
 
 
 class Meter:
@@ -88,7 +95,7 @@ class Meter:
             share: of the usual price.
 
         Raises:
-            BudgetSpentError: it does not fit what is left; nothing was charged.
+            BudgetSpentError: it does not fit what is left, or the account is damaged; nothing was charged.
             OSError: the journal cannot be written.
         """
         most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens) * share)
@@ -102,6 +109,7 @@ class Meter:
         """Replace a charge by what was spent; None when nothing was.
 
         Raises:
+            BudgetSpentError: the journal is damaged.
             OSError: the journal cannot be written.
         """
         with self._opened() as account:
@@ -117,6 +125,7 @@ class Meter:
         """Return a copy of the account as it is now.
 
         Raises:
+            BudgetSpentError: the journal is damaged.
             OSError: the journal cannot be read.
         """
         with self._opened() as account:
@@ -148,7 +157,7 @@ class Meter:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX)
                 data = os.read(fd, 1 << 16)
-                account = msgspec.json.decode(data, type=Account) if data.strip() else Account()
+                account = _account(data, self._journal)
                 yield account
                 # one length for ever: a shorter form never leaves the end of a longer one behind
                 os.pwrite(fd, msgspec.json.encode(account).ljust(512), 0)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
+from slowwave.jobs.outcome import outcome_of
 from slowwave.jobs.story import Run, run_job
 from slowwave.jobs.tally import Tally, plan_job
 from slowwave.jobs.workers import extract_portion, hand_over
@@ -125,7 +126,7 @@ def test_a_dry_run_asks_nobody(machine: Machine):
 
     assert report.counts["model_questions"] > 2
     assert machine.server.calls == []
-    assert not (machine.home / "state" / "batches").exists()
+    assert not (machine.home / "state" / "slowwave" / "batches").exists()
 
 
 def test_in_portions_the_same_questions_go_out(machine: Machine):
@@ -150,3 +151,21 @@ def test_a_server_that_is_away_costs_nothing_but_a_night(machine: Machine):
     machine.server.broken = set()
 
     assert machine.night(1).counts["model_batch_questions"] == first.counts["model_pending"]
+
+
+def test_a_damaged_spool_is_a_failure_that_costs_the_miners_nothing(machine: Machine):
+    machine.night(0)
+    (sent,) = (machine.home / "state" / "slowwave" / "batches" / "sent").glob("*.json")
+    sent.write_bytes(b"{")
+    report = machine.night(1)
+    assert {failure.partition(": ")[0] for failure in report.failures} == {"batches"}
+    assert all(str(sent) in failure for failure in report.failures)
+    assert report.counts["model_postponed"] > 2
+    assert "model_given_up" not in report.counts
+
+
+def test_a_night_that_only_asks_is_not_one_without_work(machine: Machine):
+    report = machine.night(0)
+    report.counts = {name: n for name, n in report.counts.items() if name.startswith("model_")}
+    report.dream_ids.clear()
+    assert outcome_of(report).name == "Completed"

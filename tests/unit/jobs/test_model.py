@@ -66,3 +66,19 @@ def test_every_project_of_a_run_is_read(tmp_path: Path):
             "extract", Run("r", settings(server.base_url), FixedClock(NOW + timedelta(days=9000)), environ)
         )
     assert report.counts["model_candidates"] == 2
+
+
+def test_a_damaged_account_ends_the_questions_and_not_the_run(tmp_path: Path):
+    environ = projects(tmp_path, 1)
+    journal = journal_of("r", environ)
+    journal.parent.mkdir(parents=True)
+    journal.write_bytes(b"{nonsense")
+    with serving(told) as server:
+        report = run_job(
+            "nightly", Run("r", settings(server.base_url), FixedClock(NOW + timedelta(days=9000)), environ, force=True)
+        )
+    assert server.requests == []
+    assert report.failures == []
+    assert report.counts["model_postponed"] == 1
+    assert sum("is no account" in warning for warning in report.warnings) >= 2
+    assert report.dream_ids

@@ -27,6 +27,7 @@ class Provider:
         batches: batch by id, in the order in which they were made.
         broken: path prefixes that answer 503.
         lost: path prefixes whose work is done, and whose answer is lost.
+        garbage: body and type of every answer, None for sense.
         calls: method and path of every request.
     """
 
@@ -37,6 +38,7 @@ class Provider:
     batches: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     broken: set[str] = field(default_factory=set[str])
     lost: set[str] = field(default_factory=set[str])
+    garbage: tuple[bytes, str] | None = None
     calls: list[str] = field(default_factory=list[str])
 
     def questions(self, batch: str) -> list[dict[str, Any]]:
@@ -77,6 +79,8 @@ class Provider:
     def respond(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Answer a request."""
         self.calls.append(f"{method} {path}")
+        if self.garbage is not None:
+            return 200, b""
         if any(path.startswith(prefix) for prefix in self.broken):
             return 503, b'{"error": {"message": "away", "code": "unavailable"}}'
         reply = self._respond(method, path.removeprefix("/v1").strip("/").split("/"), body, content_type)
@@ -133,8 +137,11 @@ def batch_server() -> Generator[Provider]:
             status, reply = provider.respond(
                 self.command, urlsplit(self.path).path, body, self.headers.get("content-type") or ""
             )
+            kind = "application/json"
+            if provider.garbage is not None:
+                status, (reply, kind) = 200, provider.garbage
             self.send_response(status)
-            self.send_header("content-type", "application/json")
+            self.send_header("content-type", kind)
             self.send_header("content-length", str(len(reply)))
             self.end_headers()
             self.wfile.write(reply)

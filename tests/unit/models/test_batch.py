@@ -18,10 +18,11 @@ from slowwave.models.base import (
     ContextOverflowError,
     MalformedAnswerError,
     ModelRefusedError,
+    ModelUnavailableError,
 )
 from slowwave.models.batch.model import MOST_FAILURES, BatchModel
 from slowwave.models.batch.provider import Provider
-from slowwave.models.batch.rounds import KEPT, Fetched, Handed, fetch, hand_over
+from slowwave.models.batch.rounds import FORGOTTEN, KEPT, Fetched, Handed, fetch, hand_over
 from slowwave.models.batch.spool import Parcel, Spool, question_of
 from slowwave.models.exchange import Exchange
 from slowwave.models.meter import Meter
@@ -347,3 +348,87 @@ def test_a_parcel_says_what_is_in_it_and_survives_its_encoding(night: Night) -> 
     parcel = night.spool.parcels()[0]
     lines = night.spool.input_of(parcel).read_bytes().splitlines()
     assert parcel == Parcel(parcel.id, night.server.url, tuple(json.loads(line)["custom_id"] for line in lines))
+
+
+def test_a_batch_that_its_server_has_forgotten_is_asked_again(night: Night, server: batch_server.Provider) -> None:
+    night.wait_for("one")
+    night.hand_over()
+    del server.batches["batch-0"]
+    fetched = night.fetch(NOW + timedelta(days=1))
+    assert (fetched.waiting, fetched.failed) == (1, 0)
+    fetched = night.fetch(NOW + FORGOTTEN + timedelta(minutes=1))
+    assert (fetched.waiting, fetched.failed) == (0, 1)
+    assert "the server lost it" in fetched.problems[0]
+    night.wait_for("one")
+    assert night.hand_over().questions == 1
+
+
+def test_batches_that_fail_as_a_whole_never_give_a_question_up(night: Night, server: batch_server.Provider) -> None:
+    for number in range(MOST_FAILURES + 1):
+        night.wait_for("one")
+        assert night.hand_over().questions == 1
+        server.fail(f"batch-{number}", "token_limit_exceeded", "enqueued token limit reached")
+        night.fetch()
+    night.wait_for("one")
+
+
+@pytest.mark.parametrize("garbage", [b"<html>hello</html>", b"[]", b'"x"', b"{}", b"null", b"7", b""])
+@pytest.mark.parametrize("kind", ["application/json", "text/html"])
+def test_a_server_that_speaks_something_else_costs_a_night_and_nothing_else(
+    garbage: bytes, kind: str, night: Night, server: batch_server.Provider
+) -> None:
+    night.wait_for("one")
+    server.garbage = garbage, kind
+    handed = night.hand_over()
+    assert (handed.questions, len(handed.problems)) == (0, 1)
+    server.garbage = None
+    assert night.hand_over().questions == 1
+    server.finish("batch-0", {night.ids()["one"]: GOOD})
+    server.garbage = garbage, kind
+    assert night.fetch().waiting == 1
+    server.garbage = None
+    assert night.fetch().answers == 1
+    assert night.ask("one").data == GOOD
+
+
+def test_an_upload_that_the_server_dropped_is_made_again(night: Night, server: batch_server.Provider) -> None:
+    night.wait_for("one")
+    server.broken = {"/v1/batches"}
+    night.hand_over()
+    server.files.clear()
+    server.broken = set()
+    night.hand_over()
+    assert night.hand_over().questions + len(server.batches) == 1
+
+
+def test_files_that_could_not_be_deleted_are_deleted_by_the_next_night(
+    night: Night, server: batch_server.Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    night.wait_for("one")
+    night.hand_over()
+    server.finish("batch-0", {night.ids()["one"]: GOOD})
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Provider, "clear", killed)
+        with pytest.raises(Killed):
+            night.fetch()
+    assert server.files
+    assert night.fetch() == Fetched()
+    assert server.files == {}
+    assert night.ask("one").data == GOOD
+    assert night.spool.parcels() == []
+
+
+def test_a_damaged_answer_stops_the_questions_and_names_its_file(night: Night, server: batch_server.Provider) -> None:
+    night.wait_for("one")
+    night.hand_over()
+    server.finish("batch-0", {night.ids()["one"]: GOOD})
+    night.fetch()
+    (path,) = (night.folder / "answers").glob("*.json")
+    path.write_bytes(b"{")
+    with pytest.raises(ModelUnavailableError, match="delete it: it is asked again") as caught:
+        night.ask("one")
+    assert caught.value.is_general

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from slowwave.errors import CorruptStateError
 from slowwave.models.base import (
     Answer,
     AnswerPendingError,
@@ -15,9 +16,10 @@ from slowwave.models.base import (
     LanguageModel,
     MalformedAnswerError,
     ModelRefusedError,
+    ModelUnavailableError,
     Usage,
 )
-from slowwave.models.batch.spool import Answered, Spool, question_of
+from slowwave.models.batch.spool import Answered, Question, Spool, question_of
 from slowwave.models.exchange import Fault
 from slowwave.models.faults import meaning_of
 from slowwave.models.meter import Meter
@@ -72,13 +74,20 @@ class BatchModel:
             return self.live.answer(ask)
         request = _request(self.live.name, ask)
         question = question_of(self.server, request)
+        try:
+            return self._by_batch(ask, question)
+        except CorruptStateError as error:
+            # its remedy stands in the message; until then nothing is lost and nothing is paid twice
+            raise ModelUnavailableError(str(error), is_general=True) from error
+
+    def _by_batch(self, ask: Ask, question: Question) -> Answer:
         came = self.spool.answer(question.id)
         if came is not None and came.body is not None:
             return self._read(came.body, ask)
         if came is not None:
             _refuse(came)
         if not self.spool.waits(question.id):
-            prompt = estimated_tokens(*(m["content"] for m in request["messages"]))
+            prompt = estimated_tokens(*(m["content"] for m in question.request["messages"]))
             self.meter.hold(prompt, ask.max_output_tokens, DISCOUNT)
             self.spool.ask(question)
         raise AnswerPendingError("asked in a batch; the answer is read another night")

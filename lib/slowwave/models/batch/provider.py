@@ -4,7 +4,8 @@ What a kill may leave behind on the server is found again by the parcel's id: it
 the batch's metadata.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +16,7 @@ from slowwave.models.batch.spool import Answered
 from slowwave.models.exchange import Exchange, Fault
 
 _PURPOSE = "batch"
+_GONE = 404
 _LABEL = "slowwave_parcel"
 # states in which nothing more comes
 _OVER = frozenset({"completed", "expired", "cancelled", "failed"})
@@ -49,16 +51,25 @@ class Provider:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
+    @contextmanager
+    def _understood(self) -> Generator[None]:
+        """Turn an answer that is none of this API's into a fault: ``openai`` checks no shape, and some servers none."""
+        with self._exchange.faults():
+            try:
+                yield
+            except (AttributeError, TypeError, ValueError) as error:
+                raise Fault("cut", f"this is no answer of a batch API: {type(error).__name__}: {error}") from error
+
     def upload(self, path: Path) -> str:
         """Upload an input file and return its id; one that is there already under this name is taken."""
-        with self._exchange.faults():
+        with self._understood():
             files = self._exchange.opened().files
             there = next((f.id for f in files.list(purpose=_PURPOSE) if f.filename == path.name), "")
-            return there or files.create(file=path, purpose=_PURPOSE).id
+            return there or _name(files.create(file=path, purpose=_PURPOSE).id)
 
     def create(self, file: str, parcel: str) -> str:
         """Start the batch of a parcel and return its id; one that was started already is taken."""
-        with self._exchange.faults():
+        with self._understood():
             batches = self._exchange.opened().batches
             there = next((b.id for b in batches.list(limit=100) if (b.metadata or {}).get(_LABEL) == parcel), "")
             if there:
@@ -69,16 +80,17 @@ class Provider:
                 completion_window="24h",
                 metadata={_LABEL: parcel},
             )
-            return made.id
+            return _name(made.id)
 
     def standing(self, batch: str) -> Standing:
         """Return how a batch stands."""
-        with self._exchange.faults():
+        with self._understood():
             found = self._exchange.opened().batches.retrieve(batch)
-        problems = (found.errors.data if found.errors else None) or ()
-        reason = "; ".join(f"{e.code or 'error'}: {e.message or ''}".strip() for e in problems)
-        files = tuple(file for file in (found.output_file_id, found.error_file_id) if file)
-        return Standing(found.status, found.status in _OVER, files, reason)
+            state = _name(found.status)
+            problems = (found.errors.data if found.errors else None) or ()
+            reason = "; ".join(f"{e.code or 'error'}: {e.message or ''}".strip() for e in problems)
+            files = tuple(_name(file) for file in (found.output_file_id, found.error_file_id) if file)
+        return Standing(state, state in _OVER, files, reason)
 
     def answers(self, file: str, at: str) -> Iterator[Answered]:
         """Return what a file of answers or errors says, line by line; ``at`` is the time of the collection.
@@ -86,7 +98,7 @@ class Provider:
         Raises:
             Fault: it cannot be fetched, or a line of it is none.
         """
-        with self._exchange.faults():
+        with self._understood():
             data = self._exchange.opened().files.content(file).content
         for line in data.splitlines():
             if line.strip():
@@ -94,9 +106,20 @@ class Provider:
 
     def clear(self, files: tuple[str, ...]) -> None:
         """Delete files of a batch that is over: what people said does not stay on a server longer than it must."""
-        with self._exchange.faults():
-            for file in files:
-                self._exchange.opened().files.delete(file)
+        for file in files:
+            try:
+                with self._understood():
+                    self._exchange.opened().files.delete(file)
+            except Fault as fault:
+                if fault.status != _GONE:
+                    raise
+
+
+def _name(value: object) -> str:
+    """Return an id or a state, which is never anything but a word."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"a word is missing: {value!r}"[:80])
+    return value
 
 
 def _answered(line: bytes, at: str) -> Answered:

@@ -16,6 +16,10 @@ from slowwave.models.reply import completion_of
 
 # An answer is read by the night after it came; one that nobody asked for in all that time is not asked for any more.
 KEPT = timedelta(days=30)
+# A server that knows nothing of a batch after its window of 24 hours, and a day more, has forgotten it.
+FORGOTTEN = timedelta(days=2)
+_NOT_FOUND = 404
+_SERVER = 500
 _OTHER = "another run is handing over or collecting batches; this one leaves them to it"
 
 
@@ -68,6 +72,9 @@ def _fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetc
         if not parcel.batch:
             # a kill came before it was handed over; the end of this night does it
             continue
+        if parcel.files:
+            _clear(spool, provider, parcel, done.problems)
+            continue
         try:
             standing = provider.standing(parcel.batch)
             if not standing.is_over:
@@ -75,12 +82,15 @@ def _fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetc
                 continue
             answers = _answers(spool, provider, parcel, standing, now.isoformat())
         except Fault as fault:
-            done.problems.append(_told(parcel, fault))
-            done = replace(done, waiting=done.waiting + len(parcel.questions))
-            continue
-        spool.collect(parcel, answers)
+            if not _is_forgotten(parcel, fault, now):
+                done.problems.append(_told(parcel, fault))
+                done = replace(done, waiting=done.waiting + len(parcel.questions))
+                continue
+            standing = Standing("forgotten", is_over=True, files=(), reason=f"the server lost it: {fault.message}")
+            answers = _answers(spool, provider, parcel, standing, now.isoformat())
+        left = spool.collect(parcel, answers, (parcel.file, *standing.files))
         done = _counted(done, parcel, standing, answers)
-        _clear(provider, parcel, standing, done.problems)
+        _clear(spool, provider, left, done.problems)
     spool.sweep((now - KEPT).timestamp())
     return done
 
@@ -107,6 +117,8 @@ def _hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> 
             spool.note(there)
             batch = provider.create(there.file, there.id)
         except Fault as fault:
+            # what was uploaded is found by its name, or missed, by the next attempt
+            spool.note(msgspec.structs.replace(parcel, file=""))
             handed.problems.append(_told(parcel, fault))
             continue
         spool.note(msgspec.structs.replace(there, batch=batch, at=now.isoformat()))
@@ -129,17 +141,23 @@ def _answers(spool: Spool, provider: Provider, parcel: Parcel, standing: Standin
             if answer.body is not None or answer.id not in came:
                 came[answer.id] = answer
     reason = standing.reason or f"the batch is {standing.state} and has no answer to it"
+    # that a batch was refused, cut off or lost as a whole says nothing against its questions
+    blame = int(standing.state == "completed")
     return [
-        _with_failures(spool, came.get(question) or Answered(question, error=reason, at=at))
+        _with_failures(spool, came.get(question) or Answered(question, error=reason, at=at), blame)
         for question in parcel.questions
     ]
 
 
-def _with_failures(spool: Spool, answer: Answered) -> Answered:
+def _with_failures(spool: Spool, answer: Answered, blame: int) -> Answered:
     if answer.body is not None:
         return answer
     before = spool.answer(answer.id)
-    return msgspec.structs.replace(answer, failures=1 + (before.failures if before else 0))
+    return msgspec.structs.replace(answer, failures=blame + (before.failures if before else 0))
+
+
+def _is_forgotten(parcel: Parcel, fault: Fault, now: datetime) -> bool:
+    return fault.status == _NOT_FOUND and now - datetime.fromisoformat(parcel.at) > FORGOTTEN
 
 
 def _counted(done: Fetched, parcel: Parcel, standing: Standing, answers: list[Answered]) -> Fetched:
@@ -160,12 +178,18 @@ def _tokens(answer: Answered) -> int:
     return 0 if said is None else (said.prompt_tokens or 0) + (said.completion_tokens or 0)
 
 
-def _clear(provider: Provider, parcel: Parcel, standing: Standing, problems: list[str]) -> None:
-    """Delete the files of a collected batch; that some stay is told, but costs the night nothing."""
+def _clear(spool: Spool, provider: Provider, parcel: Parcel, problems: list[str]) -> None:
+    """Delete the files of a collected batch; that some stay is told, but costs the night nothing.
+
+    A server that is away is asked again by the next night; one that refuses is not.
+    """
     try:
-        provider.clear((parcel.file, *standing.files))
+        provider.clear(parcel.files)
     except Fault as fault:
         problems.append(f"files of batch {parcel.batch} stay on the server: {fault.message}")
+        if fault.kind != "status" or fault.status >= _SERVER:
+            return
+    spool.forget(parcel)
 
 
 def _told(parcel: Parcel, fault: Fault) -> str:

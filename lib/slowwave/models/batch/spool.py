@@ -53,6 +53,7 @@ class Parcel(msgspec.Struct, frozen=True, omit_defaults=True):
         file: the server's id of the uploaded input; "" before it is known.
         batch: the server's id of the batch; "" before it is known.
         at: ISO time of the hand-over.
+        files: what is still to be deleted at the server, when all answers are here.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Parcel(msgspec.Struct, frozen=True, omit_defaults=True):
     file: str = ""
     batch: str = ""
     at: str = ""
+    files: tuple[str, ...] = ()
 
 
 class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,7 +74,7 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
         error: why there is none.
         status: the HTTP status of the refusal, or 0.
         code: the server's code for it, or "".
-        failures: how many parcels in a row gave none.
+        failures: how many parcels that were worked through gave none.
         at: ISO time of the collection.
     """
 
@@ -176,8 +178,10 @@ class Spool:
         """Write down how far a parcel has come."""
         atomic_write(self._sent / f"{parcel.id}.json", msgspec.json.encode(parcel), mode=0o600)
 
-    def collect(self, parcel: Parcel, answers: Iterable[Answered]) -> None:
-        """Keep the answers to a parcel, then forget it; after a kill in between it is collected anew.
+    def collect(self, parcel: Parcel, answers: Iterable[Answered], files: tuple[str, ...]) -> Parcel:
+        """Keep the answers to a parcel; return what is left of it, its files at the server.
+
+        After a kill in between it is collected anew.
 
         Raises:
             OSError: the folder cannot be written.
@@ -185,8 +189,14 @@ class Spool:
         self._answers.mkdir(parents=True, exist_ok=True, mode=0o700)
         for answer in answers:
             atomic_write(self._answers / f"{answer.id}.json", msgspec.json.encode(answer), mode=0o600)
-        (self._sent / f"{parcel.id}.json").unlink(missing_ok=True)
+        left = msgspec.structs.replace(parcel, questions=(), files=files)
+        self.note(left)
         self.input_of(parcel).unlink(missing_ok=True)
+        return left
+
+    def forget(self, parcel: Parcel) -> None:
+        """Forget a parcel of which nothing is left."""
+        (self._sent / f"{parcel.id}.json").unlink(missing_ok=True)
 
     def sweep(self, before: float) -> int:
         """Remove answers collected before a time in seconds since 1970; return how many nobody will ask for."""
