@@ -8,8 +8,9 @@ from slowwave.extraction.failures import Failure, append_failures, read_failures
 from slowwave.extraction.gates import Progress
 from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.quarantine import Quarantined, append_quarantine
-from slowwave.extraction.ranges import PartState
+from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.remembered import Refused, append_refused, read_refused, stamp_of
+from slowwave.extraction.repeats import NAME as REPEATED
 from slowwave.extraction.repeats import repeated
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.memory.candidates import read_candidates
@@ -51,8 +52,11 @@ class Batch:
         self.redact = redact
         self.dry_run = dry_run
         self._pending: list[tuple[list[Candidate], list[ExtractedRange]]] = []
-        self._known, self.ranges, problems = read_candidates(project.memory)
+        self._known, ranges, problems = read_candidates(project.memory)
+        self.ranges = Recorded(ranges)
         self._ids = {c.id for c in self._known}
+        self._commands: dict[tuple[str, str], list[Candidate]] = {}
+        self._note_commands(self._known)
         self._failed, more = read_failures(project.memory)
         self._refused, others = read_refused(project.memory)
         self._new_refused: list[Refused] = []
@@ -104,9 +108,11 @@ class Batch:
     def keep(self, session: StoredSession, read: Read) -> None:
         """Take what a session gave, and note it."""
         new = [c for c in read.mined.candidates if c.id not in self._ids]
-        new += [c for c in repeated(self._known, new) if c.id not in self._ids]
-        self.take(new, new_ranges(session, read.states, iso(self.now)))
+        alike = [c for key in dict.fromkeys((c.key, c.value) for c in new) for c in self._commands.get(key, ())]
+        new += [c for c in repeated(alike, new) if c.id not in self._ids]
+        # before the ranges: whatever a kill leaves is read again, and told once
         self._quarantined += read.quarantined
+        self.take(new, new_ranges(session, read.states, iso(self.now)))
         self._note(session, read, new)
 
     @property
@@ -118,11 +124,22 @@ class Batch:
         """Keep candidates together with the ranges that they came from; a dry run knows them and writes nothing."""
         self._known += new
         self._ids |= {c.id for c in new}
-        self.ranges += ranges
+        self._note_commands(new)
+        self.ranges.add(ranges)
         if not self.dry_run:
             self._pending.append((list(new), list(ranges)))
             if len(self._pending) >= _MOST_PENDING:
                 self.flush()
+
+    def _note_commands(self, new: Sequence[Candidate]) -> None:
+        """Remember commands by what they say: a project of ten thousand sessions runs its tests in each of them."""
+        for candidate in new:
+            if candidate.key.startswith("cmd:"):
+                alike = self._commands.setdefault((candidate.key, candidate.value), [])
+                if candidate.extractor.endswith(REPEATED):
+                    # nothing more is made of them
+                    alike.clear()
+                alike.append(candidate)
 
     def is_known(self, candidate: Candidate) -> bool:
         """Say whether a candidate was there before."""
@@ -134,13 +151,14 @@ class Batch:
 
     def flush(self) -> None:
         """Write what the sessions since the last time gave; a kill before it costs only that they are read again."""
+        if not self.dry_run:
+            append_quarantine(self.project.memory, self._quarantined)
+        self._quarantined = []
         if self._pending:
             write_extraction(self.project.memory, self._pending, self.now, self.settings.consolidation.max_loss)
             self._pending = []
         if not self.dry_run:
             append_refused(self.project.memory, self._new_refused)
-            append_quarantine(self.project.memory, self._quarantined)
-        self._quarantined = []
         self._new_refused = []
 
     def finish(self) -> None:

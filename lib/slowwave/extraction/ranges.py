@@ -112,12 +112,31 @@ def digest_of(path: Path, start: int, stop: int) -> str:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
 
 
+class Recorded(list[ExtractedRange]):
+    """Recorded ranges, oldest first, that are found by session: a project may have tens of thousands of them."""
+
+    def __init__(self, ranges: Iterable[ExtractedRange] = ()) -> None:
+        super().__init__()
+        self._found: dict[tuple[str, str], list[ExtractedRange]] = {}
+        self.add(ranges)
+
+    def add(self, ranges: Iterable[ExtractedRange]) -> None:
+        """Add newer ones."""
+        for one in ranges:
+            self.append(one)
+            self._found.setdefault((one.session.id, one.extractor), []).append(one)
+
+    def of(self, session: str, extractor: str) -> Sequence[ExtractedRange]:
+        """Return those of a session, by its name in JSON, that an extractor recorded."""
+        return self._found.get((session, extractor), ())
+
+
 def ranges_of(path: Path, session: str, extractor: str, ranges: Sequence[ExtractedRange]) -> list[ExtractedRange]:
     """Return the ranges that an extractor recorded for a file, also when it was moved or packed."""
     known, name = name_to_json(session), name_to_json(path.name.removesuffix(SUFFIX))
     return [
         r
-        for r in ranges
+        for r in (ranges.of(known, extractor) if isinstance(ranges, Recorded) else ranges)
         if r.session.id == known and r.extractor == extractor and Path(r.session.path).name.removesuffix(SUFFIX) == name
     ]
 
