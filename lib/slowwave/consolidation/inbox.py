@@ -20,6 +20,7 @@ from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.plan import Plan, make_plan
 from slowwave.consolidation.review import clear_parked
 from slowwave.consolidation.snapshot import read_snapshot
+from slowwave.errors import MovedError
 from slowwave.memory.candidates import append_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.ledger import VERSION, Event
@@ -116,8 +117,14 @@ def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings,
 
 
 def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> list[Operation]:
-    """Return the operations that take the chosen candidates in as one fact and leave all others waiting."""
+    """Return the operations that take the chosen candidates in as one fact and leave all others waiting.
+
+    Raises:
+        MovedError: none of them waits any more.
+    """
     mine = [c for c in gathered.waiting if c.id in chosen]
+    if not mine:
+        raise MovedError("the fact does not wait any more; slowwave memory review lists what does")
     others = tuple(c.id for c in gathered.waiting if c.id not in chosen)
     lead = Fact(None, mine).lead
     said = {"text": lead.text, "key": lead.key, "value": lead.value, "category": lead.category}

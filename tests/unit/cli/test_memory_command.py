@@ -10,9 +10,12 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
+from slowwave.consolidation.inbox import accept_fact, inbox
+from slowwave.errors import MovedError
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
 from slowwave.memory.model import Evidence
+from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 
 
@@ -262,3 +265,21 @@ def test_why_names_a_row_of_a_database_and_not_a_byte(tmp_path: Path, capsys: py
     assert f"ok       {database} row part/prt_1" in why
     assert "at byte" not in why
     assert "> Use pnpm for installs" in why
+
+
+def test_an_edited_fact_holds_no_secret(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    _weak(house, "The cache is slow", "c")
+    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    _run(capsys, house, "review", "edit", name, f"The cache is slow without {secret}")
+    assert "- The cache is slow without [secret:" in house.read("project.md")
+    assert secret.encode() not in b"".join(p.read_bytes() for p in house.memory.rglob("*") if p.is_file())
+
+
+def test_a_fact_that_a_dream_took_meanwhile_is_said_to_be_gone(house: House) -> None:
+    _weak(house, "The cache is slow", "c")
+    settings = ConsolidationSettings()
+    (waiting,) = inbox(house.memory, (), settings, house.clock.now())
+    accept_fact(house.memory, waiting, settings, house.clock.now())
+    with pytest.raises(MovedError, match="does not wait any more"):
+        accept_fact(house.memory, waiting, settings, house.clock.now())
