@@ -9,7 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from slowwave.jobs.tally import Tally
 from slowwave.jobs.workers import Reports, consolidate_portion, propose_portion
 from slowwave.report import Report
-from tasks.portions import each
+from tasks.portions import each, once_for
 
 # Longer than any night; it only breaks a hung file system out.
 TIMEOUT_S = 4 * 3600
@@ -32,4 +32,4 @@ def propose_shared(manifest: Path, project: str) -> Report:
 def consolidate_all(tally: Tally, project: str) -> None:
     """Dream over every group of the plan, then look at what their projects share."""
     each(consolidate_group, tally, tally.plan.groups)
-    tally.others.append(propose_shared(tally.plan.manifest, project))
+    once_for(propose_shared, tally, project)

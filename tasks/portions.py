@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from prefect import Task
+from prefect.client.schemas.objects import State
 
 from slowwave.jobs.tally import Tally
 from slowwave.jobs.workers import Reports
@@ -27,9 +28,17 @@ def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
 
 def once(step: Task[[Path], Report], tally: Tally) -> None:
     """Run a step that is about all projects together, and add what it reports."""
-    state = step(tally.plan.manifest, return_state=True)
+    _take(step.name, step(tally.plan.manifest, return_state=True), tally)
+
+
+def once_for(step: Task[[Path, str], Report], tally: Tally, project: str) -> None:
+    """As :func:`once`, for a step that also looks at what projects were chosen."""
+    _take(step.name, step(tally.plan.manifest, project, return_state=True), tally)
+
+
+def _take(name: str, state: State[Report], tally: Tally) -> None:
     result = state.result(raise_on_failure=False)
     if isinstance(result, Report):
         tally.others.append(result)
     else:
-        tally.lose(step.name, result)
+        tally.lose(name, result)
