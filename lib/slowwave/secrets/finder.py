@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowwave.secrets.layers import View, decoded, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
-from slowwave.secrets.scan import MIN_CHARS, RUN_CHARS, Hit, anchors_in, apart, findings_in, runs_in
+from slowwave.secrets.scan import MIN_CHARS, Hit, anchors_in, apart, findings_in, plain_signs, runs_in
 from slowwave.secrets.wraps import joined
 
 # an escaped line of JSON in an escaped line of JSON, in base64
@@ -22,9 +22,10 @@ def find_secrets(text: str) -> list[Finding]:
 
 
 def _find(text: str, depth: int, first: int) -> list[Finding]:
-    hits = anchors_in(text)
-    runs = list(runs_in(text)) if len(text) >= RUN_CHARS else []
-    if not hits and not runs and not _hides_literals(text) and "\\\n" not in text:
+    signs = plain_signs(text)
+    hits, runs = anchors_in(signs), runs_in(signs)
+    hides = _hides_literals(text)
+    if not hits and not runs and not hides and "\\\n" not in text:
         return []
     found = findings_in(text, hits, runs)
     if not depth:
@@ -32,8 +33,8 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     views = list(decoded(text, runs)) if runs else []
     for view in views:
         _add(found, view, depth - 1, _ESCAPES)
-    if first <= _CODES and (hits or views or runs or _hides_literals(text)):
-        for start, stop in _windows(text, hits, runs):
+    if first <= _CODES and (hits or views or runs or hides):
+        for start, stop in _windows(text, hits, runs, hides=hides):
             _look_behind(found, text[start:stop], start, depth, first)
     if first <= _WRAPS and "\n" in text and (hits or runs or "\\\n" in text):
         view = joined(text, _places(text, hits, runs))
@@ -52,13 +53,15 @@ def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: in
         _add(found, view, depth - 1, _ESCAPES if len(view.text) < _SMALL else _WRAPS, at)
 
 
-def _windows(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _windows(
+    text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]], *, hides: bool
+) -> Iterator[tuple[int, int]]:
     """Yield the parts of a text that codes may matter in: around literals, and runs that an escape stands before.
 
     No code is ever within a literal, but colours and those of an address.
     """
     size = len(text)
-    if size <= _SMALL_WINDOW or _hides_literals(text):
+    if size <= _SMALL_WINDOW or hides:
         yield 0, size
         return
     places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER) for hit in hits]
@@ -82,12 +85,11 @@ _AFTER_KEY = 20_000
 
 def _hides_literals(text: str) -> bool:
     """Say whether colours may stand within literals, or the codes of an address."""
-    if "\\" in text and any(sign in text for sign in _ESCAPED):
+    if "\\" in text and (
+        ":\\/" in text or "\\u001b" in text or "\\x1b" in text or "\\033" in text or "\\e[" in text
+    ):
         return True
     return "\x1b" in text or ("%" in text and ("%3A%2F" in text or "%3a%2f" in text))
-
-
-_ESCAPED = (":\\/", "\\u001b", "\\x1b", "\\033", "\\e[")
 
 
 def _places(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[int]:

@@ -160,6 +160,8 @@ _SPLIT_URL = re.compile(r"[^A-Za-z0-9_\-]")
 _STANDARD = re.compile(r"[A-Za-z0-9+/]*")
 _OF_URLS = re.compile(r"[A-Za-z0-9_\-]*")
 _PEEK = 24
+# every third byte of the text begins with one of these: none of ASCII has its highest bit
+_BEGINS_TEXT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef")
 
 
 def _of_run(plain: str, place: int, size: int) -> View:
@@ -169,6 +171,8 @@ def _of_run(plain: str, place: int, size: int) -> View:
 def _base64(run: str) -> tuple[int, str]:
     """Return the text in a run and where it begins: behind a path or a name that is any of four places."""
     for shift in range(4 if len(run) >= _SAMPLE else 1):
+        if not _BEGINS_TEXT.issuperset(run[shift : shift + _PEEK : 4]):
+            continue
         body = run[shift : len(run) - ((len(run) - shift) % 4 == 1)]
         if _is_text(_plain(body[:_PEEK])) and _is_text(whole := _plain(body)):
             return shift, whole.decode("latin-1")

@@ -15,7 +15,7 @@ class Rule:
         anchors: literals in lower case; the shape can begin only where one of them does.
         shape: regular expression, tried right there; its group ``secret`` is the secret. Every repetition in it is
             bounded, so that no text can make it slow.
-        back: so many characters before the literal the shape may begin.
+        back: how many characters before the literal the shape begins, each number that is possible; empty for none.
         is_valid: refuses look-alikes; None takes every match.
         joins: what it finds may be put together from several lines.
     """
@@ -23,7 +23,7 @@ class Rule:
     family: str
     anchors: tuple[str, ...]
     shape: str
-    back: int = 0
+    back: tuple[int, ...] = ()
     is_valid: Callable[[str], bool] | None = None
     joins: bool = True
 
@@ -32,6 +32,11 @@ class Rule:
     def pattern(self) -> re.Pattern[str]:
         """The compiled shape."""
         return re.compile(self.shape)
+
+    @cached_property
+    def match(self) -> Callable[[str, int], re.Match[str] | None]:
+        """Tries the shape at one place of a text."""
+        return self.pattern.match
 
 
 @dataclass(frozen=True, slots=True)

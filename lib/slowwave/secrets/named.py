@@ -28,7 +28,7 @@ _SECRET_NAMES = (
     "encryptionkey", "signingkey", "sessionkey", "masterkey", "subscription-key", "accountkey", "appkey", "_key",
     "-key", "_auth", "dsn", "x-amz-signature", "connectionstring", "_salt",
 )  # fmt: skip
-_PASSWORD_NAMES = ("passw", "passphrase", "pwd", "passcode", "kennwort", "contraseña")
+_PASSWORD_NAMES = ("passw", "passphrase", "pwd", "passcode", "kennwort", "contrase")
 
 
 NAMED: tuple[Rule, ...] = (
@@ -141,8 +141,7 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "token-flag",
         ("-token", "-key", "-secret"),
-        r"--?[\w\-]{0,30}(?<=-)(?i:(?:[\w]{1,20}-)?(?:token|key|secret))\s{1,2}[\"']?(?P<secret>[\w\-.+/=~]{12,400})",
-        back=32,
+        r"-(?i:token|key|secret)\s{1,2}[\"']?(?P<secret>[\w\-.+/=~]{12,400})",
         is_valid=looks_random,
     ),
     Rule(
@@ -193,27 +192,24 @@ NAMED: tuple[Rule, ...] = (
 )
 
 
-def cookies(text: str, at: int) -> list[tuple[int, int]]:
-    """Return where the values of a ``Cookie`` header lie that look like sessions."""
+def cookies(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
+    """Return where the values of a ``Cookie`` header lie that look like sessions, and where the header ends."""
     head = _COOKIE.match(text, at)
     if head is None:
-        return []
+        return [], at
     found: list[tuple[int, int]] = []
     end = head.end()
     while pair := _PAIR.match(text, end):
         if is_session(pair["value"]):
             found.append(pair.span("value"))
         end = pair.end()
-    return found
+    return found, end
 
 
 _COOKIE = re.compile(r"(?i:(?:set-)?cookie)[\"']?\s{0,4}[:=,]\s{0,4}[\"']?")
 _PAIR = re.compile(r"\s{0,4}(?P<name>[\w.\-%]{1,80})=(?P<value>[^;\s\"',\\]{0,4000})(?:;|$|(?=[\s\"'\\]))")
 
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_BODY = re.compile(
-    r"(?:[A-Za-z0-9+/=]{1,400}|(?:Version|Comment|Proc-Type|DEK-Info|Hash)[^\n]{0,200}|\s{1,40}|\\[nrt]|[\\>|*#\"'+,])*"
-)
 
 
 def private_key(text: str, at: int) -> tuple[int, int] | None:
@@ -226,13 +222,13 @@ def private_key(text: str, at: int) -> tuple[int, int] | None:
     if end >= 0:
         close = text.find("-----", end + 9)
         return at, (close + 5 if 0 <= close < end + 60 else end + 9)
-    return at, _cut_off(text, head.end())
+    return at, _cut_off(text, head.end(), len(text) if following < 0 else following)
 
 
-def _cut_off(text: str, start: int) -> int:
-    """Return the end of the lines of a key that has no end."""
+def _cut_off(text: str, start: int, stop: int) -> int:
+    """Return the end of the lines of a key that has no end; behind ``stop`` there are other keys."""
     end = start
-    for line in _LINE.finditer(text, start):
+    for line in _LINE.finditer(text, start, stop):
         body = line[0].strip(" \t\r\n\\\"'>|*#+,")
         if body and not _KEY_LINE.fullmatch(body):
             break

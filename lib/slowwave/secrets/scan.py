@@ -30,7 +30,6 @@ _HARMLESS_TAIL = re.compile(
     r"|prefix|header|window|page|next|cost|price|rate|map|error|reset|kind|scope|status|index|env|var|ref|hint|placeholder)"
     r"|(?:i[sz]er|s?Count|s?Limit|Id|Name|Type|Url|Path|File|Usage|Budget|Hash|Ref|board|stroke|word|frame|ring|ize|ified)\w*",
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # families that say where a secret stood, not what it is
 _BY_NAME = frozenset({"assignment", "password", "spoken", "token-flag", "password-flag", "auth-header", "cookie"})
 _RUN_SIGN = b"a" * RUN_CHARS
@@ -38,38 +37,40 @@ _TO_SIGN = bytes(97 if chr(c).isalnum() and c < 128 else 32 for c in range(256))
 
 
 @cache
-def _automaton() -> tuple[ahocorasick_rs.AhoCorasick, tuple[tuple[Rule, ...], ...]]:
+def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...], ...]]:
     """Return the automaton and the rules of each of its literals."""
     by_anchor: dict[str, list[Rule]] = {_KEY: [], _COOKIE: []}
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    automaton = ahocorasick_rs.AhoCorasick(list(by_anchor), implementation=ahocorasick_rs.Implementation.DFA)
+    literals = [anchor.encode() for anchor in by_anchor]
+    automaton = ahocorasick_rs.BytesAhoCorasick(literals, implementation=ahocorasick_rs.Implementation.DFA)
     return automaton, tuple(tuple(rules) for rules in by_anchor.values())
 
 
-def anchors_in(text: str) -> list[Hit]:
+def plain_signs(text: str) -> bytes:
+    """Return a text as one byte a character, which is all that literals and runs need; they are ASCII."""
+    return text.encode("latin-1", "replace")
+
+
+def anchors_in(signs: bytes) -> list[Hit]:
     """Return the literals in a text: their number, where each begins and where it ends."""
-    folded = text.lower()
-    if len(folded) != len(text):
-        # one capital letter of Turkish becomes two characters
-        folded = text.replace("\u0130", "i").lower()
-    find = _automaton()[0].find_matches_as_indexes
-    try:
-        return find(folded, overlapping=True)
-    except UnicodeEncodeError:
-        return find(_SURROGATE.sub("?", folded), overlapping=True)
+    return _automaton()[0].find_matches_as_indexes(signs.lower(), overlapping=True)
 
 
-def runs_in(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the long runs of letters and digits lie."""
-    signs = text.encode("latin-1", "replace").translate(_TO_SIGN)
+def runs_in(signs: bytes) -> list[tuple[int, int]]:
+    """Return where the long runs of letters and digits lie."""
+    found: list[tuple[int, int]] = []
+    if len(signs) < RUN_CHARS:
+        return found
+    signs = signs.translate(_TO_SIGN)
     stop = 0
     while (start := signs.find(_RUN_SIGN, stop)) >= 0:
         stop = signs.find(b" ", start)
         if stop < 0:
             stop = len(signs)
-        yield start, stop
+        found.append((start, stop))
+    return found
 
 
 def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[Finding]:
@@ -83,7 +84,7 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
     found: list[Finding] = []
     rules = _automaton()[1]
     tried: dict[str, tuple[int, int]] = {}
-    taken = 0
+    taken = baked = 0
     for number, start, _ in hits:
         if number == 0:
             span = private_key(text, text.find("-----", start)) if start >= taken else None
@@ -91,10 +92,14 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
                 taken = span[1]
                 found.append(Finding(*span, "private-key", text[span[0] : taken]))
         elif number == 1:
-            found += [Finding(a, b, "cookie", text[a:b]) for a, b in cookies(text, start)]
+            if start >= baked:
+                spans, baked = cookies(text, start)
+                found += [Finding(a, b, "cookie", text[a:b]) for a, b in spans]
         else:
             for rule in rules[number]:
-                if (one := _tried_again(rule, text, start, tried)) is not None:
+                # most are no match, and a call costs as much as the look itself
+                looks = rule.back or start < tried.get(rule.shape, _NEVER)[0] or rule.match(text, start) is not None
+                if looks and (one := _tried_again(rule, text, start, tried)) is not None:
                     found.append(one)
     for start, stop in runs:
         for rule in _rules_of_run(text, start, stop):
@@ -122,6 +127,7 @@ def _rules_of_run(text: str, start: int, stop: int) -> Iterator[Rule]:
 
 
 _MOST_AGAIN = 4
+_NEVER = (0, 0)
 
 
 def _tried_again(rule: Rule, text: str, start: int, tried: dict[str, tuple[int, int]]) -> Finding | None:
@@ -129,7 +135,7 @@ def _tried_again(rule: Rule, text: str, start: int, tried: dict[str, tuple[int, 
 
     A value may hold its own name many times. ``tried`` says how far each rule has looked, and how often it began anew.
     """
-    end, again = tried.get(rule.shape, (0, 0))
+    end, again = tried.get(rule.shape, _NEVER)
     if start < end and again >= _MOST_AGAIN:
         return None
     one, stop = _tried(rule, text, start)
@@ -139,8 +145,8 @@ def _tried_again(rule: Rule, text: str, start: int, tried: dict[str, tuple[int, 
 
 def _tried(rule: Rule, text: str, start: int) -> tuple[Finding | None, int]:
     """Try one rule at one place and return what it found, and how far it looked."""
-    pattern = rule.pattern
-    match = pattern.search(text, max(0, start - rule.back), start + 600) if rule.back else pattern.match(text, start)
+    places = [start - back for back in rule.back or (0,) if start >= back]
+    match = next((match for place in places if (match := rule.match(text, place)) is not None), None)
     if match is None:
         return None, start
     secret = match["secret"]

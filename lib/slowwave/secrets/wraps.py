@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from string import ascii_letters, digits
 
 from slowwave.secrets.layers import View
 
@@ -13,7 +14,9 @@ _VALUE = r"A-Za-z0-9+/=_\-.%~$"
 # how a line ends within a value, and how the next one goes on
 _TAIL = re.compile(r"(?:[\"'][ \t]{0,3}[+.]?[ \t]{0,3})?\\?\r?\Z")
 _NEXT = re.compile(rf"\n[ \t]{{0,80}}(?:[>|#*] )?(?:[+.] {{0,2}}(?=[\"']))?[\"']?(?=[{_VALUE}!@#])")
-_ENDS_IN_VALUE = re.compile(rf"[{_VALUE}]\Z")
+# a value may end in some of the signs, too
+_TAIL_SIGNS = frozenset("\"'+. \t\r\\")
+_VALUE_SIGNS = frozenset(ascii_letters + digits + "+/=_-.%~$")
 # more than a word: a digit, or capitals in the middle
 _RANDOM_PIECE = re.compile(
     r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
@@ -98,9 +101,13 @@ _PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]{1,14}[.,;:!?]?(?:\s|\Z)")
 
 def _cut(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return where the break at ``end`` begins and ends when values stand on both sides."""
-    tail = _TAIL.search(text[max(start, end - _TAIL_CHARS) : end])
-    begin = end - (len(tail[0]) if tail else 0)
-    if begin == start or not _ENDS_IN_VALUE.match(text, begin - 1, begin):
+    last = text[end - 1 : end] if end > start else ""
+    begin = end
+    if last in _TAIL_SIGNS:
+        tail = _TAIL.search(text[max(start, end - _TAIL_CHARS) : end])
+        begin = end - (len(tail[0]) if tail else 0)
+        last = text[begin - 1 : begin] if begin > start else ""
+    if last not in _VALUE_SIGNS:
         return None
     following = _NEXT.match(text, end)
     return None if following is None else (begin, following.end())
