@@ -35,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (see :mod:`slowwave.errors`)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser(arguments)
-    args = parser.parse_args(arguments)
+    args, rest = parser.parse_known_args(arguments)
+    if rest:
+        _take_rest(parser, args, rest)
     try:
         code = int(args.run(args))
         if sys.stdout:
@@ -53,6 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             _print_no_more()
         return _failed(told(error, "the output"), UNREADABLE)
     return code
+
+
+def _take_rest(parser: argparse.ArgumentParser, args: argparse.Namespace, rest: list[str]) -> None:
+    """Give words behind an option to the list that they belong to: argparse takes that as ended before the option."""
+    name = getattr(args, "list_of_words", "")
+    if not name or any(word.startswith("-") for word in rest):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    getattr(args, name).extend(rest)
 
 
 def _failed(message: str, code: int) -> int:

@@ -61,6 +61,7 @@ def configure(parser: Parser) -> None:
             )
             action.add_argument("id", nargs="?", metavar="ID", help="id of a fact or dream, a fact's by its beginning")
             action.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
+            action.set_defaults(list_of_words="text")
             decision = action.add_mutually_exclusive_group()
             decision.add_argument("--accept", metavar="DREAM", help="apply this parked dream")
             decision.add_argument("--reject", metavar="DREAM", help="refuse this parked dream for good")

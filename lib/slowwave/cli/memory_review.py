@@ -147,12 +147,11 @@ def _details(folder: MemoryFolder, waiting: Waiting) -> Iterator[str]:
     yield f"  {waiting.reason}"
     for candidate in waiting.candidates:
         yield f"  {candidate.observed_at}  {candidate.session.dialect} {candidate.session.id}  {candidate.origin}"
-        for piece in candidate.evidence:
-            yield from _evidence(piece)
+        yield from dict.fromkeys(map(_told_of, candidate.evidence))
 
 
-def _evidence(piece: Evidence) -> Iterator[str]:
-    yield f'    "{harmless(piece.quote)}"  {piece.path}'
+def _told_of(piece: Evidence) -> str:
+    return f'    "{harmless(piece.quote)}"  {piece.path}'
 
 
 def _show_dream(folder: MemoryFolder, parked: Parked) -> None:

@@ -283,3 +283,15 @@ def test_a_fact_that_a_dream_took_meanwhile_is_said_to_be_gone(house: House) -> 
     accept_fact(house.memory, waiting, settings, house.clock.now())
     with pytest.raises(MovedError, match="does not wait any more"):
         accept_fact(house.memory, waiting, settings, house.clock.now())
+
+
+def test_words_behind_an_option_belong_to_the_text_and_others_are_refused(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _weak(house, "The cache is slow", "c")
+    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    _run(capsys, house, "review", "edit", name, "--json", "The cache", "is cold")
+    assert "- The cache is cold\n" in house.read("project.md")
+    with pytest.raises(SystemExit):
+        main(["memory", "list", "--memory", str(house.memory), "surplus"])
+    assert "unrecognized arguments: surplus" in capsys.readouterr().err
