@@ -23,9 +23,9 @@ _SPELLINGS: tuple[Callable[[str], str], ...] = (
 )
 
 
-def paraphrases() -> Iterator[Pair]:
-    """Yield every pair of statements that mean the same."""
-    for (category,), (*wordings, listed) in blocks("paraphrases.txt"):
+def paraphrases(name: str = "paraphrases.txt") -> Iterator[Pair]:
+    """Yield every pair of statements of a file that mean the same."""
+    for (category,), (*wordings, listed) in blocks(name):
         of_category = cast("Category", category)
         for value in values(listed):
             said = [wording.format(value) for wording in wordings]

@@ -35,9 +35,9 @@ _SAME = {"3": "three", "5": "five", "1": "one", "2": "two", "s": "seconds", "ms"
 }
 
 
-def twins() -> Iterator[Pair]:
-    """Yield every pair of twins."""
-    for (kind, category, *both), lines in blocks("twins.txt"):
+def twins(name: str = "twins.txt") -> Iterator[Pair]:
+    """Yield every pair of twins of a file."""
+    for (kind, category, *both), lines in blocks(name):
         of_category = cast("Category", category)
         *sentences, listed = lines
         if kind == "negation":

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz
 
+from slowwave.consolidation.arranged import arranged
 from slowwave.consolidation.words import NO, words_of
 
 __all__ = ["Meaning", "is_like", "is_same", "meaning_of"]
@@ -53,7 +54,11 @@ def meaning_of(text: str) -> Meaning:
 
 
 def parted(text: str) -> tuple[str, str]:
-    """Return what a sentence asks for, and why, "" where it does not say; of a reason only names and numbers matter."""
+    """Return what a sentence asks for, and why, "" where it does not say; of a reason only names and numbers matter.
+
+    Both are put in one order first (:mod:`.arranged`).
+    """
+    text = arranged(text)
     found = None if _CONDITION.match(text) else _REASON.search(text)
     return (text[: found.start()], text[found.end() :]) if found else (text, "")
 

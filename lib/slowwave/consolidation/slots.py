@@ -90,8 +90,7 @@ def claim(item: Memory | Candidate) -> Slot:
     if item.key and item.value and not _denies(item.text, item.value):
         scope = scope_of(item.text)
         if item.key.startswith("cmd:") and not scope:
-            # a command for one folder stands beside that for another one
-            scope = "".join(f"@{word}" for word in item.value.casefold().split()[1:] if "/" in word[1:])
+            scope = _folders_of(item.value.casefold())
         return item.key + scope, item.value.casefold()
     return claim_of(item.text, item.category)
 
@@ -179,8 +178,13 @@ def _command(text: str) -> Slot | None:
     if not what or NO in what:
         return None
     purpose = " ".join(what)
-    call = " ".join((found["marked"] or found["bare"]).split())
-    return f"cmd:{_PURPOSES.get(purpose, purpose)}", call.casefold()
+    call = " ".join((found["marked"] or found["bare"]).split()).casefold()
+    return f"cmd:{_PURPOSES.get(purpose, purpose)}{_folders_of(call)}", call
+
+
+def _folders_of(call: str) -> str:
+    """Return the folders that a command names as a scope: it stands beside a command for another one."""
+    return "".join(f"@{word}" for word in call.split()[1:] if "/" in word[1:])
 
 
 def _place(text: str, words: Words) -> Slot | None:

@@ -30,6 +30,7 @@ _FILLER = _set(
     "a an the do does did is are be been to of in on at for and that this these those it its i we you they our my your "
     "please just really always should must shall will would so then also very all any every each with by as here there "
     "now ever everywhere throughout generally again us me let lets i'd i'll i'm we're we'll we'd it's that's you're ne "
+    "we've i've you've they've you're they're there's "
     "der die das ein eine einen und bitte immer hier le la les un une et toujours ici el los las y siempre aquí"
 )
 # spelled with capitals by some and without by others: plain words, not identifiers

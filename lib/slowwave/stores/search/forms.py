@@ -6,7 +6,9 @@ still found exactly, nothing is stored twice, and words of other languages are n
 
 import sqlite3
 from collections.abc import Iterable
+from functools import cache
 from itertools import takewhile
+from typing import Any
 
 # The words of the index as SQLite lists them, a view of each connection that stores nothing.
 _VIEW = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)"
@@ -19,11 +21,16 @@ _MOST_ENDING = 8
 MOST_FORMS = 12
 
 
+def prepare(database: sqlite3.Connection) -> None:
+    """Let a connection list the words of its index."""
+    database.execute(_VIEW)
+
+
 def forms_of(database: sqlite3.Connection, word: str) -> list[str]:
     """Return the other words of the index that are forms of a word, in alphabetic order.
 
     Args:
-        database: the open index.
+        database: the open index, prepared.
         word: a folded word; one that is not of plain Latin letters has no other forms.
     """
     if len(word) < _LEAST or not (word.isascii() and word.isalpha()):
@@ -34,7 +41,6 @@ def forms_of(database: sqlite3.Connection, word: str) -> list[str]:
     beginning = "".join(char for char, _ in shared).removesuffix("i")
     if len(beginning) < _LEAST:
         return []
-    database.execute(_VIEW)
     most = len(beginning) + _MOST_ENDING
     near = [term for (term,) in database.execute(_FROM, (beginning, beginning + "{")) if len(term) <= most]
     near = [term for term in near if term != word and term.isascii() and term.isalpha()]
@@ -43,6 +49,11 @@ def forms_of(database: sqlite3.Connection, word: str) -> list[str]:
 
 def stems_of(words: Iterable[str]) -> list[str]:
     """Return the English stem of each word (Snowball's second Porter stemmer)."""
+    return _english().stemWords(list(words))
+
+
+@cache
+def _english() -> Any:
     import Stemmer  # noqa: PLC0415 - only a search needs it
 
-    return Stemmer.Stemmer("english").stemWords(list(words))
+    return Stemmer.Stemmer("english")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped

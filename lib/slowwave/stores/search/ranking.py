@@ -15,7 +15,7 @@ from slowwave.errors import UnreadableError
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.search.file import DamagedIndexError, is_damage
 from slowwave.stores.search.fold import folded
-from slowwave.stores.search.forms import forms_of
+from slowwave.stores.search.forms import forms_of, prepare
 from slowwave.stores.search.index import SESSION_SHIFT, SIDE_BIT, SearchIndex
 from slowwave.stores.search.query import Term
 from slowwave.stores.search.said import WEIGHTS, Said, unpacked
@@ -105,39 +105,41 @@ class _Asked(NamedTuple):
 
     def weight_in(self, text: str) -> float:
         """Return what it counts in a folded text."""
-        first, *others = self.terms
-        if first.is_in(text):
+        if self.terms[0].is_in(text):
             return self.rarity
-        return self.rarity * _OTHER_FORM if any(term.is_in(text) for term in others) else 0.0
+        if len(self.terms) > 1 and any(term.is_in(text) for term in self.terms[1:]):
+            return self.rarity * _OTHER_FORM
+        return 0.0
 
 
 def _asked(database: sqlite3.Connection, terms: Sequence[Term], total: int, *, everything: bool) -> list[_Asked]:
     """Ask for each term; one that is everywhere, or in every question, counts for nothing beside one that is not."""
+    prepare(database)
     alike = [_alike(database, term) for term in terms]
-    numbers = [_count(database, same) for same in alike]
-    telling = [
-        not same[0].is_empty and (number <= _MANY or 2 * number <= total)
-        for same, number in zip(alike, numbers, strict=True)
-    ]
-    has_telling = any(number and tells for number, tells in zip(numbers, telling, strict=True))
+    telling = [not same[0].is_empty and (number <= _MANY or 2 * number <= total) for same, number in alike]
+    has_telling = any(number and tells for (_, number), tells in zip(alike, telling, strict=True))
     found: list[_Asked] = []
-    for same, number, tells in zip(alike, numbers, telling, strict=True):
+    for (same, number), tells in zip(alike, telling, strict=True):
         rarity, _ = _rarity(number, total)
         scores = _scores(database, same, total, rarity) if number and (tells or not has_telling) else {}
-        if not everything:
+        if not everything and any(segment & SIDE_BIT for segment in scores):
             scores = {segment: score for segment, score in scores.items() if not segment & SIDE_BIT}
         found.append(_Asked(same, scores, rarity))
     return found
 
 
-def _alike(database: sqlite3.Connection, term: Term) -> list[Term]:
-    """Return a term with the other forms of its word; one that stands nowhere in any form is widened to a beginning."""
-    if term.is_empty:
-        return [term]
-    others = [Term(form, is_prefix=False, is_quoted=True) for form in forms_of(database, term.word)]
-    if not others and (wider := term.widened()) is not None and not _count(database, [term]):
-        return [wider]
-    return [term, *others]
+def _alike(database: sqlite3.Connection, term: Term) -> tuple[list[Term], int]:
+    """Return a term with the other forms of its word, and in how many segments they stand.
+
+    One that stands nowhere in any form is widened to a beginning.
+    """
+    others = (
+        [] if term.is_empty else [Term(form, is_prefix=False, is_quoted=True) for form in forms_of(database, term.word)]
+    )
+    number = _count(database, [term, *others])
+    if not number and (wider := term.widened()) is not None:
+        return [wider], _count(database, [wider])
+    return [term, *others], number
 
 
 def _count(database: sqlite3.Connection, terms: Sequence[Term]) -> int:
@@ -152,8 +154,11 @@ def _scores(database: sqlite3.Connection, terms: Sequence[Term], total: int, rar
         # SQLite's scores are the better the smaller they are
         found: list[tuple[int, float]] = database.execute(_SCORES, (term.match,)).fetchall()
         scale = -_rarity(len(found), total)[1] * rarity * (1.0 if term is terms[0] else _OTHER_FORM)
-        for segment, score in found:
-            scores[segment] = scores.get(segment, 0.0) + score * scale
+        if scores:
+            for segment, score in found:
+                scores[segment] = scores.get(segment, 0.0) + score * scale
+        else:
+            scores = {segment: score * scale for segment, score in found}
     return scores
 
 
