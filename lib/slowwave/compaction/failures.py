@@ -37,7 +37,9 @@ _REFUSED = re.compile(
 _RAISED = re.compile(r"^(?:[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*)$", re.MULTILINE)
 # pytest writes an E before what it expected and did not get
 _ASSERTED = re.compile(r"^E {2,}\S.*$", re.MULTILINE)
-_NAMED = re.compile(r"^.*(?:[a-z]Error|[a-z]Exception|\bFAIL(?:ED|URE)?\b|\bpanic:|\bnot ok\b|\u2717|\u2715).*$", re.MULTILINE)
+_NAMED = re.compile(
+    r"^.*(?:[a-z]Error|[a-z]Exception|\bFAIL(?:ED|URE)?\b|\bpanic:|\bnot ok\b|\u2717|\u2715).*$", re.MULTILINE
+)
 # how lines of lists and quotations begin, which a summary has its own of
 _MARKS = "#>*-+ "
 _WRAPPED = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")

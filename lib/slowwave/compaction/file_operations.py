@@ -216,7 +216,9 @@ def _path(args: object) -> str:
 
 def _patched(args: object) -> list[str]:
     fields = fields_of(args)
-    return patched(args if isinstance(args, str) else next((t for k in _PATCHES if isinstance(t := fields.get(k), str)), ""))
+    return patched(
+        args if isinstance(args, str) else next((t for k in _PATCHES if isinstance(t := fields.get(k), str)), "")
+    )
 
 
 def _strings(value: object) -> frozenset[str]:

@@ -2,7 +2,9 @@
 
 import re
 
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)[ \t\r]*$|^\*\*\* Move to: (.+?)[ \t\r]*$", re.MULTILINE)
+_PATCHED = re.compile(
+    r"^\*\*\* (?:Add|Update|Delete) File: (.+?)[ \t\r]*$|^\*\*\* Move to: (.+?)[ \t\r]*$", re.MULTILINE
+)
 _DIFFED = re.compile(r"^(?:---|\+\+\+) [ab]/([^\t\n]+)", re.MULTILINE)
 
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from slowwave.compaction.paths import joined
 from slowwave.compaction.patches import diffed, patched
+from slowwave.compaction.paths import joined
 from slowwave.compaction.shell_lexing import ShellCommand, Word, commands_in
 
 _READERS = frozenset({"cat", "bat", "nl", "tac", "head", "tail", "less", "more"})
@@ -19,7 +19,7 @@ _SWITCHES = {"cat": frozenset({"-n", "-b", "-s", "-v"}), "bat": frozenset({"-n"}
 _SED_VALUED = frozenset({"-e", "-f", "--expression", "--file", "-l"})
 _SED_IN_PLACE = re.compile(r"^-[a-zA-Z]*i|^--in-place")
 _DEVICES = ("/dev/", "/proc/")
-_EXTENSION = re.compile(r"[^/.]\.[A-Za-z0-9]{1,10}$")
+_EXTENSION = re.compile(r"[^/.]\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _FOLDERS = (".", "..")
 _LAST = "/"
 

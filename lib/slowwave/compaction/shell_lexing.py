@@ -24,6 +24,8 @@ _OPEN = frozenset({"if", "for", "while", "until", "case", "select", "function", 
 _CLOSE = frozenset({"fi", "done", "esac", "}"})
 # what comes behind && after one of these runs only now and then, and the line may still end well
 _TESTS = frozenset({"test", "[", "[[", "grep", "rg", "diff", "cmp", "which", "pgrep"})
+# what always succeeds: behind || it makes the whole succeed
+_SUCCEED = frozenset({"true", ":", "echo"})
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
 # what runs the command behind it, and how many words of its own it takes
 _WRAPPERS = {"sudo": 0, "time": 0, "command": 0, "nohup": 0, "nice": 0, "env": 0, "exec": 0, "timeout": 1}
@@ -48,6 +50,8 @@ class ShellCommand:
         is_certain: it runs whenever the line does not fail.
         starts: it runs also when the line fails.
         depth: how many parentheses it stands in.
+        chain: which of the lists between semicolons it stands in.
+        is_tested: whether it runs hangs on a test before it in its list.
     """
 
     words: list[Word] = field(default_factory=list[Word])
@@ -57,6 +61,8 @@ class ShellCommand:
     is_certain: bool = True
     starts: bool = True
     depth: int = 0
+    chain: int = 0
+    is_tested: bool = False
 
     @property
     def program(self) -> str:
@@ -75,6 +81,8 @@ def commands_in(line: str) -> list[ShellCommand]:
         command = _command(group, documents)
         if state.holds(group, command):
             found.append(command)
+    for command in found:
+        command.is_certain = command.is_certain and state.is_certain(command, found[-1].chain)
     return found
 
 
@@ -94,7 +102,14 @@ class _State:
     parens: int = 0
     behind_or: bool = False
     behind_and: bool = False
+    is_test: bool = False
     tested: bool = False
+    chain: int = 0
+    with_or: set[int] = field(default_factory=set[int])
+
+    def is_certain(self, command: ShellCommand, last: int) -> bool:
+        """Say whether what hangs on a test has run: only when the line would have failed otherwise."""
+        return not command.is_tested or (command.chain == last and command.chain not in self.with_or)
 
     def holds(self, group: _Group, command: ShellCommand) -> bool:
         """Note the operator and the keywords of a command, mark it; say whether there is one at all."""
@@ -106,7 +121,10 @@ class _State:
         command.depth = self.parens
         command.is_certain = not self.nested and not self.behind_or
         command.starts = command.is_certain and not self.behind_and
-        self.tested = self.tested or command.program in _TESTS
+        command.chain, command.is_tested = self.chain, self.tested
+        self.is_test = command.program in _TESTS
+        if self.behind_or and command.program in _SUCCEED:
+            self.behind_or = self.tested = False
         if first in _CLOSE:
             self.nested = max(0, self.nested - 1)
         return bool(command.words or command.writes)
@@ -115,9 +133,10 @@ class _State:
         match operator:
             case "||":
                 self.behind_or = True
+                self.with_or.add(self.chain)
             case "&&":
                 self.behind_and = True
-                self.behind_or = self.behind_or or self.tested
+                self.tested = self.tested or self.is_test
             case "(":
                 self.parens += 1
             case ")":
@@ -126,6 +145,7 @@ class _State:
                 pass
             case _:
                 self.behind_or = self.behind_and = self.tested = False
+                self.chain += 1
 
 
 def _groups(line: str) -> Iterator[_Group | None]:

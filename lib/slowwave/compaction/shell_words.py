@@ -25,7 +25,21 @@ _LOOKERS = frozenset({
 })
 # fmt: on
 _GIT_LOOKS = frozenset(
-    {"add", "status", "log", "diff", "show", "branch", "remote", "rev-parse", "blame", "ls-files", "grep", "config", "fetch"}
+    {
+        "add",
+        "status",
+        "log",
+        "diff",
+        "show",
+        "branch",
+        "remote",
+        "rev-parse",
+        "blame",
+        "ls-files",
+        "grep",
+        "config",
+        "fetch",
+    }
 )
 _GH_LOOKS = frozenset({"list", "view", "diff", "checks", "status", "api", "search"})
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
@@ -40,7 +54,9 @@ def doing(line: str) -> list[Step]:
 def gist(line: str) -> str:
     """Return a shell line as one short line: what it does, or all of it when it only looks."""
     steps = doing(line)
-    text = " && ".join(_MESSAGE.sub("", one_line(step.text)) for step in steps) if steps else one_line(line[:_MOST_CHARS])
+    text = (
+        " && ".join(_MESSAGE.sub("", one_line(step.text)) for step in steps) if steps else one_line(line[:_MOST_CHARS])
+    )
     return text if len(text) <= GIST_CHARS else text[: GIST_CHARS - 1].rstrip() + "…"
 
 
@@ -69,4 +85,4 @@ def _looks(step: Step) -> bool:
         return not _GH_LOOKS.isdisjoint(words[:2])
     if not _ASKS.isdisjoint(step.text.split()):
         return True
-    return step.program in _LOOKERS or not step.program[:1].isalpha() and not step.program.startswith((".", "/"))
+    return step.program in _LOOKERS or (not step.program[:1].isalpha() and not step.program.startswith((".", "/")))

@@ -7,7 +7,9 @@ from slowwave.dialects.model import Message
 
 _INNER = re.compile(r"<(?P<tag>summary|context_summary)>\n?(?P<text>.*)\n?</(?P=tag)>", re.DOTALL)
 # client: Claude Code writes a sentence, its thoughts, and the summary itself behind them
-_ANALYSIS = re.compile(r"\A.{0,300}?(?:<analysis>.*?</analysis>|^Analysis:\n.*?^(?=Summary:))", re.DOTALL | re.MULTILINE)
+_ANALYSIS = re.compile(
+    r"\A.{0,300}?(?:<analysis>.*?</analysis>|^Analysis:\n.*?^(?=Summary:))", re.DOTALL | re.MULTILINE
+)
 _LEAD = re.compile(r"\A(?:This session is being continued from a previous conversation[^\n]*\s+)?(?:Summary:\s*)?")
 _TAIL = re.compile(
     r"^(?:If you need specific details from before compaction|Please continue the conversation from where we left"

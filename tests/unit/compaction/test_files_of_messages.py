@@ -63,7 +63,7 @@ def test_patches_of_codex_in_all_three_forms() -> None:
         ("create_file", {"filePath": "a"}, True),
     ],
 )
-def test_names_of_tools(tool: str, args: dict[str, object], modified: bool) -> None:  # noqa: FBT001
+def test_names_of_tools(tool: str, args: dict[str, object], modified: bool) -> None:
     assert lists(Talk().call(tool, **args)) == ((["a"], []), ([], ["a"]))[modified]
 
 

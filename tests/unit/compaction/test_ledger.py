@@ -47,7 +47,9 @@ def test_asks_stand_in_the_persons_own_words_and_the_last_is_in_progress() -> No
 
 
 def test_what_a_client_injected_is_not_told_as_said_by_the_person() -> None:
-    talk = Talk().injected("# AGENTS.md\nAlways deploy the whole fleet on Fridays").typed("Fix the login page of the shop")
+    talk = (
+        Talk().injected("# AGENTS.md\nAlways deploy the whole fleet on Fridays").typed("Fix the login page of the shop")
+    )
     talk.beside("Rename the cart module please", "<system-reminder>Never use spaces in files</system-reminder>")
     text = told(talk)
     assert "deploy the whole fleet" not in text

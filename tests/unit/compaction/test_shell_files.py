@@ -28,6 +28,8 @@ def files(line: str, folder: str = "", *, failed: bool = False) -> list[str]:
         ("sudo cat /etc/hosts", ["r /etc/hosts"]),
         ("LANG=C timeout 5 cat a.py", ["r a.py"]),
         ("echo $(cat a.py)", ["r a.py"]),
+        ("test -f a.py && cat a.py", ["r a.py"]),
+        ("make || true && cat a.py", ["r a.py"]),
     ],
 )
 def test_readers(line: str, found: list[str]) -> None:
@@ -80,6 +82,8 @@ def test_writers(line: str, found: list[str]) -> None:
         "for f in a b; do cat c.py; done",
         "clean() { rm a.py; }",
         "test -f b.py || touch b.py",
+        "test -f b.py && rm b.py; ls",
+        "grep -q x a.py && rm b.py || true",
         "mv a b",
         "cp -r a.d b.d",
         "cp a.py tests",
@@ -112,6 +116,8 @@ def test_of_a_line_that_failed_only_what_was_opened_before_counts() -> None:
     assert files("sed -i s/a/b/ c.py", failed=True) == []
 
 
-@pytest.mark.parametrize("line", ["", "\n\n", "<<", "cat <<EOF", "((", "))", "&& ||", "> ", "\\", "a\x00b > c", "'" * 999])
+@pytest.mark.parametrize(
+    "line", ["", "\n\n", "<<", "cat <<EOF", "((", "))", "&& ||", "> ", "\\", "a\x00b > c", "'" * 999]
+)
 def test_odd_lines_do_no_harm(line: str) -> None:
     assert all(touched.startswith(("r ", "m ")) for touched in files(line))

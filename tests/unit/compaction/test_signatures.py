@@ -23,12 +23,16 @@ def test_a_success_before_resolves_nothing() -> None:
 
 
 def test_of_a_traceback_the_last_line_says_what_went_wrong() -> None:
-    output = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    raise E("error")\napp.BadError: no luck\n'
+    output = (
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    raise E("error")\napp.BadError: no luck\n'
+    )
     assert [s.text for s in found(Talk().run("python a.py", output, 1))] == ["app.BadError: no luck"]
 
 
 def test_failures_of_other_tools_name_their_file() -> None:
-    talk = Talk().call("Edit", "<tool_use_error>String to replace not found</tool_use_error>", error=True, file_path="a.py")
+    talk = Talk().call(
+        "Edit", "<tool_use_error>String to replace not found</tool_use_error>", error=True, file_path="a.py"
+    )
     assert [(s.what, s.text) for s in found(talk)] == [("Edit a.py", "String to replace not found")]
     assert [s.is_resolved for s in found(talk.call("Edit", file_path="b.py"))] == [False]
     assert [s.is_resolved for s in found(talk.call("Edit", file_path="a.py"))] == [True]
@@ -40,7 +44,9 @@ def test_what_a_person_refused_is_no_error() -> None:
 
 
 def test_exit_codes_of_every_client_are_errors() -> None:
-    talk = Talk().call("shell", '{"output":"fatal: not a repo","metadata":{"exit_code":128}}', command=["git", "status"])
+    talk = Talk().call(
+        "shell", '{"output":"fatal: not a repo","metadata":{"exit_code":128}}', command=["git", "status"]
+    )
     talk.call("exec_command", "Chunk ID: 1\nProcess exited with code 2\nOutput:\nmake: *** Error 2", cmd="make")
     talk.call("bash", "ld: error: x\n\nCommand exited with code 1", error=True, command="cc x.c")
     assert [s.text for s in found(talk)] == ["fatal: not a repo", "make: *** Error 2", "ld: error: x"]

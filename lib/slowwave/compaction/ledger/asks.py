@@ -14,7 +14,7 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 # "yes, go on" asks for nothing by itself
-_LEAST_WORDS = 2
+_LEAST_WORDS = 1
 _FIRST, _LAST, _CORRECTION, _ASK = 100, 99, 88, 80
 _OLDEST = 12
 

@@ -9,8 +9,7 @@ from slowwave.compaction.ledger.earlier import entries_of
 from slowwave.compaction.ledger.identifiers import identifiers
 from slowwave.compaction.ledger.model import Entry, Ledger, LedgerSettings
 from slowwave.compaction.ledger.said import by_agent, personal
-from slowwave.compaction.ledger.wording import key_of
-from slowwave.compaction.ledger.work import commands, commits, errors, said_last, tasks
+from slowwave.compaction.ledger.work import command_key, commands, commits, errors, said_last, tasks
 from slowwave.compaction.summaries import last_summary
 from slowwave.dialects.model import Message
 from slowwave.extraction.events import events_of
@@ -46,14 +45,10 @@ def ledger_of(
     given = redact(previous or last_summary(own))
     carried = entries_of(given)
     new = list(_new([m for m in own if m.origin != "summary"], redact, settings, goes_on=bool(carried)))
-    return Ledger(
-        tuple(_merged(carried, new)), of_messages(own, cwd, files | of_lists(given)), settings
-    )
+    return Ledger(tuple(_merged(carried, new)), of_messages(own, cwd, files | of_lists(given)), settings)
 
 
-def _new(
-    messages: Sequence[Message], redact: Redact, settings: LedgerSettings, *, goes_on: bool
-) -> Iterator[Entry]:
+def _new(messages: Sequence[Message], redact: Redact, settings: LedgerSettings, *, goes_on: bool) -> Iterator[Entry]:
     events = events_of(messages, redact)
     every = list(exchanges(messages))
     yield from asks(events, settings, goes_on=goes_on)
@@ -98,10 +93,9 @@ def _was_first(entry: Entry, new: Iterable[Entry]) -> bool:
 def _aged(entry: Entry, parts: set[str], ok: set[str]) -> Entry:
     if entry.kind == "error" and entry.part == "blocked":
         what = entry.text.removeprefix("error in `").partition("`")[0]
-        if key_of(f"ran {what}") in ok:
+        if command_key(what) in ok:
             text = entry.text.replace(" - not resolved", " - resolved: it succeeded later")
             return entry._replace(part="context", text=text)
     if entry.part in parts and entry.part in _SUPERSEDED and entry.kind != "error":
         return entry._replace(value=min(entry.value, _SUPERSEDED[entry.part]))
     return entry
-

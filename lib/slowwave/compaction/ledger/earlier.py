@@ -12,7 +12,7 @@ from slowwave.compaction.file_operations import without_tags
 from slowwave.compaction.ledger.identifiers import NAMED
 from slowwave.compaction.ledger.model import NOT_LISTED, NOTE, Entry, Kind, Part
 from slowwave.compaction.ledger.wording import key_of, line_of
-from slowwave.compaction.ledger.work import error_key
+from slowwave.compaction.ledger.work import command_key, error_key
 
 SEPARATOR = " \N{MIDDLE DOT} "
 NONE = "(none)"
@@ -25,7 +25,10 @@ _TITLES: tuple[tuple[re.Pattern[str], Part], ...] = (
     (re.compile(r"^(?:goals?|primary request.*|objective|original request|task)$", re.IGNORECASE), "goal"),
     (re.compile(r"^(?:constraints?.*|preferences?|instructions|requirements)$", re.IGNORECASE), "constraints"),
     (re.compile(r"^(?:done|completed.*|accomplished|early progress)$", re.IGNORECASE), "done"),
-    (re.compile(r"^(?:in progress|current work|current (?:state|task|progress)|ongoing)$", re.IGNORECASE), "in_progress"),
+    (
+        re.compile(r"^(?:in progress|current work|current (?:state|task|progress)|ongoing)$", re.IGNORECASE),
+        "in_progress",
+    ),
     (re.compile(r"^(?:blocked|blockers?|open issues)$", re.IGNORECASE), "blocked"),
     (re.compile(r"^(?:key )?decisions?(?: made)?$", re.IGNORECASE), "decisions"),
     (re.compile(r"^(?:(?:optional )?next steps?|pending tasks?|remaining.*|open todos?)$", re.IGNORECASE), "next"),
@@ -143,7 +146,7 @@ def _entries(line: _Line) -> Iterator[Entry]:
     elif text.startswith("error in `"):
         yield Entry(line.part, "error", text, error_key(text), 90, stays=True)
     elif command := _COMMAND.match(text):
-        yield Entry(line.part, "command", text, key_of(f"ran {command['line']}"), 44)
+        yield Entry(line.part, "command", text, command_key(command["line"]), 44)
     elif text.startswith("asked last: "):
         yield Entry("in_progress", "ask", text, "asked last", 70)
     elif text.startswith("the agent said last: "):
@@ -151,4 +154,6 @@ def _entries(line: _Line) -> Iterator[Entry]:
     else:
         words = f"{line.title}: {text}" if line.title and not text.startswith(f"{line.title}: ") else text
         one = line_of(words, _EARLIER_CHARS)
-        yield Entry(line.part, _KINDS.get(line.part, "earlier"), one, key_of(_PREFIXES.sub("", one)), _VALUES[line.part])
+        yield Entry(
+            line.part, _KINDS.get(line.part, "earlier"), one, key_of(_PREFIXES.sub("", one)), _VALUES[line.part]
+        )

@@ -23,6 +23,10 @@ _RULES = re.compile(
     r"|at (?:least|most)|no (?:more|new) |keep (?:the|it|all)|prefer)\b",
     re.IGNORECASE,
 )
+_SETTLES = re.compile(
+    r"\b(?:let'?s|go(?:ing)? with|decided|we(?:'ll| will| should)|i(?:'d| would)? (?:choose|chose|pick)|option [a-d\d])\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"])|\n+")
 _DECIDES = re.compile(
     r"\b(?:i(?:'ll| will|'ve decided to| decided to| chose| opted|'m going with)|we(?:'ll| will| should| decided)"
@@ -63,9 +67,13 @@ def personal(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
 def _rules(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
     for statement in statements(events, long=True):
         words = statement.sentence.text
-        if _RULES.search(words) and not statement.sentence.is_question:
-            text = line_of(statement.text, settings.line_chars)
+        if statement.sentence.is_question:
+            continue
+        text = line_of(statement.text, settings.line_chars)
+        if _RULES.search(words):
             yield Entry("constraints", "constraint", text, key_of(text), 84, statement.turn.sources)
+        elif _SETTLES.search(words):
+            yield Entry("decisions", "decision", text, key_of(text), 74, statement.turn.sources)
 
 
 def by_agent(messages: Sequence[Message], redact: Redact, settings: LedgerSettings) -> Iterator[Entry]:

@@ -19,7 +19,9 @@ _NEXT = re.compile(
 )
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ x~]\]\s+)?(?P<text>\S.*)$")
 _MOST_ITEMS = 10
-_COMMITTED = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\))? (?P<commit>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE)
+_COMMITTED = re.compile(
+    r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\))? (?P<commit>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE
+)
 _ERROR_CHARS = 160
 
 
@@ -36,29 +38,47 @@ def errors(every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:
 
 def error_key(text: str) -> str:
     """Return what is the same for two lines about one error, whatever became of it."""
-    return key_of(re.sub(r" \(\d+ times\)", "", text).rpartition(" - ")[0])
+    return key_of(re.sub(r" \(\d+ times\)", "", text).rpartition(" - ")[0], whole=True)
 
 
 def commands(every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:
-    """Yield every command that does something once, with its last outcome and how often it ran."""
+    """Yield every command that does something once, with its last outcome and how often it ran.
+
+    Which of several commands failed is not told, so a line of several that failed stands as a whole, until each of
+    them has succeeded.
+    """
     runs: dict[str, list[Exchange]] = {}
+    parts: dict[str, list[str]] = {}
     for exchange in every:
-        if exchange.line and exchange.result is not None and doing(exchange.line):
-            line = gist(redact(exchange.line))
-            runs[line] = [*runs.pop(line, []), exchange]
-    for at, (line, own) in enumerate(runs.items()):
-        yield _command(line, own, 8 * at // len(runs))
+        steps = doing(redact(exchange.line)) if exchange.line and exchange.result is not None else []
+        texts = [gist(step.text) for step in steps]
+        if exchange.failed and len(texts) > 1:
+            whole = gist(redact(exchange.line))
+            parts[whole] = texts
+            texts = [whole]
+        for text in texts:
+            runs[text] = [*runs.pop(text, []), exchange]
+    order = {text: at for at, text in enumerate(runs)}
+    for at, (text, own) in enumerate(runs.items()):
+        rest = [part for part in parts.get(text, ()) if order.get(part, -1) < at or runs[part][-1].failed]
+        if not own[-1].failed or text not in parts or rest:
+            yield _command(text, own, 8 * at // len(runs))
+
+
+def command_key(line: str) -> str:
+    """Return what is the same for two lines about one command, whatever came of it."""
+    return key_of(f"ran {line}", whole=True)
 
 
 def _command(line: str, runs: Sequence[Exchange], recency: int) -> Entry:
     last, failed = runs[-1], sum(run.failed for run in runs)
     outcome = f"failed (exit {last.code})" if last.failed and last.code else "failed" if last.failed else "ok"
     often = f", {len(runs)} runs" + (f", {failed} failed" if failed else "") if len(runs) > 1 else ""
-    purpose = next((step.purpose for step in doing(last.line) if step.purpose), "")
+    purpose = next((step.purpose for step in doing(line) if step.purpose), "")
     value = 70 if last.failed else 64 if purpose in ("test", "typecheck", "build", "lint") else 50
     part: Part = "done" if not last.failed else "blocked" if purpose else "context"
     text = f"{literal(line, 160)}: {outcome}{often}"
-    return Entry(part, "command", text, key_of(f"ran {line}"), value + recency, last.sources)
+    return Entry(part, "command", text, command_key(line), value + recency, last.sources)
 
 
 def commits(every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:

@@ -4,6 +4,7 @@ They are made by rules of their own, so that what the ledger overlooks is seen: 
 of lines but the reading of calls (files, outcomes, error lines, task lists), which has tests against plain scans.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from slowwave.compaction.exchanges import Exchange, Redact, exchanges
@@ -21,6 +22,8 @@ from slowwave.secrets.redactor import NAMELESS
 
 _COMMAND_CHARS = 70
 _ERROR_CHARS = 60
+_MESSAGE = re.compile(r"^git commit .*-m [\"']?(.+?)[\"']?$")
+_LEAST_MESSAGE = 12
 # commands that change what others see
 _PUBLIC = frozenset({"git", "gh", "docker", "kubectl", "terraform", "helm", "psql", "sqlite3", "curl", "ssh", "scp"})
 
@@ -79,7 +82,13 @@ def _commands(every: Sequence[Exchange], redact: Redact) -> Iterator[Probe]:
                 text = one_line(redact(step.text)).split("$(")[0][:_COMMAND_CHARS].strip(" \"'-")
                 last[text] = exchange
     for text, exchange in last.items():
-        yield Probe("command", text, (text,), exchange.failed, exchange.sources)
+        yield Probe("command", text, _tellings(text), exchange.failed, exchange.sources)
+
+
+def _tellings(command: str) -> tuple[str, ...]:
+    """A commit may be told by its message."""
+    message = _MESSAGE.search(command)
+    return (command, message[1].strip()) if message is not None and len(message[1]) >= _LEAST_MESSAGE else (command,)
 
 
 def _tasks(every: Sequence[Exchange], redact: Redact) -> Iterator[Probe]:
