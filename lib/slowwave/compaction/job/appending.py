@@ -84,13 +84,14 @@ def append(order: Order, settings: Settings, home: Path) -> Written:
     checked(compaction)
     opened = Writers(means).known(found_of(session))
     with held(opened):
-        if content_stamp(paths) != order.stamp:
-            raise MovedError(f"{paths[0]}: changed since it was planned; the next run looks at it again")
+        if not paths or content_stamp(paths) != order.stamp:
+            raise MovedError(f"session {session.id}: changed since it was planned; the next run looks at it again")
         before = sizes_of(paths)
         message = opened.writer.compaction(opened.target, compaction)
-        grown = growth_of(before, files_of(paths[0]) if len(paths) > 1 or session.dialect == "cersei" else list(paths))
+        now = files_of(paths[0]) if session.dialect == "cersei" else list(paths)
+        grown = growth_of(before, now)
         try:
-            _check(order, files_of(paths[0]) if session.dialect == "cersei" else list(paths))
+            _check(order, now)
         except BaseException:
             take_back(grown)
             if isinstance(opened.writer, UlidWriter):

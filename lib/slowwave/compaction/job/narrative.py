@@ -6,6 +6,7 @@ less than the ledger does, costs the session nothing.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from slowwave.compaction.cuts import cut_points
 from slowwave.compaction.items import Item
@@ -77,7 +78,9 @@ def _asked(gone: Gone, plan: Plan, model: LanguageModel) -> str:
     answers: dict[Part, str] = {}
     for request in requests(plan, gone.budget, separator=gone.separator):
         answer = model.answer(_ask(request, gone))
-        data: object = answer.data.get("summary") if isinstance(answer.data, dict) else answer.text
+        given: object = answer.data
+        fields = cast("dict[str, object]", given) if isinstance(given, dict) else {"summary": answer.text}
+        data = fields.get("summary")
         if not isinstance(data, str) or not data.strip():
             raise MalformedAnswerError("the answer holds no summary")
         answers[request.part] = data.strip()

@@ -199,7 +199,7 @@ def _codex_counters(files: SessionFiles) -> tuple[Usage | None, int, str]:
         is_before = is_before or record.get("type") == "compacted"
         if record.get("type") == "turn_context" and not model:
             model = str(payload.get("model") or "")
-        info = _fields(payload.get("info")) if payload.get("type") == "token_count" else {}
+        info = _fields(payload.get("info") if payload.get("type") == "token_count" else None)
         counted = read_usage(_fields(info.get("last_token_usage")))
         if counted.context_tokens:
             window = window or int(info.get("model_context_window") or 0)

@@ -83,10 +83,14 @@ def test_what_is_too_long_is_asked_again_without_its_oldest_half(tmp_path: Path)
     assert "A SHORT one" in summary_of(talk)
 
 
+def marked(text: str) -> str:
+    return text.replace("please", "[mark]")
+
+
 def test_no_secret_is_sent(tmp_path: Path):
     talk = Talk(tmp_path / "store", "pi").grow(6)
     model = Scripted("## Goal\nx")
-    compacted(talk, job(tmp_path, summarise=by_model(model), redact=lambda text: text.replace("please", "[mark]")))
+    compacted(talk, job(tmp_path, summarise=by_model(model), redact=marked))
     assert "please" not in model.asked[0].user
     assert "[mark]" in model.asked[0].user
 

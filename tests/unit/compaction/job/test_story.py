@@ -181,13 +181,17 @@ def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_written(tmp_pat
     assert talk.path.read_bytes() == before
 
 
+def unlike(_one: object, _other: object) -> bool:
+    return False
+
+
 @every_client
 def test_what_does_not_come_out_as_planned_is_taken_away_again(
     tmp_path: Path, dialect: str, monkeypatch: pytest.MonkeyPatch
 ):
     talk = Talk(tmp_path / "store", dialect).grow(6)
     beside = {p: p.read_bytes() for p in (tmp_path / "store").rglob("*") if p.is_file()}
-    monkeypatch.setattr(appending, "same_messages", lambda _one, _other: False)
+    monkeypatch.setattr(appending, "same_messages", unlike)
     report = compacted(talk, job(tmp_path))
     assert "nothing was changed" in report.failures[0]
     assert {p: p.read_bytes() for p in (tmp_path / "store").rglob("*") if p.is_file()} == beside
@@ -202,8 +206,9 @@ def test_three_failures_in_a_row_stop_it_until_the_content_changes(tmp_path: Pat
         tries.append(1)
         raise ZeroDivisionError("a bug")
 
-    for _ in range(5):
-        report = compacted(talk, job(tmp_path, summarise=broken))
+    for _ in range(4):
+        compacted(talk, job(tmp_path, summarise=broken))
+    report = compacted(talk, job(tmp_path, summarise=broken))
     assert len(tries) == 3
     assert [gate.gate for gate in report.gates] == ["breaker"]
     assert "3 failures in a row: ZeroDivisionError: a bug" in report.gates[0].reason
@@ -281,7 +286,11 @@ def test_a_client_that_keeps_nothing_gets_its_newest_messages_word_for_word_once
 def test_no_secret_is_written_again(tmp_path: Path):
     secret = "ghp_" + "a1B2" * 9
     talk = Talk(tmp_path / "store", "crabtalk").grow(6)
-    run = job(tmp_path, redact=lambda text: text.replace(secret, "[secret]"))
+
+    def redact(text: str) -> str:
+        return text.replace(secret, "[secret]")
+
+    run = job(tmp_path, redact=redact)
     before = talk.path.stat().st_size
 
     def leaking(gone: Gone) -> Summary:
