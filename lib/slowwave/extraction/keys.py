@@ -26,6 +26,13 @@ _CHOOSES = (
     r"|nehmen|decided on|settled on|run(?:s)? on)"
 )
 _INSTEAD = r"(?:instead of|rather than|over|not|statt|anstatt|no longer|en lugar de|au lieu de|,? never)"
+# what follows is refused: "never use git rebase"; not what stands behind a word that turns it round
+_REFUSES = (
+    r"(?:don'?t|do not|never|not|stop|avoid|no more|cannot|can'?t|nie(?:mals)?|nicht|kein\w*|jamais|nunca) "
+    r"(?:(?!(?:but|except|unless|until|without|other|anything|only|forget|hesitate|since|because|so|and|when|if"
+    r"|then|instead|than)\b)[\w-]+ ){0,5}?"
+)
+_REFUSED = re.compile(rf"\b{_REFUSES}$", re.IGNORECASE)
 _RUNTIME = re.compile(
     r"\b(?P<what>python|node(?:\.?js)?|go(?:lang)?|java|rust|ruby|php|postgres(?:ql)?|typescript|dotnet"
     r"|\.net)\s*(?:version\s*)?(?:is\s*)?(?:>=?|≥|v)?\s*(?P<version>\d+(?:\.\d+){0,2}\+?)",
@@ -46,7 +53,7 @@ _PUT = re.compile(
     re.IGNORECASE,
 )
 _USE_FOR = re.compile(
-    r"\buse (?P<value>[\w./' -]+?) (?:for|as) (?:the |our "
+    r"\b(?:use|go with|going with|(?:move|switch|migrate) (?:over )?to) (?P<value>[\w./' -]+?) (?:for|as) (?:the |our "
     r"|all )?(?P<what>[\w'-]+(?: [\w'-]+){0,3}?)(?= instead of| rather than|,|;|\.(?:\s|$)| because"
     r"| since| as |$)",
     re.IGNORECASE,
@@ -57,7 +64,7 @@ _ARTICLE = re.compile(r"^(?:the|a|an|our|all) ", re.IGNORECASE)
 def decision_key(text: str) -> tuple[str, str]:
     """Return what a decision is about and what was chosen, where its words have the form that shows both."""
     found = _USE_FOR.search(text) or _PUT.search(text)
-    if not found:
+    if not found or _REFUSED.search(text[: found.start()]):
         return "", ""
     return f"decision:{found['what'].lower()}", _ARTICLE.sub("", found["value"].strip()).lower()
 
@@ -70,7 +77,7 @@ def key_of(text: str) -> tuple[str, str]:
         if chosen:
             return key, chosen
     runtime = _RUNTIME.search(text)
-    if runtime and _RULE.search(text):
+    if runtime and _RULE.search(text) and not _REFUSED.search(text[: runtime.start()]):
         what = runtime["what"].lower()
         return f"runtime:{_SAME.get(what, what)}", runtime["version"]
     return "", ""
@@ -91,8 +98,7 @@ def _chosen(low: str, names: tuple[str, ...]) -> str:
         n
         for n in mentioned
         if re.search(
-            rf"\b{_INSTEAD} (?:\w+ )?{re.escape(n)}\b|\b(?:don'?t|do not|never|not|stop) (?:\w+ )?us(?:e"
-            rf"|ing) {re.escape(n)}\b",
+            rf"\b{_INSTEAD} (?:\w+ )?{re.escape(n)}\b|\b{_REFUSES}{re.escape(n)}\b",
             low,
         )
     ]

@@ -57,6 +57,8 @@ _POINTS_BACK = re.compile(
     r"|cli|app|application|service|team|site))",
     re.IGNORECASE,
 )
+# the address of what a request is about stands before it without a full stop
+_ADDRESSES = re.compile(r"^(?:<?https?://\S+\s+)+")
 _LETTERS = re.compile(r"[^\W\d_]")
 # Chinese and Japanese do not put spaces between words
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
@@ -102,7 +104,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     index = 0
     for block in _blocks(text):
         for raw in _split(block):
-            spoken = _FILLER.sub("", raw)
+            spoken = _FILLER.sub("", _ADDRESSES.sub("", raw))
             repeated = _REPEATED.match(spoken)
             words = spoken[repeated.end() if repeated else 0 :].strip(" \t,;\u2013—-")
             if (

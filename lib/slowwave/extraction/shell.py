@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Purpose = Literal["test", "lint", "format", "typecheck", "build", "install", "run", ""]
+Purpose = Literal["test", "lint", "format", "typecheck", "check", "build", "install", "run", ""]
 
 _SPLIT = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _QUIET = re.compile(
@@ -34,6 +34,14 @@ _PURPOSES: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
         re.compile(
             r"\b(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|go test|cargo (?:nextest|test)"
             r"|test)\b"
+        ),
+    ),
+    # one target for all checks, as a project names it itself
+    (
+        "check",
+        re.compile(
+            r"^(?:npm|pnpm|yarn|bun|make|just|task|mise|poe|hatch|pdm|rake|composer)(?: run)? (?:check|verify"
+            r"|validate|ci)(?:[:-]\w+)?\b"
         ),
     ),
     ("build", re.compile(r"\b(?:go build|cargo build|make build|webpack|vite build|build)\b")),

@@ -52,6 +52,7 @@ _UNSAID = re.compile(
     r"|\bor something\b|\b(?:right )?now[.!]?$",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"\s*\([^()]*\)")
 _LEAST = 0.02
 # who needs this many characters for one sentence explains rather than rules
 _LONG = 240
@@ -71,11 +72,19 @@ _EMPTY_WORDS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence with the turn that it stands in."""
+    """A sentence with the turn that it stands in.
+
+    Attributes:
+        turn: what the person said.
+        sentence: one sentence of it.
+        reason: the sentence that gives its reason, where one follows.
+        is_brief: it stands in the order that opens the session: its limits are those of the task.
+    """
 
     turn: Turn
     sentence: Sentence
     reason: str = ""
+    is_brief: bool = False
 
     @property
     def text(self) -> str:
@@ -97,7 +106,7 @@ class Statement:
         if _LABEL.search(sentence):
             confidence -= 0.7
         words = text or self.text
-        if _UNSAID.search(words):
+        if _UNSAID.search(_ASIDE.sub("", words)):
             confidence -= 0.5
         elif len(words) > _LONG:
             confidence -= 0.15
@@ -121,7 +130,7 @@ def statements(events: Events, *, long: bool = False) -> Iterator[Statement]:
         every = _sentences_of(turn.text)
         for sentence, following in zip(every, [*every, None][1:], strict=True):
             reason = following.text if following and _GOES_ON.match(following.text) else ""
-            yield Statement(turn, sentence, reason)
+            yield Statement(turn, sentence, reason, is_brief=turn is events.turns[0] and len(every) > 1)
 
 
 @lru_cache(maxsize=512)  # every miner goes through the same turns

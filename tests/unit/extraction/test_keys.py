@@ -17,6 +17,13 @@ from slowwave.extraction.keys import decision_key, key_of
         ("we require node >= 20", ("runtime:node", "20")),
         ("npm and yarn both work", ("", "")),
         ("don't use npm", ("", "")),
+        ("Never use git rebase", ("", "")),
+        ("never use rebase, use merge commits", ("pref:merge", "merge commits")),
+        ("do not use npm anywhere, use pnpm", ("pref:package-manager", "pnpm")),
+        ("stop writing tests with unittest and use pytest", ("pref:test-runner", "pytest")),
+        ("don't forget to use pnpm", ("pref:package-manager", "pnpm")),
+        ("we do not support Python 3.8", ("", "")),
+        ("it must not break, use Python 3.12", ("runtime:python", "3.12")),
         ("read python 3 docs", ("", "")),
         ("fix the bug", ("", "")),
     ],
@@ -38,6 +45,8 @@ def test_keys(text: str, key: tuple[str, str]):
         ),
         ("we decided to use SQLite for the search index", ("decision:search index", "sqlite")),
         ("let's go with the simple one", ("", "")),
+        ("we decided to never store sessions in Redis", ("", "")),
+        ("don't use SQLite for the search index", ("", "")),
     ],
 )
 def test_what_a_decision_is_about(text: str, key: tuple[str, str]):

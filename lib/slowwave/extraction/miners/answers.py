@@ -24,6 +24,9 @@ _PLAIN = re.compile(
     r"|not now|i(?:'ll| will) .*|let me .*)\b[^\w]*(?:\w+\W*){0,2}$",
     re.IGNORECASE,
 )
+# yes or no to a question that names how a thing shall be answers it as well as a choice does
+_AGREES = re.compile(r"^(?:yes|no|yep|nope|correct|agreed)\b", re.IGNORECASE)
+_NAMES = 4
 _MAX_QUESTION = 200
 _SENTENCE = re.compile(r"(?<=[.!?]) +(?=\w)|\s[\u2014\u2013-]\s")
 _ASKS = re.compile(
@@ -35,8 +38,16 @@ _POINTS = re.compile(r"\b(?:it|this|that|them|these|those)\s*\?$", re.IGNORECASE
 def mine_answers(events: Events) -> Iterator[Found]:
     """Yield the choices that say how something shall be."""
     for answer in events.answers:
-        if not _PROCEDURE.search(answer.question) and not _PLAIN.match(answer.answer) and not _steers(answer):
+        if not _PROCEDURE.search(answer.question) and not _is_plain(answer) and not _steers(answer):
             yield _choice(answer)
+
+
+def _is_plain(answer: Answer) -> bool:
+    """Say whether an answer says nothing by itself, to a question that does not either."""
+    if not _PLAIN.match(answer.answer):
+        return False
+    asked = _SENTENCE.split(one_line(answer.question))[-1]
+    return not (_AGREES.match(answer.answer) and content_words(_ASKS.sub("", asked)) >= _NAMES)
 
 
 def _steers(answer: Answer) -> bool:

@@ -29,11 +29,23 @@ _ENSURE = re.compile(
     re.IGNORECASE,
 )
 _EVERY = re.compile(
-    r"^(?:any|all|every|each)\b[\w`'./() -]{3,90}? (?:should|shall|goes|go|belongs?|lives?) \w", re.IGNORECASE
+    r"^(?:any|all|every|each|anything|everything|nothing)\b[\w`'./() -]{3,90}? (?:should|shall|may|must|can(?:not| be)"
+    r"|goes|go|belongs?|lives?) \w",
+    re.IGNORECASE,
+)
+# who does a kind of work has to do one thing more
+_ALSO = re.compile(
+    r"^(?!(?:i|we|you|it|this|that|these|those|they|he|she|there|one|someone|what|which)\b)(?:the |every |each |our )?"
+    r"[\w`'./-]+(?: [\w`'./-]+){0,3} (?:also|always|only) (?:needs?|has|have|ought|must|should)(?: to)? \w+ \w",
+    re.IGNORECASE,
 )
 _NOT_MANY = re.compile(
     r"^all (?:of (?:this|that|these|those)|this|that|these|those|good|set|done|tests? (?:should )?pass)\b",
     re.IGNORECASE,
+)
+# "there should be no second cache": what may not be there
+_NONE = re.compile(
+    r"\bthere (?:should|must|shall|may|can) (?:be no|not be any|never be|only be)\b (?!need\b|reason\b)", re.IGNORECASE
 )
 _NO = re.compile(
     r"^no (?:new |external |third[- ]party |more |extra |additional |hard-?coded "
@@ -85,7 +97,9 @@ def _prior(statement: Statement) -> float:
         (_LIMIT, 0.65),
         (_NEEDS, 0.6),
         (_NO, 0.6),
+        (_NONE, 0.6),
         (_EVERY, 0.5),
+        (_ALSO, 0.45),
         (_ENSURE, 0.3),
     ):
         if pattern.search(words):

@@ -10,7 +10,7 @@ from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, 
 NAME = "correction"
 _DONT = re.compile(
     r"(?:^|[,;:]\s+|\b(?:and|but|so|please)\s+)(?:please )?(?:you (?:should|must|may) (?:not|never)"
-    r"|you shouldn'?t|don'?t|do not|stop|avoid|quit|no need to|nicht|kein\w*)\s+"
+    r"|you shouldn'?t|don'?t|do not|let'?s not|stop|avoid|quit|no need to|nicht|kein\w*)\s+"
     r"(?P<verb>[\w'-]+)(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -32,6 +32,13 @@ _WRONG = re.compile(
     r"|\bthat'?s a (?:common )?(?:misconception|mistake)\b|\bcommon misconception\b",
     re.IGNORECASE,
 )
+# "the stop hook is not right, that is called after a turn": what a thing is, said against what it was taken for
+_MISTAKEN = re.compile(
+    r"^(?!(?:it|this|that|which|there|i|you|we|something|everything|nothing)\b)(?P<what>[\w`'./ -]{3,60}?) "
+    r"(?:is|are|was)(?:n'?t| not) (?:quite |really )?(?:correct|right|true|accurate)\b[,;.:\s\u2013—-]+"
+    r"(?:that|this|it|they|those)(?:'s|'re| is| are| was| means?) (?P<rest>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _RULE = re.compile(r"\b(?:we|should|must|is|are|needs?|has to|only|never|always)\b", re.IGNORECASE)
 _WE = re.compile(
     r"^we (?:don'?t|do not|never|always|only|usually|use|prefer|keep|avoid|want all"
@@ -47,7 +54,8 @@ _GENERIC = re.compile(
     re.IGNORECASE,
 )
 _REJECTS = re.compile(
-    r"^(?:let'?s (?:use|keep|stick)|i think we should|we should|prefer|use|keep|put|make|rename"
+    r"^(?:(?:i think )?let'?s (?!(?:not|wait|stop|see|look|talk|discuss|check|think|try|go|hold|pause|start|continue"
+    r"|move on|revert|undo|roll)\b)|i think we should|we should|prefer|use|keep|put|make|rename"
     r"|we (?:use|already)|it should|the \w+ should)\b",
     re.IGNORECASE,
 )
@@ -76,17 +84,22 @@ _WHY_NOT = re.compile(
 def mine_corrections(events: Events) -> Iterator[Found]:
     """Yield the rules behind corrections."""
     for statement in statements(events):
-        found = _put_right(statement) or _asked_back(statement) or _only(statement)
+        found = _put_right(statement) or _asked_back(statement) or _only(statement) or _refused(statement)
         if found:
             yield found
     for statement in lasting(events):
-        found = _told_again(statement) or _forbidden(statement) or _ruled(statement) or _refused(statement)
+        found = _told_again(statement) or _forbidden(statement) or _ruled(statement)
         if found:
             yield found
 
 
 def _put_right(statement: Statement) -> Found | None:
     """Take "That is not correct, we ...": the rule is what follows."""
+    mistaken = _MISTAKEN.match(statement.sentence.text)
+    if mistaken and not (statement.sentence.is_question or statement.sentence.is_guess):
+        if content_words(mistaken["rest"]) < MIN_CONTENT:
+            return None
+        return statement.found(NAME, "project", 0.65, "user_correction")
     wrong = _WRONG.search(statement.sentence.text)
     if not wrong or statement.sentence.is_question or statement.sentence.is_guess:
         return None
@@ -134,6 +147,8 @@ def _forbidden(statement: Statement) -> Found | None:
     confidence = (
         0.75 if statement.has_reason else 0.6 if statement.turn.is_rejection or statement.turn.after_work else 0.5
     )
+    if statement.is_brief and not statement.has_reason:
+        confidence = 0.2
     origin = "user_correction" if statement.turn.after_work or statement.turn.is_rejection else "user_explicit"
     return statement.found(NAME, category_of(statement.sentence.text, "preference"), confidence, origin)
 
@@ -159,6 +174,12 @@ def _ruled(statement: Statement) -> Found | None:
 def _refused(statement: Statement) -> Found | None:
     """The reason of a refused tool call, where it says how to do it instead."""
     words = statement.sentence.text
-    if statement.turn.is_rejection and _REJECTS.match(words) and content_words(words) > MIN_CONTENT:
+    said = statement.sentence
+    if not statement.turn.is_rejection or said.is_question or said.points_back:
+        return None
+    # what has to come first is no matter of the moment: "let's cut a branch first"
+    if said.is_momentary and not words.rstrip(".!").endswith("first"):
+        return None
+    if _REJECTS.match(words) and content_words(words) >= MIN_CONTENT:
         return statement.found(NAME, category_of(words, "decision"), 0.6, "user_correction")
     return None

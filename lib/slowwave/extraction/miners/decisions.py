@@ -52,6 +52,12 @@ _SHOULD = re.compile(
     r"|do|go|get|ask|first|review|wait|talk|discuss|commit|push|merge|focus|tackle|close)\b)\w+)\b(?P<what>.*)",
     re.IGNORECASE,
 )
+# what a thing is meant for settles how it has to behave
+_MEANT = re.compile(
+    r"^(?:(?:the|my|our) (?:whole |main )?(?:idea|intent(?:ion)?|purpose|goal|point)(?: (?:here|of \S+(?: \S+){0,4}))?"
+    r" (?:is|was)|(?:it|this|that) is (?:meant|intended|supposed)) (?:that |to |for )(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _NO_NEED = re.compile(
     r"^(?:i )?(?:don'?t|do not) (?:think|believe|tink) (?:that )?(?:we|it|this|there|you)(?:'s"
     r"|'re)? (?:\w+ )?(?:need|should"
@@ -69,8 +75,14 @@ _CAN = re.compile(
     r"|rely on|assume|skip|ignore|reuse)\b(?P<what>.*)",
     re.IGNORECASE,
 )
+# how a thing shall behave, asked for as a wish rather than as an order
+_BEHAVES = re.compile(
+    r"^i (?:do |would |really )*(?:want|need|like|expect) (?:this|that|the|our|my|all|every) [\w`'./-]+(?: [\w`'./-]+){0,3}"
+    r" to (?:behave|look|work|read|print|output|show|return|respond|act|sound)\b(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _RENAME = re.compile(
-    r"^(?:let'?s|lets|we(?:'ll| will)|ok,? lets?|please) (?:rename|call|name|have|move|separate|split"
+    r"^(?:i think )?(?:let'?s|lets|we(?:'ll| will)|ok,? lets?|please) (?:rename|call|name|have|move|separate|split"
     r"|go back to)\b(?! (?:a |another )?(?:look|chat|talk|go|try|on|over)\b)(?P<what>.*)",
     re.IGNORECASE,
 )
@@ -87,7 +99,16 @@ _RIGHT_AWAY = re.compile(
 )
 
 
-_SETTLING = ((_AGREE, 0.5), (_NO_NEED, 0.5), (_WANT, 0.45), (_SHOULD, 0.45), (_CAN, 0.4), (_RENAME, 0.4))
+_SETTLING = (
+    (_AGREE, 0.5),
+    (_MEANT, 0.5),
+    (_BEHAVES, 0.45),
+    (_NO_NEED, 0.5),
+    (_WANT, 0.45),
+    (_SHOULD, 0.45),
+    (_CAN, 0.4),
+    (_RENAME, 0.4),
+)
 
 
 def mine_decisions(events: Events) -> Iterator[Found]:

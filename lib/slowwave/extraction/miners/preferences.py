@@ -37,6 +37,7 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD_LAST = re.compile(r"^(?:use|review|run|keep|call|name|import|return)\b.{8,120}\binstead[.!]?$", re.IGNORECASE)
+_INSTEAD_FIRST = re.compile(r"^(?:instead of|rather than|statt|anstatt) [^,;]{4,120}, *(?P<what>\S.*)", re.IGNORECASE)
 _WISH = re.compile(
     r"\bi (?:want|need|expect|would like|'d like) (?:you to (?:always|never)|(?:all|every|any)\b)", re.IGNORECASE
 )
@@ -105,6 +106,18 @@ _CHANCE = re.compile(
     r"(?:use|avoid|prefer|stop)\b(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+# "can we make it a page of its own, always": asked once for every time
+_FOR_GOOD = re.compile(
+    r"^(?:can|could|shall|should) (?:we|you|i) (?!be\b)\w+ (?P<what>.{8,160}?)[, ](?<!\bnot )(?:always|never|by default|everywhere"
+    r"|consistently|every time|in general|from now on)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_MEANS = re.compile(
+    r"^(?:use|using|load|apply|follow) (?:the |our |your |my )?(?P<what>`?[\w./:@-]+`?(?: [\w-]+)? (?:skill|mcp|plugin"
+    r"|workflow|guidelines?|conventions?|style ?guide|sub-?agents?))s?\b(?=\W*$| (?:for|when|in) (?:all|any|every|each|you"
+    r"|we|a|an)\b)",
+    re.IGNORECASE,
+)
 _KEEP = re.compile(
     r"^(?:please |just )?(?:keep|stick (?:to|with)|follow|respect|stay (?:with|in|within|consistent))\b"
     r"(?! (?:it|this|going|that|working|in mind|me|the same|track|up)\b)(?P<what>.*)",
@@ -135,6 +148,8 @@ def _wished(statement: Statement) -> Found | None:
         (_KEEP, 0.5, False),
         (_STICK, 0.5, True),
         (_CHANCE, 0.35, True),
+        (_FOR_GOOD, 0.5, True),
+        (_MEANS, 0.4, False),
     ):
         match = pattern.search(words)
         if not match or (asks and not polite):
@@ -155,6 +170,9 @@ def _stated(statement: Statement) -> Found | None:
     origin = "user_correction" if statement.turn.after_work else "user_explicit"
     if _PREFER.search(words):
         return _preferred(statement, bonus)
+    first = _INSTEAD_FIRST.match(words)
+    if first and content_words(first["what"]) >= MIN_CONTENT:
+        return statement.found(NAME, category_of(words, "preference"), 0.6 + bonus, origin)
     if _INSTEAD.search(words):
         known = 0.1 if key_of(words)[0] else 0.0
         return statement.found(NAME, "preference", 0.7 + bonus + known, origin)

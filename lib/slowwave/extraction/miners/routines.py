@@ -14,6 +14,7 @@ _WHAT = {
     "lint": "Linting is done",
     "format": "Code is formatted",
     "typecheck": "Types are checked",
+    "check": "Changes are checked",
     "build": "Builds are made",
 }
 # what a project defines itself; any agent tries `go test ./...` without being told

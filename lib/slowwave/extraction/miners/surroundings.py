@@ -17,6 +17,13 @@ _ON = re.compile(
     r"|m[1-4]\b)",
     re.IGNORECASE,
 )
+# where somebody or something is reached
+_REACHED = re.compile(
+    r"^(?:(?:his|her|their|my|our|the) (?:[\w'-]+ ){0,3}?|[\w'-]+'s )(?:e-?mail(?: address)?|user ?name|handle|account"
+    r"|phone(?: number)?|url|address|host(?:name)?|port|endpoint|domain|channel|board|dashboard|bucket|tenant|time ?zone"
+    r"|staging|production|server) (?:is|are)(?: at| on| under)? [`'\"]?(?=\S*[\d@:./#_-])\S",
+    re.IGNORECASE,
+)
 _WORKED = re.compile(
     r"^(?:this|that|the following) (?:one )?work(?:s|ed)(?: for me)?\s*:\s*(?P<call>\S.{6,})$", re.IGNORECASE
 )
@@ -28,6 +35,7 @@ _STEPS = re.compile(
     r"|touch|edit|write|implement|do) anything)\b",
     re.IGNORECASE,
 )
+_FAULT = re.compile(r"\b(?:wrong|busy|taken|in use|missing|broken|down|undefined|empty|not)\b", re.IGNORECASE)
 _FIRST = re.compile(
     r"^(?:let'?s|we (?:should|need to)|please|first|you (?:should|need to)|i want to)\b.*\bbefore (?:we|you) "
     r"(?:change|touch|edit|write|code|implement|do|start|begin|make|build|commit)\b",
@@ -42,7 +50,8 @@ def mine_surroundings(events: Events) -> Iterator[Found]:
         if statement.sentence.is_question:
             continue
         worked = _WORKED.match(words)
-        if _ON.search(words) and not statement.sentence.is_momentary:
+        lasts = not statement.sentence.is_momentary
+        if lasts and (_ON.search(words) or (_REACHED.match(words) and not _FAULT.search(words))):
             yield statement.found(NAME, "project", 0.65, "user_explicit")
         elif worked:
             yield statement.found(NAME, "pattern", 0.6, "user_explicit", f"`{worked['call'].strip('`')}` works")
