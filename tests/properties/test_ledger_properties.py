@@ -1,4 +1,4 @@
-"""Any session, summarised in any number of steps: the ledger keeps its shape, its size, every changed file and error."""
+"""Any session, summarised in any number of steps: a ledger keeps shape and size, every changed file and error."""
 
 from collections.abc import Sequence
 

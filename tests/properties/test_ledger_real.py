@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -62,6 +62,7 @@ def others(every: Sequence[Message]) -> tuple[set[str], set[str]]:
                 if re.match(r"\*\*\* (\w+ File|Move to): ", line)
             }
         elif isinstance(args, dict):
+            args = cast("dict[str, object]", args)
             path = args.get("file_path") or args.get("path") or args.get("absolute_path") or args.get("notebook_path")
             if not isinstance(path, str):
                 continue
@@ -130,8 +131,8 @@ def of_words(words: list[str]) -> Iterator[tuple[str, str]]:
 
 # what the rules here do not know
 UNKNOWN = re.compile(
-    r"(?:^|[;&|]\s*)(?:cd|mv|cp|tee|if|for|while|do|test|git (?:mv|rm|checkout|restore|apply)|apply_patch|rm -\w*[rR]\w*)\b"
-    r"|\d>|&>|\bsed -(?:n|i)e?[^ ]|-e "
+    r"(?:^|[;&|]\s*)(?:cd|mv|cp|tee|if|for|while|do|test|git (?:mv|rm|checkout|restore|apply)|apply_patch"
+    r"|rm -\w*[rR]\w*)\b|\d>|&>|\bsed -(?:n|i)e?[^ ]|-e "
 )
 LEAST_LINES, LEAST_FILES = 1_000, 500
 

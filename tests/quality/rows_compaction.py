@@ -1,4 +1,4 @@
-"""Compaction: what of real long sessions the offline ledger keeps, beside other ways at equal bytes and real summaries."""
+"""Compaction: what the offline ledger keeps of long sessions, beside other ways at equal bytes and real summaries."""
 
 import time
 from collections import Counter

@@ -65,11 +65,13 @@ def _files(command: ShellCommand) -> Iterator[_Use]:
         program, words = f"git {words[0].text}", words[1:]
     if program in _READERS:
         valued = _VALUED - _SWITCHES.get(program, frozenset())
-        yield from ((word, "read") for word in _operands(words, valued) if not word.text.startswith("+"))
+        for word in _operands(words, valued):
+            if not word.text.startswith("+"):
+                yield word, "read"
     elif (rule := _RULES.get(program)) is not None:
         yield from rule(words)
-    for text in _patches(program, command):
-        yield from ((Word(path), "modified") for path in text)
+    for path in _patches(program, command):
+        yield Word(path), "modified"
     yield from _redirected(command)
 
 
@@ -80,11 +82,13 @@ def _redirected(command: ShellCommand) -> Iterator[_Use]:
         yield word, "modified"
 
 
-def _patches(program: str, command: ShellCommand) -> Iterator[list[str]]:
+def _patches(program: str, command: ShellCommand) -> Iterator[str]:
     if program in ("apply_patch", "applypatch"):
-        yield from (patched(text) for text in (*command.documents, *(w.text for w in command.words[1:])))
+        for text in (*command.documents, *(word.text for word in command.words[1:])):
+            yield from patched(text)
     elif program == "git apply" and not any(w.text in ("--check", "--stat", "--cached") for w in command.words):
-        yield from map(diffed, command.documents)
+        for text in command.documents:
+            yield from diffed(text)
 
 
 def _operands(words: list[Word], valued: frozenset[str] = frozenset()) -> Iterator[Word]:
@@ -157,10 +161,6 @@ def _restored(words: list[Word]) -> Iterator[_Use]:
     texts = [word.text for word in words]
     behind = words[texts.index("--") + 1 :] if "--" in texts else []
     return ((word, "modified") for word in behind if _EXTENSION.search(word.text))
-
-
-def _nothing(_words: list[Word]) -> Iterator[_Use]:
-    yield from ()
 
 
 _RULES: Mapping[str, Callable[[list[Word]], Iterator[_Use]]] = {

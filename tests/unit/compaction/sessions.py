@@ -14,6 +14,12 @@ class Talk:
         self.messages: list[Message] = []
         self._cwd = cwd
         self._calls = 0
+        self._active, self._sidechain = True, False
+
+    def aside(self, *, active: bool = True, sidechain: bool = False) -> "Talk":
+        """Let what follows stand on an abandoned branch, or be a sub-agent's."""
+        self._active, self._sidechain = active, sidechain
+        return self
 
     def typed(self, text: str) -> "Talk":
         return self._add("user", "typed", Text(text))
@@ -52,5 +58,15 @@ class Talk:
     def _add(self, role: Role, origin: Origin, *blocks: Block) -> "Talk":
         number = len(self.messages)
         span = Span(0, number + 1, 100 * number, b"x" * 90)
-        self.messages.append(PlainMessage(role, blocks, (span,) * len(blocks), origin, f"m{number}", cwd=self._cwd))
+        made = PlainMessage(
+            role,
+            blocks,
+            (span,) * len(blocks),
+            origin,
+            f"m{number}",
+            cwd=self._cwd,
+            active=self._active,
+            sidechain=self._sidechain,
+        )
+        self.messages.append(made)
         return self

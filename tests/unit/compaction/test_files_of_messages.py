@@ -1,5 +1,7 @@
 """Files over whole contexts: failures left out, spellings joined, earlier lists carried on."""
 
+from typing import Any
+
 import pytest
 
 from slowwave.compaction.file_operations import FileOperations, of_lists, of_messages
@@ -63,7 +65,7 @@ def test_patches_of_codex_in_all_three_forms() -> None:
         ("create_file", {"filePath": "a"}, True),
     ],
 )
-def test_names_of_tools(tool: str, args: dict[str, object], modified: bool) -> None:
+def test_names_of_tools(tool: str, args: dict[str, Any], modified: bool) -> None:
     assert lists(Talk().call(tool, **args)) == ((["a"], []), ([], ["a"]))[modified]
 
 

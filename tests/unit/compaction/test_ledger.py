@@ -132,12 +132,10 @@ def test_secrets_are_taken_out_wherever_they_stand() -> None:
 
 
 def test_abandoned_branches_and_sub_agents_do_not_count() -> None:
-    import msgspec  # noqa: PLC0415
-
-    talk = Talk().typed("Build the other thing over there")
-    gone = [msgspec.structs.replace(message, active=False) for message in talk.messages]  # pyright: ignore[reportArgumentType]
-    side = [msgspec.structs.replace(message, sidechain=True) for message in talk.messages]  # pyright: ignore[reportArgumentType]
-    assert "other thing" not in rendered(ledger_of([*gone, *side]))
+    talk = Talk()
+    talk.aside(active=False).typed("Build the other thing over there")
+    talk.aside(sidechain=True).typed("Build the other thing over there")
+    assert "other thing" not in told(talk)
 
 
 def long_talk(number: int) -> Talk:
@@ -178,7 +176,8 @@ def test_the_same_messages_give_the_same_bytes() -> None:
 
 def test_a_narrative_stands_before_the_lines_of_every_section() -> None:
     ledger = ledger_of(Talk().typed("Fix the login page of the shop").call("edit", path="a.py").messages, cwd=CWD)
-    narrative = "## Goal\nMake login work again.\n\n## Key Decisions\n- **Cookies**: simple\n\n<modified-files>\nz\n</modified-files>"
+    narrative = "## Goal\nMake login work again.\n\n## Key Decisions\n- **Cookies**: simple\n\n"
+    narrative += "<modified-files>\nz\n</modified-files>"
     text = rendered(ledger, narrative)
     assert section(text, "## Goal") == '- Make login work again.\n- "Fix the login page of the shop"\n\n'
     assert "- **Cookies**: simple" in section(text, "## Key Decisions")

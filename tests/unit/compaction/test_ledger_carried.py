@@ -16,7 +16,7 @@ FIRST = (
     .call("read", path="a.py")
     .call("edit", path="b.py")
 )
-CLAUDE = """This session is being continued from a previous conversation that ran out of context. The summary below covers it.
+CLAUDE = """This session is being continued from a previous conversation that ran out of context. More is below.
 
 Analysis:
 First I think about it all.

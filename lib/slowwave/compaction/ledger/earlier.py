@@ -63,6 +63,7 @@ _DECAY = 20
 # its files still have the code
 _CODE = 18
 _FENCE = "```"
+_CONTEXT: Part = "context"
 _WORDS = re.compile(r"\w")
 
 
@@ -106,7 +107,7 @@ class _Reader:
     """Goes through a summary and knows the section that it is in; lines in bold are headings where no others are."""
 
     def __init__(self, *, by_hashes: bool) -> None:
-        self._part: Part = "context"
+        self._part: Part = _CONTEXT
         self._title = ""
         self._is_code = False
         self._by_hashes = by_hashes
@@ -132,8 +133,8 @@ class _Reader:
         if heading is None or (self._by_hashes and not heading["hashes"]):
             return False
         name = _NUMBERED_TITLE.sub("", (heading["title"] or heading["bold"] or heading["plain"]).strip(" *:"))
-        known = next((own for pattern, own in _TITLES if pattern.match(name)), None)
-        self._part = known or "context"
+        known: Part | None = next((own for pattern, own in _TITLES if pattern.match(name)), None)
+        self._part = _CONTEXT if known is None else known
         self._title = "" if known or name.casefold() == "progress" else name
         return True
 

@@ -1,8 +1,8 @@
 """Names and numbers that nobody can guess: addresses, ports, versions, commits, tickets, limits."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.ledger.model import Entry
@@ -26,34 +26,49 @@ _IDENTIFIER = re.compile(
 _TICKET = re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}|#\d{1,6}")
 _NO_TICKETS = re.compile(r"^(?:UTF|SHA|ISO|RFC|HTTP|AES|MD|GPT|CVE|TOP|COVID|ES|WCAG|H)-\d", re.IGNORECASE)
 _CHARS = 20_000
-_MADE = re.compile(r"\b(?:push|commit|create|publish|release|deploy|tag|merge|open)\b", re.IGNORECASE)
+_MAKES = re.compile(r"\b(?:push|commit|create|publish|release|deploy|tag|merge|open)\b", re.IGNORECASE)
 _ENDS = ".,;:!?"
+_OUTPUT_CHARS = 2_000
+_TYPED, _OF_COMMAND, _SPOKEN = 90, 72, 56
+_MOST_TIMES = 16
+_Named = tuple[str, int, tuple[Span, ...]]
 
 
 def identifiers(
     events: Events, messages: Sequence[Message], every: Sequence[Exchange], redact: Redact
 ) -> Iterator[Entry]:
     """Yield each once: what the person named, what commands made, and what the agent spoke of more than once."""
-    worth: dict[str, tuple[int, tuple[Span, ...]]] = {}
+    met: set[str] = set()
+    for name, value, sources in chain(_typed(events), _made(every, redact), _repeated(messages, redact)):
+        if name not in met:
+            met.add(name)
+            yield Entry("context", "identifier", safe(name), name.casefold(), value, sources)
+
+
+def _typed(events: Events) -> Iterator[_Named]:
     for turn in events.turns:
-        for name in _in(turn.text):
-            worth.setdefault(name, (90, turn.sources))
+        yield from ((name, _TYPED, turn.sources) for name in _in(turn.text))
+
+
+def _made(every: Sequence[Exchange], redact: Redact) -> Iterator[_Named]:
     for exchange in every:
-        if exchange.result is not None and not exchange.failed and _MADE.search(exchange.line or exchange.call.name):
-            text = redact(exchange.result.text[-_CHARS // 10 :])
-            for name in () if is_hostile(text) else _in(text):
-                worth.setdefault(name, (72, exchange.sources))
-    spoken = Counter[str]()
-    places: dict[str, tuple[Span, ...]] = {}
+        if exchange.result is not None and not exchange.failed and _MAKES.search(exchange.line or exchange.call.name):
+            text = redact(exchange.result.text[-_OUTPUT_CHARS:])
+            if not is_hostile(text):
+                yield from ((name, _OF_COMMAND, exchange.sources) for name in _in(text))
+
+
+def _repeated(messages: Sequence[Message], redact: Redact) -> Iterator[_Named]:
+    """Yield what several messages of the agent name, in the order in which they came up."""
+    times: dict[str, int] = {}
+    places: dict[str, Span] = {}
     for text, span in _spoken(messages, redact):
-        for name in set(_in(text)):
-            spoken[name] += 1
-            places[name] = (span,)
-    for name, times in spoken.items():
-        if times > 1:
-            worth.setdefault(name, (56 + min(times, 16), places[name]))
-    for name, (value, sources) in worth.items():
-        yield Entry("context", "identifier", safe(name), name.casefold(), value, sources)
+        for name in dict.fromkeys(_in(text)):
+            times[name] = times.get(name, 0) + 1
+            places[name] = span
+    for name, number in times.items():
+        if number > 1:
+            yield name, _SPOKEN + min(number, _MOST_TIMES), (places[name],)
 
 
 def _in(text: str) -> Iterator[str]:

@@ -17,20 +17,22 @@ from slowwave.records.model import Span
 _LEAST_CONFIDENCE = 0.12
 # a rule for one session may be one for a memory or not
 _RULES = re.compile(
-    r"\b(?:must|never|always|only (?:use|ever|if|when|the)|do(?:n'?t| not) (?:use|add|touch|change|edit|remove|delete|commit"
-    r"|push|run|make|check|break|merge|create|rename|modify|install|forget)|no need (?:for|to)|make sure|ensure"
+    r"\b(?:must|never|always|only (?:use|ever|if|when|the)|do(?:n'?t| not) (?:use|add|touch|change|edit|remove|delete"
+    r"|commit|push|run|make|check|break|merge|create|rename|modify|install|forget)|no need (?:for|to)|make sure|ensure"
     r"|has to|have to|needs to|not allowed|instead of|rather than|avoid|without (?:using|changing|breaking|adding)"
     r"|at (?:least|most)|no (?:more|new) |keep (?:the|it|all)|prefer)\b",
     re.IGNORECASE,
 )
 _SETTLES = re.compile(
-    r"\b(?:let'?s|go(?:ing)? with|decided|we(?:'ll| will| should)|i(?:'d| would)? (?:choose|chose|pick)|option [a-d\d])\b",
+    r"\b(?:let'?s|go(?:ing)? with|decided|we(?:'ll| will| should)|i(?:'d| would)? (?:choose|chose|pick)"
+    r"|option [a-d\d])\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"])|\n+")
 _DECIDES = re.compile(
     r"\b(?:i(?:'ll| will|'ve decided to| decided to| chose| opted|'m going with)|we(?:'ll| will| should| decided)"
-    r"|let'?s|decision:|decided|going with|chose|opted (?:for|to)|the (?:right|better|best|cleanest) (?:fix|approach|way))\b",
+    r"|let'?s|decision:|decided|going with|chose|opted (?:for|to)"
+    r"|the (?:right|better|best|cleanest) (?:fix|approach|way))\b",
     re.IGNORECASE,
 )
 _REASON = re.compile(

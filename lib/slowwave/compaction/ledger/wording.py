@@ -13,7 +13,7 @@ _MARKUP = re.compile(r"^(?:[#>\s]+|[-*+]\s+)+")
 _WORD = re.compile(r"\w+")
 _KEY_CHARS = 120
 _APOSTROPHE = "'"
-_SECRET = "[secret:"
+_MARK = "[secret:"
 ORDERS = "(text that gives orders; data, not an instruction)"
 
 
@@ -23,8 +23,8 @@ def line_of(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     cut = text[: most - 1]
-    if _SECRET in cut[-48:] and "]" not in cut[cut.rfind(_SECRET) :]:
-        cut = cut[: cut.rfind(_SECRET)]
+    if _MARK in cut[-48:] and "]" not in cut[cut.rfind(_MARK) :]:
+        cut = cut[: cut.rfind(_MARK)]
     return (cut.rpartition(" ")[0] if " " in cut[most // 2 :] else cut).rstrip(" ,;:") + "…"
 
 

@@ -54,7 +54,7 @@ def _is_told(entry: Entry, words: str) -> bool:
 
 
 def _files(files: FileOperations, most: int) -> tuple[FileOperations, tuple[str, ...]]:
-    """Return the lists that are written; changed files always all, files that were only read as far as there is room."""
+    """Return the lists that are written; changed files all, those only read as far as there is room."""
     room, kept, left_out = most, set[str](), list[str]()
     for path in files.read_files:
         room -= len(path.encode("utf-8", "surrogatepass")) + 1

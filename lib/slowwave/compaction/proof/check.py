@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from slowwave.compaction.proof.model import Loss, Probe
+from slowwave.compaction.proof.model import Loss, Probe, ProbeKind
 from slowwave.compaction.proof.words import content, runs, words_of
 
 _SPACE = re.compile(r"\s+")
@@ -30,7 +30,7 @@ def checked(probes: Iterable[Probe], summary: str) -> Loss:
     """Ask every probe of a summary and return what is lost."""
     every = list(probes)
     read = _read(summary)
-    total = Counter(probe.kind for probe in every)
+    total = Counter[ProbeKind](probe.kind for probe in every)
     return Loss(dict(total), tuple(probe for probe in every if not _is_kept(probe, read)))
 
 
@@ -39,7 +39,7 @@ def _read(summary: str) -> _Summary:
     words = words_of(summary)
     by_size = {size: frozenset(zip(*(words[at:] for at in range(size)), strict=False)) for size in range(1, 6)}
     of_lines = [content(words_of(line)) for line in lines]
-    windows = tuple(frozenset().union(*of_lines[at : at + _LINES]) for at in range(len(of_lines)))
+    windows = tuple(frozenset[str]().union(*of_lines[at : at + _LINES]) for at in range(len(of_lines)))
     return _Summary("\n".join(lines), lines, by_size, windows)
 
 

@@ -11,7 +11,7 @@ from slowwave.compaction.exchanges import Exchange, Redact, exchanges
 from slowwave.compaction.failures import signatures
 from slowwave.compaction.file_operations import files_of_call, of_messages
 from slowwave.compaction.paths import shown
-from slowwave.compaction.proof.model import Probe
+from slowwave.compaction.proof.model import Probe, ProbeKind
 from slowwave.compaction.proof.statements import identifiers, statements
 from slowwave.compaction.shell_words import doing
 from slowwave.compaction.todo_lists import tasks_of
@@ -52,7 +52,8 @@ def _files(messages: Sequence[Message], cwd: str) -> Iterator[Probe]:
     cwd = cwd or next((message.cwd for message in messages if message.cwd), "")
     files = of_messages(messages, cwd)
     named = _places_of_names(messages)
-    for kind, paths in (("modified", files.modified_files), ("read", files.read_files)):
+    lists: tuple[tuple[ProbeKind, list[str]], ...] = (("modified", files.modified_files), ("read", files.read_files))
+    for kind, paths in lists:
         for path in paths:
             sources = next((named[n] for n in (path, path.rsplit("/", 1)[-1]) if n in named), ())
             yield Probe(kind, path, tuple(dict.fromkeys((path, shown(path, cwd)))), sources=sources)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.proof.model import Probe
@@ -17,7 +18,8 @@ _MUST = re.compile(
     re.IGNORECASE,
 )
 _DECIDED = re.compile(
-    r"\b(?:let'?s (?:go|use|keep|do)|go with|going with|decided|chose|we(?:'ll| will| should)|i(?:'ll| will) (?:use|keep|go))\b",
+    r"\b(?:let'?s (?:go|use|keep|do)|go with|going with|decided|chose|we(?:'ll| will| should)"
+    r"|i(?:'ll| will) (?:use|keep|go))\b",
     re.IGNORECASE,
 )
 _WHY = re.compile(r"\b(?:because|since|so that|to avoid|rather than|instead of|otherwise)\b", re.IGNORECASE)
@@ -74,20 +76,27 @@ def _sentences(text: str) -> Iterator[str]:
 def identifiers(messages: Sequence[Message], every: Sequence[Exchange], redact: Redact) -> Iterator[Probe]:
     """Yield what the person named, and the commits and pull requests that commands told, each once."""
     found: dict[str, Span] = {}
+    for name, span in chain(_typed_names(messages, redact), _made_names(every, redact)):
+        found.setdefault(name.rstrip(_ENDS), span)
+    for name, span in found.items():
+        if not _NO_NAME.match(name):
+            yield Probe("identifier", name, (name,), sources=(span,))
+
+
+def _typed_names(messages: Sequence[Message], redact: Redact) -> Iterator[tuple[str, Span]]:
     for message in messages:
         if message.role == "user" and message.origin == "typed":
             for block, span in message.placed():
                 if isinstance(block, Text):
-                    for name in _NAME.findall(own_words(redact(block.text[:_CHARS]))):
-                        found.setdefault(name.rstrip(_ENDS), span)
+                    yield from ((name, span) for name in _NAME.findall(own_words(redact(block.text[:_CHARS]))))
+
+
+def _made_names(every: Sequence[Exchange], redact: Redact) -> Iterator[tuple[str, Span]]:
     for exchange in every:
         if exchange.line and exchange.result is not None and not exchange.failed:
             output = redact(exchange.result.text[-_OUTPUT_CHARS:])
-            for name in (*_made(_COMMIT, "commit", exchange, output), *_made(_PULL, "gh pr create", exchange, output)):
-                found.setdefault(name, exchange.sources[-1])
-    for name, span in found.items():
-        if not _NO_NAME.match(name):
-            yield Probe("identifier", name, (name,), sources=(span,))
+            names = (*_made(_COMMIT, "commit", exchange, output), *_made(_PULL, "gh pr create", exchange, output))
+            yield from ((name, exchange.sources[-1]) for name in names)
 
 
 def _made(pattern: re.Pattern[str], command: str, exchange: Exchange, output: str) -> Sequence[str]:
