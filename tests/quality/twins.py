@@ -40,12 +40,12 @@ def twins(name: str = "twins.txt") -> Iterator[Pair]:
     for (kind, category, *both), lines in blocks(name):
         of_category = cast("Category", category)
         *sentences, listed = lines
-        if kind == "negation":
+        if kind in ("negation", "state"):
             for value in values(listed):
                 yes, no = (sentence.format(value) for sentence in sentences)
-                yield Pair(kind, of_category, yes, no)
-                # said a little differently: the negation alone must keep them apart
-                yield Pair(kind, of_category, f"please {yes[0].lower()}{yes[1:]}", no)
+                yield Pair(kind, of_category, yes, no, bool(both))
+                # said a little differently: the one difference must keep them apart
+                yield Pair(kind, of_category, f"please {yes[0].lower()}{yes[1:]}", no, bool(both))
             continue
         for one, other in combinations(values(listed), 2):
             if kind == "order":

@@ -27,7 +27,7 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^An? (?=[a-z])")
-_PLEASE = re.compile(r"^please,?\s+(?=\w)", re.IGNORECASE)
+_PLEASE = re.compile(r"^please,?\s+(?=\S)", re.IGNORECASE)
 _IN_FRONT = re.compile(r"^(?:(?:please|always|we|you)\b,?\s*)+(?=\w)", re.IGNORECASE)
 _CLEFT = re.compile(r"^it (?:is|was) (?P<place>(?:on|in|at|with|from|for)\b.+?) that (?P<rest>.+)$", re.IGNORECASE)
 _THERE = re.compile(
@@ -39,7 +39,7 @@ _OWNER = re.compile(
     r"^(?P<who>(?:[\w.@'-]+ ){0,2}[\w.@'-]+) (?:owns|own|(?:is|are) the owners? of) (?P<what>[^,;]+)$", re.IGNORECASE
 )
 _NEED = re.compile(
-    rf"^(?P<who>[^,;]{{1,40}}?) needs? (?P<what>[^,;]{{1,60}}?)(?: to be)? (?P<verb>{PARTICIPLE}|set|run|put|\w+ing)$",
+    rf"^(?P<who>[^,;]{{1,40}}?) needs? (?P<what>(?!to\b)[^,;]{{1,60}}?)(?: to be)? (?P<verb>{PARTICIPLE}|set|running)$",
     re.IGNORECASE,
 )
 _WANT = re.compile(
@@ -96,7 +96,7 @@ def _in_order(text: str) -> str:
     if (found := _WANT.match(text)) and (verb := base_of(found["verb"])):
         return f"{'do not ' if found['no'] else ''}{verb} {found['what']}{found['rest']}"
     bare = _IN_FRONT.sub("", text)
-    if (found := _NEED.match(bare)) and (base_of(found["verb"]) or found["verb"].endswith("ing")):
+    if (found := _NEED.match(bare)) and (base_of(found["verb"]) or found["verb"] == "running"):
         return active(f"{found['what']} must be {found['verb']} for {found['who']}")
     turned = active(bare)
     return text if turned == bare else turned

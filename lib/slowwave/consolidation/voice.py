@@ -27,6 +27,10 @@ _NO_OBJECT = re.compile(
     re.IGNORECASE,
 )
 _AGENT = re.compile(r"\bby\b(?! hand\b)", re.IGNORECASE)
+# "is used for" tells a practice and asks for it; "is fixed in v2" tells that it is done, and asks for nothing
+_PRACTICES = frozenset(
+    ("use", "run", "build", "keep", "store", "cache", "format", "lint", "check", "log", "send", "hold")
+)
 _OPEN = ("may", "might", "can", "could")
 _SHORT = 4
 _SILENT = re.compile("[^aeiou]?[aeiouy][^aeiouwxy]")
@@ -37,6 +41,8 @@ def active(text: str) -> str:
     found = _PASSIVE.match(text)
     verb = base_of(found["verb"]) if found else ""
     if not found or not verb or _NO_OBJECT.search(found["what"]) or _AGENT.search(found["rest"]):
+        return text
+    if not found["modal"] and not ({verb, f"{verb}e"} & _PRACTICES and found["rest"]):
         return text
     modal = (found["modal"] or "").lower()
     no = (found["no"] or found["nor"] or "").strip().lower()
