@@ -14,6 +14,8 @@ NOTE = "SLOWWAVE-NOTE: remember the blue door."
 ANSWER = "SLOWWAVE-ANSWER: I will."
 CLAUDE = ("claude", "claude-2.0.76", "claude-1.0.128")
 ALL = (*CLAUDE, "codex", "pi")
+# Clawdbot takes a minute a session, so only for this.
+COMPACTED = (*ALL, "clawdbot")
 # A part of the summary that slowwave makes itself.
 PLANNED = "## Critical Context"
 # Sessions of the corpus are small: so little stays that every one of them is worth a compaction.
@@ -165,9 +167,9 @@ OPERATIONS = (
     Operation("compaction appended", ALL, _compact, SUMMARY),
     Operation("compaction that keeps the last turn", ("claude", "pi", "codex"), _compact_keeping, SUMMARY),
     Operation("compacted twice, with messages between", ALL, _twice, NOTE),
-    Operation("compacted by slowwave once", ALL, _planned_once, PLANNED),
-    Operation("compacted by slowwave twice", ALL, _planned_twice, PLANNED),
-    Operation("compacted by slowwave three times", ALL, _planned_thrice, PLANNED),
+    Operation("compacted by slowwave once", COMPACTED, _planned_once, PLANNED),
+    Operation("compacted by slowwave twice", COMPACTED, _planned_twice, PLANNED),
+    Operation("compacted by slowwave three times", COMPACTED, _planned_thrice, PLANNED),
     Operation("session named", ALL, _name),
     Operation("message labelled", ("pi",), _label),
     Operation("gone back to an older message, with a summary", ("pi",), _branch, SUMMARY),

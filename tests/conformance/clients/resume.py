@@ -23,6 +23,7 @@ PACKAGES = {
     "claude-1.0.128": ("claude10", "@anthropic-ai/claude-code"),
     "codex": ("codex", "@openai/codex"),
     "pi": ("pi", "@mariozechner/pi-coding-agent"),
+    "clawdbot": ("clawdbot", "clawdbot"),
 }
 
 
