@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from slowwave.compaction.arguments import arguments_of
 from slowwave.compaction.calls import answers
-from slowwave.compaction.javascript import fields_of
 from slowwave.compaction.outcomes import code_of, has_failed
 from slowwave.compaction.shell_calls import line_of
 from slowwave.dialects.model import Message, ToolCall, ToolResult
@@ -43,7 +43,7 @@ class Exchange(NamedTuple):
     @property
     def fields(self) -> Mapping[str, object]:
         """The arguments by their names."""
-        return fields_of(self.call.args)
+        return arguments_of(self.call)
 
 
 def exchanges(messages: Sequence[Message]) -> Iterator[Exchange]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
+from slowwave.compaction.arguments import arguments_of
 from slowwave.compaction.calls import answers
 from slowwave.compaction.javascript import fields_of, order
 from slowwave.compaction.outcomes import has_failed, has_run
@@ -188,10 +189,10 @@ def _named(call: ToolCall) -> Iterator[Touched]:
     """Yield the files that a call of a tool for files names."""
     name = call.name.lower()
     if name in _PATCH:
-        yield from (Touched(path, "modified") for path in _patched(call.args))
+        yield from (Touched(path, "modified") for path in _patched(call))
         return
-    path = _path(call.args)
-    if path and (name in _READ or (name in _EDITORS and fields_of(call.args).get("command") == "view")):
+    path = _path(call)
+    if path and (name in _READ or (name in _EDITORS and arguments_of(call).get("command") == "view")):
         yield Touched(path, "read")
     elif path and (name in _MODIFIED or name in _EDITORS):
         yield Touched(path, "modified")
@@ -209,16 +210,15 @@ def _answered(messages: Sequence[Message]) -> Iterator[tuple[Message, list[ToolR
         yield message, [results.get((at, number)) for number in range(len(message.calls))]
 
 
-def _path(args: object) -> str:
-    fields = fields_of(args)
+def _path(call: ToolCall) -> str:
+    fields = arguments_of(call)
     return next((path for key in _PATHS if isinstance(path := fields.get(key), str) and path), "")
 
 
-def _patched(args: object) -> list[str]:
-    fields = fields_of(args)
-    return patched(
-        args if isinstance(args, str) else next((t for k in _PATCHES if isinstance(t := fields.get(k), str)), "")
-    )
+def _patched(call: ToolCall) -> list[str]:
+    fields = arguments_of(call)
+    text = next((t for k in _PATCHES if isinstance(t := fields.get(k), str)), "")
+    return patched(text or (call.args if isinstance(call.args, str) else ""))
 
 
 def _strings(value: object) -> frozenset[str]:

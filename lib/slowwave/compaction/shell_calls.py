@@ -3,7 +3,7 @@
 import shlex
 from typing import cast
 
-from slowwave.compaction.javascript import fields_of
+from slowwave.compaction.arguments import arguments_of
 from slowwave.dialects.model import ToolCall
 from slowwave.extraction.harness import command_in
 
@@ -16,7 +16,7 @@ _WITH_SCRIPT = 3
 
 def line_of(call: ToolCall) -> str:
     """Return the shell line of a call, or "" when the tool is no shell."""
-    fields = fields_of(call.args)
+    fields = arguments_of(call)
     given = fields.get("command", fields.get("cmd"))
     if not command_in(call.name, fields) and call.name.lower() not in _MORE_SHELLS:
         return ""
@@ -28,5 +28,5 @@ def line_of(call: ToolCall) -> str:
 
 def folder_of(call: ToolCall) -> str:
     """Return the folder that a call wants its line to run in, or ""."""
-    fields = fields_of(call.args)
+    fields = arguments_of(call)
     return next((value for key in _FOLDERS if isinstance(value := fields.get(key), str)), "")

@@ -6,6 +6,8 @@ import pytest
 
 from slowwave.compaction.file_operations import FileOperations, of_lists, of_messages
 from slowwave.compaction.paths import key_of, shown
+from slowwave.dialects.model import ToolCall
+from tests.unit.compaction.messages import message
 from tests.unit.compaction.sessions import CWD, Talk
 
 
@@ -97,3 +99,13 @@ def test_windows_spellings_meet() -> None:
 def test_lists_are_read_from_any_place_of_a_text() -> None:
     assert of_lists("x\n<read-files>\na\n\nb\n</read-files>\ny").read_files == ["a", "b"]
     assert of_lists("<read-files>unclosed") == FileOperations()
+
+
+def test_arguments_that_are_json_in_a_string_are_read_as_well() -> None:
+    calls = [
+        ToolCall("1", "read", '{"path": "a.py"}'),
+        ToolCall("2", "exec_command", '{"cmd": "touch b.py"}'),
+        ToolCall("3", "edit", '{"path": broken'),
+    ]
+    talk = [message("assistant", call) for call in calls]
+    assert of_messages(talk) == FileOperations(frozenset({"a.py"}), frozenset({"b.py"}))
