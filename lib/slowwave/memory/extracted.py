@@ -6,6 +6,8 @@ that slowwave did not write are never touched, and a line that a person took out
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from slowwave.files import atomic_write
@@ -69,17 +71,66 @@ def remove_lines(text: str, facts: Iterable[str]) -> str:
     section = _find(lines, SECTION, 0, len(lines))
     if section is None:
         return text
+    left = _Left(lines, section, _end_of(lines, section, "# ", "## "))
     for fact in facts:
-        at = _find(lines, fact, section, _end_of(lines, section, "# ", "## "))
-        if at is None:
-            continue
-        del lines[at]
-        above = at - 1
-        if _bare(lines[above]).startswith(_DAY) and not _has_content(lines, at):
-            del lines[above]
-            if not _bare(lines[above - 1]) and above - 1 > section:
-                del lines[above - 1]
-    return "\n".join(lines)
+        left.remove(fact)
+    return "\n".join(left.lines())
+
+
+class _Left:
+    """Lines of which some are removed, each found at once: thousands go when a dream has dealt with them.
+
+    Args:
+        lines: all lines of the file.
+        start: the first line of the section.
+        stop: the line behind its last.
+    """
+
+    def __init__(self, lines: Sequence[str], start: int, stop: int) -> None:
+        self._lines = lines
+        self._start = start
+        self._gone: set[int] = set()
+        # the lines before and behind each that are still there
+        self._above = list(range(-1, len(lines)))
+        self._below = list(range(1, len(lines) + 2))
+        self._places: dict[str, list[int]] = {}
+        for at in range(stop - 1, start - 1, -1):
+            self._places.setdefault(_bare(lines[at]), []).append(at)
+
+    def remove(self, fact: str) -> None:
+        """Remove the first line that is a fact, if there is one, and the header of a day that is left empty."""
+        places = self._places.get(fact, [])
+        while places and places[-1] in self._gone:
+            places.pop()
+        if not places:
+            return
+        at = places.pop()
+        self._take(at)
+        header = self._above[at]
+        if _bare(self._lines[header]).startswith(_DAY) and not self._has_content(self._below[at]):
+            self._take(header)
+            blank = self._above[header]
+            if blank > self._start and not _bare(self._lines[blank]):
+                self._take(blank)
+
+    def lines(self) -> list[str]:
+        """Return what is left."""
+        return [line for at, line in enumerate(self._lines) if at not in self._gone]
+
+    def _take(self, at: int) -> None:
+        self._gone.add(at)
+        above, below = self._above[at], self._below[at]
+        if above >= 0:
+            self._below[above] = below
+        self._above[below] = above
+
+    def _has_content(self, at: int) -> bool:
+        """Say whether anything but blank lines stands between a line and the next header."""
+        while at < len(self._lines) and not self._lines[at].startswith(("# ", "## ", "### ")):
+            if _bare(self._lines[at]):
+                return True
+            at = self._below[at]
+        return False
 
 
 def write_extraction(
@@ -162,9 +213,13 @@ def _bring_up_to_date(memory: Path, done: Collection[str], day: str = "", max_lo
 def _with(text: str, found: Waiting) -> str:
     text = remove_lines(text, found.gone)
     there = {_bare(line) for line in text.split("\n")}
-    # batch by batch and oldest day first, as they were added
-    for of_day, lines in sorted(found.batches, key=lambda pair: pair[0]):
-        text = add_lines(text, [line for line in lines if line not in there], of_day)
+    # oldest day first, and in a day the newest batch first, as if each had been added by itself
+    for of_day, batches in groupby(sorted(found.batches, key=itemgetter(0)), itemgetter(0)):
+        fresh: dict[str, None] = {}
+        for _, lines in batches:
+            fresh = dict.fromkeys(line for line in lines if line not in there and line not in fresh) | fresh
+        if fresh:
+            text = add_lines(text, list(fresh), of_day)
     return text
 
 
@@ -191,8 +246,3 @@ def _find(lines: Sequence[str], wanted: str, start: int, stop: int) -> int | Non
 def _end_of(lines: Sequence[str], start: int, *headers: str) -> int:
     """Return the index of the next header of the given levels after ``start``, or the end."""
     return next((i for i in range(start + 1, len(lines)) if lines[i].startswith(headers)), len(lines))
-
-
-def _has_content(lines: Sequence[str], start: int) -> bool:
-    """Say whether anything but blank lines stands between ``start`` and the next header."""
-    return any(_bare(line) for line in lines[start : _end_of(lines, start - 1, "# ", "## ", "### ")])

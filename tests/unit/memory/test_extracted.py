@@ -208,3 +208,35 @@ def test_a_kill_at_any_write_leaves_no_line_that_seems_removed(tmp_path: Path, m
         if "uv" in candidates_path(memory).read_text():
             reconcile(memory, ())
             assert lines(memory) == lines(tmp_path / "whole")
+
+
+def test_ten_thousand_sessions_of_a_day_are_added_in_one_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    passes: list[str] = []
+
+    def counted(text: str, facts: list[str], day: str) -> str:
+        passes.append(day)
+        return add_lines(text, facts, day)
+
+    monkeypatch.setattr("slowwave.memory.extracted.add_lines", counted)
+    batches: list[Batch] = [([candidate(f"{number:04x}")], [RANGE]) for number in range(100)]
+    write_extraction(tmp_path, batches, AT)
+    assert passes == ["2026-11-03"]
+    shown = [line for line in extracted_path(tmp_path).read_text().splitlines() if line.startswith("- ")]
+    assert shown == [candidate_line(c) for (c,), _ in reversed(batches)]
+    write_extraction(tmp_path, batches, AT)
+    assert passes == ["2026-11-03"]
+
+
+def test_lines_are_removed_without_looking_through_all_of_them(monkeypatch: pytest.MonkeyPatch):
+    facts = [fact_line("pattern", f"word {number}", 0.9) for number in range(300)]
+    text = add_lines("# Mine\n", facts, "2026-11-03")
+    bared: list[str] = []
+
+    def counted(line: str) -> str:
+        bared.append(line)
+        return line.rstrip()
+
+    monkeypatch.setattr("slowwave.memory.extracted._bare", counted)
+    assert remove_lines(text, facts[1:]) == add_lines("# Mine\n", facts[:1], "2026-11-03")
+    assert remove_lines(text, facts) == "# Mine\n\n## Auto-extracted memories\n"
+    assert len(bared) < 10 * len(facts)
