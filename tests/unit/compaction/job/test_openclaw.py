@@ -3,8 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
 from slowwave.compaction.job.openclaw import note_compaction, note_flush, save_memories
-from tests.unit.compaction.job.talks import NOW
+from slowwave.compaction.job.story import compact_sessions
+from slowwave.report import Item, Report
+from slowwave.stores.model import Project, StoredSession
+from tests.unit.compaction.job import talks
+from tests.unit.compaction.job.talks import NOW, Talk, job
 
 DAY = f"{NOW.astimezone():%Y-%m-%d}.md"
 
@@ -49,3 +56,24 @@ def test_a_session_that_the_client_does_not_list_is_no_trouble(tmp_path: Path):
     store.write_text("{}")
     note_compaction(tmp_path / "s1.jsonl", "s1")
     assert store.read_text() == "{}"
+
+
+def test_a_compaction_of_clawdbots_saves_the_day_and_counts_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    workspace = tmp_path / "clawd"
+    workspace.mkdir()
+    monkeypatch.setattr(talks, "CWD", str(workspace))
+    talk = Talk(tmp_path / "store", "pi").grow(6)
+    store = talk.folder / "sessions.json"
+    store.write_text(json.dumps({"agent:main:main": {"sessionId": talk.id, "updatedAt": 5, "compactionCount": 1}}))
+
+    def flush(_session: StoredSession) -> Report:
+        return Report("extract", items=[Item("c1", "candidate", "said", "shop", "Use uv")])
+
+    session = replace(talk.stored(), dialect="openclaw")
+    project = Project("shop", "", (), tmp_path, (session,))
+    report = compact_sessions(project, [session], job(tmp_path, flush=flush))
+
+    assert (report.counts["compacted"], report.failures, report.warnings) == (1, [], [])
+    assert (workspace / "memory" / DAY).read_text(encoding="utf-8") == "- Use uv\n"
+    noted = json.loads(store.read_text())["agent:main:main"]
+    assert (noted["memoryFlushCompactionCount"], noted["compactionCount"], noted["updatedAt"]) == (1, 2, 5)
