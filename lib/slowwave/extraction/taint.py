@@ -9,7 +9,8 @@ import re
 from slowwave.extraction.guards.announcing import is_forwarded
 from slowwave.extraction.guards.letters import plain, tricks, visible
 from slowwave.extraction.guards.quotations import without_quotations
-from slowwave.extraction.guards.speech import without_others
+from slowwave.extraction.guards.speech import BLOCK, without_others
+from slowwave.extraction.guards.talk import is_speaker
 from slowwave.extraction.guards.wording import steering
 
 __all__ = ["hostile_reason", "is_hostile", "one_line", "own_words", "visible"]
@@ -27,7 +28,7 @@ _PASTE = re.compile(
     r"|(?:at|File|Traceback|Caused by|goroutine|panic:|thread|note:|warning:|error(?:\[\w+\])?:|WARN"
     r"|INFO|DEBUG|ERROR|FAIL)\b(?!\s+(?:the|all|every)\b)"
     r"|\[(?:x| |info|warn|error|debug|lint|test|build)\]|[✓\u2717\u2718\u00d7⏺⎿●•└├│]"
-    r"|[\w./\\\-]+:\d+(?::\d+)?[:\s]|(?:import|from|def|class|func|const|let|var|return|public|private)\s.*[;:({]\s*$"
+    r"|[\w./\\\-]+:\d+(?::\d+)?[:\s]|(?:(?:import|from|func|const|let|var|return|public|private)\s.*[;({]|(?:def|class)\s.*[:({])\s*$"
     r"|[{}\[\]();]+\s*,?\s*$|.*[;{]\s*$|- \*\*\[\w+\]\*\* .*\*\(confidence: [^)]*\)\*"
     r")",
     re.IGNORECASE,
@@ -55,7 +56,7 @@ def own_words(text: str) -> str:
     Fenced and tagged blocks, quotations, logs, listings, diffs, tables and everything behind the marker of a paste or
     the heading of a pasted document fall out.
     """
-    text = _OPEN_TAG.sub("\n", _without_blocks(_FENCE.sub("\n\n", visible(text))))
+    text = _OPEN_TAG.sub("\n", _without_blocks(_FENCE.sub(f"\n\n{BLOCK}\n\n", visible(text).replace(BLOCK, ""))))
     marker = _PASTE_MARKER.search(text)
     lines = (text[: marker.start()] if marker else text).split("\n")
     inside = _inside_blocks(lines)
@@ -66,11 +67,13 @@ def own_words(text: str) -> str:
         if _HEADING.match(line):
             kept.append(_remark_below(lines[at:]))
             break
-        if at in inside or _PASTE.match(_probe(line)) or (_INDENTED.match(line) and not (kept and kept[-1].strip())):
+        if is_speaker(line):
+            kept.append(line)
+        elif at in inside or _PASTE.match(_probe(line)) or (_INDENTED.match(line) and not (kept and kept[-1].strip())):
             kept.append("")
         else:
             kept.append(line)
-    return without_others(without_quotations("\n".join(kept))).strip()
+    return without_others(without_quotations("\n".join(kept))).replace(BLOCK, "").strip()
 
 
 def _remark_below(lines: list[str]) -> str:

@@ -28,15 +28,57 @@ _OWN = re.compile(
     r"|important|please note|one (?:more )?thing|things? to (?:note|remember|know))\b",
     re.IGNORECASE,
 )
+# the closed class of leads with which people announce their own words; a verb of theirs, a word for a rule, a marker of
+# discourse, a request to build something
+_OWN_LEAD = re.compile(
+    r"^(?:also|and|but|so|ok(?:ay)?|btw|by the way|ps|p\.s\.|fyi|note|nb|n\.b\.|important|reminder|please|pls|again|finally"
+    r"|lastly|last|next|first\w*|second\w*|third\w*|then|now|one|two|three|four|five|some|several|a few|another|attention"
+    r"|caution|careful|todo|clarification|correction|update|edit|yes|no|nope|sure|agreed|right|exactly|actually|in short|in general"
+    r"|in other words|to be clear|specifically|wichtig|bitte|merke|au\u00dferdem|regel|regle|importante?|recuerda|nota)\b"
+    r"|\b(?:rules?|conventions?|preferences?|requirements?|constraints?|decisions?|wish(?:es)?|principles?|things?|points?|reasons?"
+    r"|problems?|goals?|ideas?|plans?|styles?|formats?|scope|approach|options?|instead|questions?|tasks?|changes?|fix(?:es)?|bugs?"
+    r"|steps?|way|setup|structure)\b"
+    r"|\b(?:i|we|i'd|we'd|i'm|we're|let'?s|you)\s+(?:\w+\s+){0,2}(?:want|need|decided|agreed|told|said|mean|meant|prefer|expect|like"
+    r"|think|would|should|must|do|use|have|can|could|will|are|am|were|went|chose|settled|keep|repeat|insist|care)\b"
+    r"|^(?:do|add|implement|change|build|create|use|make sure|ensure|follow|apply|keep|stick|adopt|set|start|try|write|name|call)\b",
+    re.IGNORECASE,
+)
+_SPECIMEN = re.compile(
+    r"\b(?:text|quote|excerpt|original|body|content|input|sample|source|sentence|phrase|wording|example)$"
+    r"|^(?:text|quote|excerpt|sentence|phrase)\b|^\w+ (?:texted|asked|wrote|shouted|joked|noted|warned|typed|says?|said)$",
+    re.IGNORECASE,
+)
+# who hands words on: somebody else, and what they did with them
+_HANDS_ON = re.compile(
+    r"^(?!(?:i|we|you|it|that|this|there|please|can|could)\b)(?:[\w'-]+ ){1,5}?(?:sent|left|posted|added|scribbled|gave|shared|forwarded|put"
+    r"|published|texted|e?mailed|pinged|slipped|included|pasted|dropped|submitted|typed|attached|wrote|quoted|told)\b"
+    r"(?=.*\b(?:this|these|it|us|me|over|a|an|another|some|the following)\b)",
+    re.IGNORECASE,
+)
+_ASKS_ABOUT = re.compile(
+    r"\b(?:of these|the following|(?:is|are) these|these (?:two|three|is|are))\b|'s (?:take|view|opinion|answer|version|words)\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\b(?:i|we|you|me|us|my|our|your|let'?s|it)\b", re.IGNORECASE)
+_SIGNATURE = re.compile(r"^[A-Z\u00c0-\u00de][\w.'-]+(?: [A-Z\u00c0-\u00de][\w.'-]+){1,2}(?:, [^.]{1,30})?$")
 # a heading of a person's own rule: "for the docs:", "commit messages:"
 _TOPIC = re.compile(
     r"^(?:(?:for|about|on|in|regarding|concerning|with|when|whenever|if|as for)\b|\W*\w+(?: \w+)?$)", re.IGNORECASE
 )
 _ACQUIRED = re.compile(
-    r"\b(?:i|we)(?:'ve| have| just| also)*\s+(?:read|saw|see|found|find|got|get|received|copied|pasted|heard|noticed"
+    r"\b(?:i|we)(?:'ve| have| just| also)*\s+(?:read|saw|see|found|find|got|get|received|copied|pasted|heard|overheard|noticed|intercepted|wrote down"
     r"|was told|were told|quote|came across)\b|^(?:pasting|pasted|copied|copy|quote|quoting|quoted|fwd|forwarded|excerpt"
     r"|extract|text|abstract|transcript|notes|minutes|summary|tl;?dr) (?:from|of|off|out)\b|\baccording to\b"
     r"|^this (?:just )?(?:came|arrived|landed|was sent|is from|is what|popped up)\b",
+    re.IGNORECASE,
+)
+# announced whatever holds it
+_FOLLOWS = re.compile(r"\b(?:the following|as follows|(?:see |quoted |pasted )?below|that follows|what follows)$", re.IGNORECASE)
+_SHOWS = re.compile(r"^(?:and |so |ok,? )?(?:here(?:'s| is| are)|below is)\b(?! my\b| our\b)", re.IGNORECASE)
+# a text rather than a piece of code, pointed at
+_THIS_TEXT = re.compile(
+    r"\b(?:this|these|the following|next)\s+(?:\w+\s+)?(?:sentences?|texts?|lines?|paragraphs?|clauses?|phrases?|wordings?|slogans?"
+    r"|quotes?|tweets?|messages?|e?-?mails?|comments?|docstrings?|notes?|claims?|statements?|replies|reply|answers?|headlines?)\b",
     re.IGNORECASE,
 )
 _HERE_IS = re.compile(
@@ -58,7 +100,7 @@ _HANDLES = re.compile(
     r"(?:translate|summari[sz]e|rephrase|reword|rewrite|paraphrase|proof-?read|shorten|condense|polish|spell-?check"
     r"|explain|interpret|classify|categori[sz]e|analy[sz]e|parse|decode|detect|identify|count|find|fix|check|turn"
     r"|convert|make|draft|reply|respond|answer|review|critique|rate|grade|evaluate|compare|quote|read|put|extract|say"
-    r"|tell me what|guess|complete|continue|format|punctuate|transcribe|\u00fcbersetze?|traduis|traduce|korrigiere"
+    r"|tell me what|guess|simplify|improve|judge|score|critici[sz]e|comment on|see|look at|complete|continue|format|punctuate|transcribe|\u00fcbersetze?|traduis|traduce|korrigiere"
     r"|erkl\u00e4re?|fasse)\b",
     re.IGNORECASE,
 )
@@ -73,7 +115,7 @@ _BACK = re.compile(
     r"^(?:\(?\s*)?(?:(?:and |but |so )?(?:that|this|it)(?:'s| is| was| were)? (?:what|how|from|taken from|copied from|quoted)"
     r"|(?:is|was|isn'?t|are) (?:that|this|it|these|those) (?:\w+ )?(?:true|right|correct|so|valid|still|any good|polite|accurate"
     r"|real|legit|serious|spam|a joke)\b|(?:source|via|quelle|origin|from|fuente)(?:$|\s*:)"
-    r"|(?:spam or|true or|fact or|any truth|thoughts\??$|funny\b|seems off|sounds (?:off|wrong|fishy)|do you agree\b"
+    r"|(?:spam or|true or|fact or|any truth|thoughts\??$|funny\b|(?:is|was) (?:what|how)\b|seems off|sounds (?:off|wrong|fishy)|do you agree\b"
     r"|do you (?:buy|believe) (?:that|this|it)|i (?:doubt|don'?t (?:buy|believe|trust)) (?:it|that|this)"
     r"|what do you (?:think|make)|how (?:should|do|would|can) (?:i|we|you) (?:answer|reply|respond|react)"
     r"|put (?:this|that|it) (?:in|into|on)\b|<-|\^)"
@@ -84,6 +126,12 @@ _BACK = re.compile(
     r"|paragraph|prompt|answer|reply|advice|claim)\b.{0,60}\b(?:is|was|looks|seems|sounds|breaks|came)\b",
     re.IGNORECASE,
 )
+# what people ask an agent to do begins with a verb, and may name a file or a page
+_HANDLES_CODE = re.compile(
+    r"^(?:[a-z]|(?i:please|can|could|would|let'?s|you|we|i|why|how|what|where|when|is|are|does|do|add|fix|update|remove|move|read|check"
+    r"|look|see|use|make|write|run|rename|open|create|change|delete|put|implement|always|never|no|not|don'?t)\b)",
+)
+_TITLE_WORDS = 3
 _DASHES = frozenset("-\u2013\u2014")
 _DEICTIC = re.compile(r"\b(?:this|these|following|below)\b", re.IGNORECASE)
 _LETTER = re.compile(
@@ -105,6 +153,14 @@ _DIRECT = re.compile(
 )
 
 
+# ordinary words have a capital only where a sentence begins
+_SPOKEN = re.compile(
+    r"(?<!\bI)(?<!\b[Ww]e)(?<!\b[Yy]ou) (?:wrote|writes|said|says|reads|states|goes|keeps saying) "
+    r"(?=(?:All|Always|Never|We|You|Use|Make|Stick|Don't|Do|No|Please|From|Remember|The|A|An|This|These|When|Whenever|If|Every|It"
+    r"|Our|Run|Keep|Add|Must|Only|Each|Any|Nobody|Everybody|Everyone|To|In|On|For|Before|After|I'd|I'll|I)\b)"
+)
+
+
 def announces(clause: str, mark: str) -> bool:
     """Say whether the words behind a clause are shown to be those of somebody or something else.
 
@@ -115,9 +171,25 @@ def announces(clause: str, mark: str) -> bool:
     open_end = clause[-1:] not in ".!?,;"
     if mark in (":", "=") or (open_end and (mark == "\n" or set(mark) <= _DASHES)):
         return _leads_in(clause, mark)
+    bare = clause.rstrip(".!?")
     if _LANGUAGE_TASKS.search(clause) and _DEICTIC.search(clause):
         return True
-    return bool(_POINTS.search(clause.rstrip(".!?"))) and bool(_HANDLES.match(clause) or _NAMES_SOURCE.search(clause))
+    if (_FOLLOWS.search(bare) or _SHOWS.match(bare)) and not _OWN_LEAD.search(bare):
+        return True
+    if _THIS_TEXT.search(clause) and (clause.endswith("?") or _HANDLES.match(clause)):
+        return True
+    if _HANDS_ON.match(clause) or (clause.endswith("?") and _ASKS_ABOUT.search(clause)):
+        return True
+    return bool(_POINTS.search(bare)) and bool(_HANDLES.match(clause) or _NAMES_SOURCE.search(clause))
+
+
+def may_announce(clause: str, mark: str) -> bool:
+    """Say whether a clause before a colon is none of the leads with which people announce their own words."""
+    if mark != ":" or _SPECIMEN.search(clause):
+        return mark == ":"
+    if (_OWN.search(clause) and not _ACQUIRED.search(clause)) or _OWN_LEAD.search(clause):
+        return False
+    return bool(_HANDLES.match(clause)) or not _TOPIC.match(clause)
 
 
 def _leads_in(clause: str, mark: str) -> bool:
@@ -132,7 +204,19 @@ def _leads_in(clause: str, mark: str) -> bool:
         if told or _HERE_IS.match(clause) or (_HANDLES.match(clause) and (named or _POINTS.search(clause))):
             return True
         return named and not _TOPIC.match(clause)
-    return (told and (named or mark == "\n")) or (bool(_HERE_IS.match(clause)) and named)
+    return (told and (named or mark == "\n")) or (bool(_HERE_IS.match(clause) or _FOLLOWS.search(clause)) and named)
+
+
+def is_title(clause: str, mark: str) -> bool:
+    """Say whether a line is the title of something written: it ends in nothing, and nobody in it does or asks anything."""
+    if mark != "\n" or clause[-1:] in ".!?,;" or _OWN_LEAD.search(clause) or _HANDLES_CODE.match(clause):
+        return False
+    return bool(_NAMES_SOURCE.search(clause)) or (len(clause.split()) >= _TITLE_WORDS and not _PRONOUN.search(clause))
+
+
+def is_signature(clause: str, mark: str) -> bool:
+    """Say whether a name stands behind a dash at the end of a line, as below a quotation."""
+    return mark == "\n" and clause[:1] in _DASHES and bool(_SIGNATURE.match(clause.lstrip("-\u2013\u2014 ")))
 
 
 def looks_back(clause: str, mark: str) -> bool:
@@ -152,4 +236,4 @@ def is_letter_head(clause: str, mark: str) -> bool:
 
 def takes_the_rest(clause: str) -> bool:
     """Say whether a clause gives the words of others inside itself, without any mark."""
-    return bool(_DIRECT.search(clause))
+    return bool(_DIRECT.search(clause) or _SPOKEN.search(clause))

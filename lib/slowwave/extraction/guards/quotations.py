@@ -60,7 +60,8 @@ def _judged(found: re.Match[str]) -> str:
     reported = bool(_REPORTED_BEFORE.search(before) or _REPORTED_BEHIND.match(behind))
     if _OWN.search(before) or (found.lastgroup == "round" and not reported):
         return found[0]
-    if not reported and _RULES.search(_clause_before(before) + " " + _clause_behind(behind)):
+    is_sentence = inner[:1].isupper() and inner.rstrip()[-1:] in ".!?"
+    if not reported and not is_sentence and _RULES.search(_clause_before(before) + " " + _clause_behind(behind)):
         return found[0]
     return f"{found[0][0]}\u2026{found[0][-1]}"
 

@@ -9,14 +9,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slowwave.extraction.guards.announcing import announces, is_letter_head, looks_back, takes_the_rest
+from slowwave.extraction.guards.announcing import (
+    announces,
+    is_letter_head,
+    is_signature,
+    is_title,
+    looks_back,
+    may_announce,
+    takes_the_rest,
+)
 from slowwave.extraction.guards.talk import spoken_lines
 
 # sentences, and what stands behind the colon that announces it
 _SPLIT = re.compile(
-    r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]*\s+|(?<=[^\s:/])(?::|\s=|\s[\u2013\u2014-]+)\s+|(?=<-|\^\^)|\s(?=\((?:that|this|source|from|via|quelle)\b)"
+    r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]*\s+|(?<=[^\s:/])(?::|\s=|\s[\u2013\u2014-]+(?!\s+[A-Z][\w.'-]+ [A-Z][\w.'-]+(?:,|$)))\s+|(?=<-|\^\^)|\s(?=\((?:that|this|source|from|via|quelle)\b)"
 )
 _LONGEST_LEAD = 160
+# stands where a fenced or tagged block was taken out
+BLOCK = "\ufffc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +76,29 @@ def _pieces(text: str) -> Iterator[_Piece]:
                 yield _Piece(text[at:stop], at, stop + len(cut[0]), paragraph, line, mark)
                 at = stop + len(cut[0])
         if text[at : begin + len(row)].strip():
-            yield _Piece(text[at : begin + len(row)], at, begin + len(row), paragraph, line, "\n")
+            words = text[at : begin + len(row)].rstrip()
+            mark = ":" if words.endswith(":") else "\n"
+            yield _Piece(words.removesuffix(":"), at, begin + len(row), paragraph, line, mark)
         begin += len(row) + 1
         line += 1
+
+
+def _is_title(pieces: list[_Piece], number: int) -> bool:
+    """Say whether a line is a title: the next one begins with a capital, a list mark or a quotation."""
+    if number + 1 == len(pieces) or not is_title(pieces[number].text.strip()[:_LONGEST_LEAD], pieces[number].mark):
+        return False
+    return not pieces[number + 1].text.lstrip()[:1].islower()
+
+
+def _rest_of_line(pieces: list[_Piece], number: int) -> Iterator[int]:
+    """Yield what stands behind a colon; in a line with many, the next one goes on."""
+    line = pieces[number].line
+    for at in range(number + 1, len(pieces)):
+        if pieces[at].line != line:
+            return
+        yield at
+        if pieces[at].mark == ":":
+            return
 
 
 def _foreign(pieces: list[_Piece], text: str) -> set[int]:
@@ -84,18 +114,33 @@ def _foreign(pieces: list[_Piece], text: str) -> set[int]:
         if number in spoken:
             continue
         if is_letter_head(words, piece.mark):
+            if piece.line == pieces[-1].line and number and pieces[number - 1].paragraph != piece.paragraph:
+                back[pieces[number - 1].paragraph] = number  # a single line below a text says where that is from
+                continue
             rest = number
             break
-        if announces(words, piece.mark):
-            if number == last_in[piece.paragraph]:
-                rest = number + 1
-                break
-            ahead.setdefault(piece.paragraph, number)
-        if looks_back(words, piece.mark):
-            begins = number == 0 or pieces[number - 1].paragraph != piece.paragraph
+        is_last = number == last_in[piece.paragraph]
+        shown = number + 1 < len(pieces) and pieces[number + 1].text.strip() == BLOCK
+        first = number == 0 or pieces[number - 1].line != piece.line
+        begins = number == 0 or pieces[number - 1].paragraph != piece.paragraph
+        if looks_back(words, piece.mark) or (not first and is_signature(words, piece.mark)):
             back[pieces[number - 1].paragraph if begins and number else piece.paragraph] = number
         if takes_the_rest(words):
             foreign.add(number)
+        if shown:
+            pass  # what was announced is the block that was taken out
+        elif announces(words, piece.mark) or (begins and _is_title(pieces, number)):
+            if is_last:
+                rest = number + 1
+                break
+            ahead.setdefault(piece.paragraph, number)
+        elif may_announce(words, piece.mark) and number + 1 < len(pieces):
+            if is_last:
+                ahead.setdefault(pieces[number + 1].paragraph, number)
+            elif pieces[number + 1].line != piece.line:
+                ahead.setdefault(piece.paragraph, number)
+            else:
+                foreign.update(_rest_of_line(pieces, number))
     for number, piece in enumerate(pieces):
         here = piece.paragraph
         if number >= rest or number > ahead.get(here, len(pieces)) or number < back.get(here, 0):

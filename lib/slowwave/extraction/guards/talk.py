@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 _NAME = r"[^\W\d_][\w.'-]{0,24}(?: [^\W\d_][\w.'-]{0,24}){0,2}"
-_CLOCK = r"\[?\(?\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?\]?\)?"
+_CLOCK = r"(?:\d{1,2}[:.]\d\d(?: ?[AaPp]\.?[Mm]\.?)?|[\[(]\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[AaPp]\.?[Mm]\.?)?[\])])"
+_CALLED = r"[A-Z\u00c0-\u00de][\w.'-]{0,24}(?: [A-Z\u00c0-\u00de][\w.'-]{0,24}){0,2}"
 # who said it, in the ways in which chats are copied
 _SPEAKER = re.compile(
-    rf"^(?:<@?{_NAME}>|@{_NAME}\s*:|[\w.-]{{1,24}}>\s|{_CLOCK} {{1,3}}[-<@]? ?{_NAME} ?>? ?(?::|$)|{_NAME},? {{1,3}}{_CLOCK}$)"
+    rf"^(?:<@?{_NAME}>|@{_NAME} ?:|[\w.-]{{1,24}}>\s|{_CLOCK} {{1,3}}(?:[-<@]? ?{_NAME} ?>? ?:|[-@]? ?{_CALLED}$)"
+    rf"|{_CALLED},? {{1,3}}{_CLOCK}$)"
 )
 _ROLE = re.compile(
     r"^\s*\*{0,2}(?:user|human|assistant|ai|bot|system|q|a|question|answer|frage|antwort|agent|support|customer|client"
@@ -44,6 +46,11 @@ def spoken_lines(pieces: Sequence[tuple[int, str, str]], text: str) -> set[int]:
     return {number for number, (line, _, _) in enumerate(pieces) if line in foreign}
 
 
+def is_speaker(line: str) -> bool:
+    """Say whether a line of a chat names who speaks below or behind."""
+    return bool(_SPEAKER.match(line.strip()[:_LONGEST]))
+
+
 def _letters(lines: Sequence[str]) -> set[int]:
     """Return the lines of letters: from a greeting, or from the start, to a name below a closing formula."""
     begin = 0
@@ -67,7 +74,7 @@ def _is_signature(lines: Sequence[str], at: int) -> bool:
 
 def _chats(lines: Sequence[str], pieces: Sequence[tuple[int, str, str]]) -> set[int]:
     """Return the lines of chats: what stands behind a speaker, to the end of the paragraph."""
-    speakers = {at for at, line in enumerate(lines) if _SPEAKER.match(line[:_LONGEST])}
+    speakers = {at for at, line in enumerate(lines) if is_speaker(line)}
     first: dict[int, tuple[str, str]] = {}
     for line, words, mark in pieces:
         if line not in first:
