@@ -10,6 +10,7 @@ from tests.unit.compaction.test_ledger import section
 FIRST = (
     Talk()
     .typed("Build an importer for the old shop, it must never delete rows")
+    .typed("See PROJ-7 for the columns")
     .call("TodoWrite", todos=[{"content": "Write the parser", "status": "in_progress"}])
     .run("make test", "error: no rule for x", 2)
     .run("cargo build", "error: linker missing", 1)
