@@ -1,5 +1,7 @@
 """No text makes the search slow, and none breaks it."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,19 @@ PIECES = [
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_text_made_to_be_slow_is_read_in_time(piece: str) -> None:
     find_secrets(piece * (60_000 // len(piece)))
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("piece", ["--token ", "-----BEGIN RSA PRIVATE KEY-----", "Cookie=a=b; ", "password=******"])
+def test_what_begins_anew_all_the_time_costs_no_more_than_its_length(piece: str) -> None:
+    find_secrets(piece * (400_000 // len(piece)))
+
+
+@pytest.mark.timeout(20)
+def test_no_mixture_of_such_pieces_is_slow() -> None:
+    chance = random.Random(1)
+    for _ in range(100):
+        find_secrets("".join(chance.choice(PIECES) for _ in range(30)))
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=30), max_size=30).map("".join))
