@@ -55,6 +55,18 @@ def hand_over_questions(report: Report, settings: Settings, environ: Mapping[str
         report.items.append(Item(settings.model.name, "model", text))
 
 
+def note_left_behind(report: Report, settings: Settings, environ: Mapping[str, str]) -> None:
+    """Warn of batches whose answers nobody reads any more, since the settings ask for none."""
+    if is_batched(settings):
+        return
+    # by their names alone: the usual night has no model, and no spool
+    number = sum(1 for _ in (state_folder(environ) / "batches" / "sent").glob("*.json"))
+    if number:
+        report.warnings.append(
+            f"{number} batches are on their way to a model, and nobody reads the answers while model.batch is off"
+        )
+
+
 @contextmanager
 def _contained(report: Report, environ: Mapping[str, str]) -> Generator[None]:
     """Name what is wrong with the spool; the miners need none."""

@@ -13,7 +13,7 @@ from slowwave.clock import Clock
 from slowwave.consolidation.job import consolidate_project
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
-from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
+from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched, note_left_behind
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.compacting import compact, compact_at_night
 from slowwave.jobs.discreet import discreet
@@ -153,6 +153,8 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     found = known_projects(run.settings, run.environ)
     report = Report(job, run.id)
     report.warnings += [str(problem) for problem in found.problems]
+    if extract in STEPS[job]:
+        note_left_behind(report, run.settings, run.environ)
     projects = chosen_by(run.project, found.projects, lambda p: (p.key, p.root))
     if not found.projects:
         roots = ", ".join(str(root) for root in run.settings.store.roots) or "the home of any client"

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Generator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,14 @@ def test_a_night_that_only_asks_is_not_one_without_work(machine: Machine):
     report.counts = {name: n for name, n in report.counts.items() if name.startswith("model_")}
     report.dream_ids.clear()
     assert outcome_of(report).name == "Completed"
+
+
+def test_batches_that_nobody_reads_any_more_are_named(machine: Machine):
+    machine.night(0)
+    without = load_settings(machine.environ, cwd=machine.home).with_roots([machine.home])
+    report = run_job("extract", replace(machine.run(1), settings=without))
+    assert any("1 batches are on their way" in warning for warning in report.warnings)
+    machine.answer_all("batch-0")
+    assert not any("on their way" in warning for warning in machine.night(2).warnings)
+    report = run_job("extract", replace(machine.run(3), settings=without))
+    assert not any("on their way" in warning for warning in report.warnings)
