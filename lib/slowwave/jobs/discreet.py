@@ -1,0 +1,42 @@
+"""The last look at a report before it leaves the library: whatever it quotes, it holds no secret.
+
+Redaction stands before everything that is kept (:mod:`slowwave.secrets`); but reasons, titles, names of files and
+errors quote what they stumbled over, and a report is printed, logged, kept by the scheduler and shown in its pages.
+Every report passes here, whichever way it goes: as the result of a direct run, of a portion, or of a whole flow.
+"""
+
+import msgspec
+
+from slowwave.report import Gate, Item, Report
+from slowwave.secrets.redactor import NAMELESS
+
+
+def discreet(report: Report) -> Report:
+    """Return a report without secrets; marks that stand in it already stay as they are."""
+    return msgspec.structs.replace(
+        report,
+        gates=[_gate(gate) for gate in report.gates],
+        items=[_item(item) for item in report.items],
+        warnings=_clean(report.warnings),
+        failures=_clean(report.failures),
+        parked=_clean(report.parked),
+        memories={NAMELESS(key): NAMELESS(path) for key, path in report.memories.items()},
+    )
+
+
+def discreet_all(reports: dict[str, Report]) -> dict[str, Report]:
+    """Return the reports of several projects without secrets; the keys are the run's own and never shown."""
+    return {key: discreet(report) for key, report in reports.items()}
+
+
+def _gate(gate: Gate) -> Gate:
+    return Gate(gate.gate, NAMELESS(gate.project), gate.passed, NAMELESS(gate.reason))
+
+
+def _item(item: Item) -> Item:
+    target, reason, project, text = map(NAMELESS, (item.target, item.reason, item.project, item.text))
+    return Item(target, item.action, reason, project, text, item.category, item.confidence)
+
+
+def _clean(lines: list[str]) -> list[str]:
+    return [NAMELESS(line) for line in lines]
