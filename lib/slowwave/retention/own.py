@@ -13,7 +13,8 @@ from pathlib import Path
 
 from slowwave.files import atomic_write
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.memory.ledger import line_hash
+from slowwave.memory.ledger import PATH as LEDGER
+from slowwave.memory.ledger import Event, encode_events, line_hash
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.retention.masking import BrokenError, Place, masked, plain_of
 from slowwave.secrets.finder import find_secrets
@@ -65,6 +66,20 @@ def with_hashes(data: bytes, hashes: Mapping[str, str]) -> bytes:
     if not hashes:
         return data
     return _HASH.sub(lambda m: hashes.get(m[0].decode(), m[0].decode()).encode(), data)
+
+
+def with_event(memory: Path, changed: list[OwnFile], event: Event) -> list[OwnFile]:
+    """Return the changes with an event at the end of the ledger, written together with the new hashes in it."""
+    path = memory / LEDGER
+    if not path.is_file():
+        return changed
+    known = next((one for one in changed if one.path == path), None)
+    if known is None:
+        old = path.read_bytes()
+        known = OwnFile(path, old, old, ())
+    new = known.new if not known.new or known.new.endswith(b"\n") else known.new + b"\n"
+    own = OwnFile(path, known.old, new + encode_events([event]), known.places)
+    return [*(one for one in changed if one.path != path), own]
 
 
 def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
 from slowwave.records.lock import locked_file
+from slowwave.records.model import Problem
 from slowwave.records.rewrite import FileState, copy_range, file_state
 from slowwave.records.search import raw_lines
 from slowwave.records.sources.compressed import SUFFIX, open_plain
@@ -16,6 +17,9 @@ from slowwave.retention.masking import BrokenError, Place, masked
 from slowwave.secrets.redactor import Redactor
 
 _BLANK = b" \t\r\n\0"
+# a secret may stand on several lines of these
+_WHOLE = frozenset({".json", ".txt", ".md", ".log"})
+_MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,37 +102,50 @@ def apply_file(plan: FilePlan) -> None:
             os.utime(new, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def plain_bytes(path: Path, changes: FilePlan | None = None) -> bytes:
-    """Return the plain bytes of a file, with the planned changes.
+def plain_bytes(path: Path) -> bytes:
+    """Return the plain bytes of a file.
 
     Raises:
-        UnreadableError: it cannot be read.
+        UnreadableError: it cannot be read, or what is packed in it is damaged: it could not be packed again whole.
     """
+    problems: list[Problem] = []
     try:
-        with open_plain(path) as file:
+        with open_plain(path, problems) as file:
             file.seek(0)
-            data = bytearray(file.read())
+            data = file.read()
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
-    for line in changes.lines if changes else ():
+    if problems:
+        raise UnreadableError(path, problems[0].detail)
+    return data
+
+
+def planned_bytes(old: bytes, plan: FilePlan) -> bytes:
+    """Return the plain bytes of a file with the planned changes; none of them moves a byte."""
+    data = bytearray(old)
+    for line in plan.lines:
         data[line.offset : line.offset + len(line.new)] = line.new
     return bytes(data)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    if not path.name.endswith(SUFFIX):
+    """Yield the pieces in which secrets are looked for: records, and of anything but records the whole file."""
+    if path.suffix == SUFFIX:
+        offset = 0
+        for line in plain_bytes(path).splitlines(keepends=True):
+            yield offset, line
+            offset += len(line)
+    elif path.suffix in _WHOLE and path.stat().st_size <= _MOST_BYTES:
+        yield 0, plain_bytes(path)
+    else:
         yield from raw_lines(path)
-        return
-    offset = 0
-    for line in plain_bytes(path).splitlines(keepends=True):
-        yield offset, line
-        offset += len(line)
 
 
 def _pack(path: Path, new: int, plan: FilePlan) -> None:
     import zstandard  # noqa: PLC0415 - few files are packed
 
-    write_all(new, zstandard.ZstdCompressor(level=3, write_checksum=True).compress(plain_bytes(path, plan)))
+    data = planned_bytes(plain_bytes(path), plan)
+    write_all(new, zstandard.ZstdCompressor(level=3, write_checksum=True).compress(data))
 
 
 def _digest(line: bytes) -> str:

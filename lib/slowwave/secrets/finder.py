@@ -85,9 +85,7 @@ _AFTER_KEY = 20_000
 
 def _hides_literals(text: str) -> bool:
     """Say whether colours may stand within literals, or the codes of an address."""
-    if "\\" in text and (
-        ":\\/" in text or "\\u001b" in text or "\\x1b" in text or "\\033" in text or "\\e[" in text
-    ):
+    if "\\" in text and (":\\/" in text or "\\u001b" in text or "\\x1b" in text or "\\033" in text or "\\e[" in text):
         return True
     return "\x1b" in text or ("%" in text and ("%3A%2F" in text or "%3a%2f" in text))
 

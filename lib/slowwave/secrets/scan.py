@@ -102,11 +102,16 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
                 if looks and (one := _tried_again(rule, text, start, tried)) is not None:
                     found.append(one)
     for start, stop in runs:
-        for rule in _rules_of_run(text, start, stop):
-            match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
-            if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
-                found.append(Finding(*match.span("secret"), rule.family, match["secret"]))
+        found += _in_run(text, start, stop)
     return apart(found) if len(found) > 1 else found
+
+
+def _in_run(text: str, start: int, stop: int) -> Iterator[Finding]:
+    """Yield what a long run of letters and digits is, as its own shape tells."""
+    for rule in _rules_of_run(text, start, stop):
+        match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
+        if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
+            yield Finding(*match.span("secret"), rule.family, match["secret"])
 
 
 def _rules_of_run(text: str, start: int, stop: int) -> Iterator[Rule]:

@@ -192,7 +192,9 @@ TOKENS: tuple[Rule, ...] = (
         back=(10, 9, 8),
         is_valid=is_mixed,
     ),
-    Rule("terraform", (".atlasv1.",), r"(?<![A-Za-z0-9])(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[\w\-=]{60,70})", back=(14,)),
+    Rule(
+        "terraform", (".atlasv1.",), r"(?<![A-Za-z0-9])(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[\w\-=]{60,70})", back=(14,)
+    ),
     Rule(
         "1password",
         ("a3-",),

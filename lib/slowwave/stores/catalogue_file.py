@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-VERSION = 10
+VERSION = 11
 _WAIT_S = 10.0
 # Only these say that the file itself is no good; a lock or a full disk passes.
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)

@@ -13,7 +13,8 @@ from slowwave.dialects import by_name
 from slowwave.dialects.base import RecordDialect, Told
 from slowwave.dialects.model import Message
 from slowwave.records.model import Span
-from slowwave.stores.summary import PROMPT_CHARS, ListedRecord, Summary, record_decoder
+from slowwave.stores.kept import first_words, kept_title
+from slowwave.stores.summary import ListedRecord, Summary, record_decoder
 
 _AS_THEY_ARE = frozenset({"claude", "cersei", "cersei-bare"})
 
@@ -55,7 +56,7 @@ def _fold_by(rules: RecordDialect) -> Fold:
 def _add_about(summary: Summary, told: Told) -> None:
     """Take what a record says of the session: the newest title, and the first header; later ones are copies."""
     if told.title is not None:
-        summary.titles["custom-title"] = told.title
+        summary.titles["custom-title"] = kept_title(told.title)
     if told.kind is not None and not summary.has_header:
         summary.has_header = True
         summary.cwd = told.cwd
@@ -76,7 +77,7 @@ def add_message(summary: Summary, message: Message) -> None:
     if message.role == "assistant":
         summary.tool_calls += len(message.calls)
     elif not summary.first_prompt and message.role == "user" and message.origin == "typed":
-        text = " ".join(message.text.split())[:PROMPT_CHARS]
+        text = first_words(message.text)
         if side:
             summary.side_prompt = summary.side_prompt or text
         else:

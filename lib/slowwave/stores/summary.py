@@ -7,8 +7,8 @@ import msgspec
 from slowwave.dialects.claude.origin import split_typed
 from slowwave.dialects.model import Text
 from slowwave.dialects.times import parse_time
+from slowwave.stores.kept import first_words, kept_title
 
-PROMPT_CHARS = 160
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}
@@ -147,9 +147,9 @@ class Summary(msgspec.Struct):
         elif kind == "summary":
             if isinstance(record.leafUuid, str) and isinstance(record.summary, str):
                 self.leaves.pop(record.leafUuid, None)
-                self.leaves[record.leafUuid] = record.summary
+                self.leaves[record.leafUuid] = kept_title(record.summary)
         elif kind in _TITLES:
-            self.titles[kind] = str(getattr(record, _TITLES[kind]) or "")
+            self.titles[kind] = kept_title(str(getattr(record, _TITLES[kind]) or ""))
 
     def _add_message(self, record: ListedRecord, is_assistant: bool, raw: msgspec.Raw) -> None:  # noqa: FBT001
         if not len(raw):
@@ -231,5 +231,5 @@ def _typed_text(content: msgspec.Raw) -> str:
         if block.type == "text" and isinstance(block.text, str):
             for typed in split_typed(block.text):
                 if isinstance(typed, Text):
-                    return " ".join(typed.text.split())[:PROMPT_CHARS]
+                    return first_words(typed.text)
     return ""

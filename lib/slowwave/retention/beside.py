@@ -1,0 +1,60 @@
+"""Where else the text of a session lies: in a folder of its own, beside it, and in the home of its client.
+
+Copies of the person's own files (``file-history`` of Claude Code) are no transcripts: what is in them is in the files
+themselves, and a rewind must give them back as they were.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from slowwave.dialects.codex.home import INDEX, home_of, sibling
+from slowwave.dialects.ulid.metadata import METADATA
+from slowwave.stores.model import StoredSession
+from slowwave.stores.openclaw.store import NAME as ENTRIES
+from slowwave.stores.walk import SIDE_FOLDER
+
+_TEXTS = frozenset({".jsonl", ".json", ".txt", ".md", ".log"})
+# what people typed, over all projects (Claude Code and Codex)
+_PROMPTS = "history.jsonl"
+
+
+def session_files(session: StoredSession) -> Iterator[Path]:
+    """Yield the files of a session, and those that its client keeps beside it for this session alone."""
+    for path in session.files.paths:
+        yield path
+        if session.dialect == "codex" and sibling(path).is_file():
+            yield sibling(path)  # the packed form of a rollout that was woken up
+        elif session.dialect == "ulid" and path.with_name(METADATA).is_file():
+            yield path.with_name(METADATA)
+        yield from _inside(path.with_name(path.name.removesuffix(".jsonl")), path)
+
+
+def _inside(folder: Path, path: Path) -> Iterator[Path]:
+    """Yield what lies in the folder of a session (Claude Code): long results of tools, notes on its sub-agents.
+
+    The sub-agents themselves are sessions of their own, which may be live although this one is not.
+    """
+    if folder == path or not folder.is_dir() or folder.is_symlink():
+        return
+    for one in sorted(folder.rglob("*")):
+        is_session = one.suffix == ".jsonl" and SIDE_FOLDER in one.relative_to(folder).parts
+        if one.suffix in _TEXTS and not is_session and one.is_file() and not one.is_symlink():
+            yield one
+
+
+def home_files(sessions: Iterable[StoredSession]) -> list[Path]:
+    """Return the files in the homes of clients that quote sessions of any project: prompts, names, indexes."""
+    found: set[Path] = set()
+    for session in sessions:
+        first = session.files.paths[0]
+        match session.dialect:
+            case "claude" | "cersei" | "cersei-bare":
+                found |= {folder.parent / _PROMPTS for folder in first.parents if folder.name == "projects"}
+            case "codex":
+                home = home_of(first)
+                found |= {home / name for name in (_PROMPTS, INDEX)} if home else set()
+            case "pi" | "openclaw":
+                found.add(first.with_name(ENTRIES))
+            case _:
+                pass
+    return sorted(path for path in found if path.is_file() and not path.is_symlink())

@@ -1,0 +1,97 @@
+"""What changed hashes in transcripts mean for memories, written down before a transcript changes.
+
+A run that is killed between the two leaves its journals, and the next one puts the hashes into the memories. A journal
+counts when its file begins with the bytes that it was to have; what was appended since then does not matter.
+"""
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from slowwave.errors import UnreadableError
+from slowwave.files import atomic_write
+from slowwave.memory.names import name_from_json, name_to_json
+from slowwave.retention.transcripts import plain_bytes
+
+FOLDER = "erase"
+_HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+
+class Journal(msgspec.Struct):
+    """The old and new hashes in one file.
+
+    Attributes:
+        path: the file.
+        size: how many plain bytes it has when it is written.
+        sha256: of these bytes.
+        hashes: old and new hashes of its records and of ranges of it.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    hashes: dict[str, str]
+
+
+def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) -> None:
+    """Note that ``path`` is about to get the plain bytes ``new``.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # nobody has put those of a killed run into the memories yet
+    hashes = {old: hashes.get(now, now) for old, now in left_by(folder, path).items()} | hashes
+    journal = Journal(name_to_json(str(path)), len(new), sha256(new).hexdigest(), hashes)
+    atomic_write(_place(folder, path), msgspec.json.encode(journal))
+
+
+def left_by(folder: Path, path: Path) -> dict[str, str]:
+    """Return the hashes that an earlier run noted for a file and did carry out."""
+    place = _place(folder, path)
+    journal = _read(place) if place.is_file() else None
+    return journal.hashes if journal is not None and _stands(journal) else {}
+
+
+def standing(folder: Path) -> dict[str, str]:
+    """Return the hashes of all files that have their new bytes."""
+    known: dict[str, str] = {}
+    for path in _files(folder):
+        journal = _read(path)
+        if _stands(journal):
+            known |= journal.hashes
+    return known
+
+
+def settle(folder: Path, memories: Iterable[Path]) -> None:
+    """Remove the journals; those stay whose hashes a memory folder still has, since it could not be written."""
+    known: set[bytes] = set()
+    for path in (found for memory in memories for found in memory.rglob("*.json*") if found.is_file()):
+        known.update(_HASH.findall(path.read_bytes()))
+    for path in _files(folder):
+        journal = _read(path)
+        if not (_stands(journal) and any(old.encode() in known for old in journal.hashes)):
+            path.unlink()
+
+
+def _place(folder: Path, path: Path) -> Path:
+    return folder / f"{sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:24]}.json"
+
+
+def _read(path: Path) -> Journal:
+    return msgspec.json.decode(path.read_bytes(), type=Journal)
+
+
+def _stands(journal: Journal) -> bool:
+    try:
+        data = plain_bytes(Path(name_from_json(journal.path)))
+    except UnreadableError:
+        return False
+    return sha256(data[: journal.size]).hexdigest() == journal.sha256
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.json")) if folder.is_dir() else []

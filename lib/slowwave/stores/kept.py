@@ -1,0 +1,35 @@
+"""The short texts of a session that the catalogue and the search index keep: titles and first prompts, without secrets.
+
+Both are files of slowwave's own that outlive what they quote, so a secret is taken out once, when a text is taken in.
+What ``sessions show`` prints is the person's own file, as it is.
+"""
+
+from functools import lru_cache
+
+PROMPT_CHARS = 160
+# So much more is looked at than is kept: of a secret that the cut parts in two, the first half would not be known.
+_BEHIND_CHARS = 1_000
+
+
+def first_words(text: str) -> str:
+    """Return the beginning of a prompt on one line."""
+    head = text.lstrip()[: PROMPT_CHARS + _BEHIND_CHARS]
+    flat = " ".join(_clean(head).split())
+    if len(flat) < PROMPT_CHARS and len(text) > len(head):
+        flat = " ".join(_clean(text).split())  # most of the beginning is blank
+    return flat[:PROMPT_CHARS]
+
+
+# a client writes the title of a session again and again
+@lru_cache(maxsize=256)
+def kept_title(title: str) -> str:
+    """Return a title as it is kept."""
+    return _clean(title)
+
+
+def _clean(text: str) -> str:
+    if not text:
+        return text
+    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - a listing in which nothing is new needs no rules
+
+    return NAMELESS(text)

@@ -1,0 +1,78 @@
+"""No report that leaves the library holds a secret, whatever it quotes and whichever way it goes."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from slowwave.cli import main
+from slowwave.clock import SystemClock
+from slowwave.errors import CorruptStateError
+from slowwave.jobs import story
+from slowwave.jobs.discreet import discreet
+from slowwave.jobs.tally import Plan, Tally
+from slowwave.report import Gate, Item, Report
+from slowwave.samples import build
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def talkative() -> Report:
+    """Return a report that quotes a secret in every text that it has."""
+    said = f"read {TOKEN}"
+    return Report(
+        "extract",
+        "r1",
+        gates=[Gate("time", said, passed=False, reason=said)],
+        items=[Item(said, "candidate", said, said, said, "decision", 0.5)],
+        warnings=[said],
+        failures=[said],
+        parked=[said],
+        memories={said: said},
+    )
+
+
+def test_every_text_of_a_report_is_looked_through() -> None:
+    report = discreet(talkative())
+    assert TOKEN not in msgspec.json.encode(report).decode()
+    assert msgspec.json.encode(report).count(b"[secret:github]") == 11
+    assert report.items[0].confidence == 0.5
+    assert discreet(report) == report
+
+
+def test_the_sum_of_a_run_and_a_portion_that_broke_are_looked_through(tmp_path: Path) -> None:
+    tally = Tally(
+        Plan("extract", tmp_path / "m.json", 1, 1, dry_run=False, sessions={"p": 1}, report=Report("extract"))
+    )
+    tally.add({"p": talkative()})
+    tally.others.append(talkative())
+    tally.lose("extract 0", ValueError(f"cannot read {TOKEN}"))
+    total = tally.total()
+    assert TOKEN not in msgspec.json.encode(total).decode()
+    assert "extract 0: ValueError: cannot read [secret:github]" in total.failures
+
+
+@pytest.mark.parametrize("how", ["--json", "--verbose"])
+def test_a_direct_run_prints_and_logs_none(
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+) -> None:
+    build(own_home, SystemClock().now())
+
+    def extract_sessions(project: Any, *_: Any, **__: Any) -> Report:
+        if "quill" in project.key:
+            raise CorruptStateError(Path("x"), f"ends in {TOKEN}")
+        if "tern" in project.key:
+            raise ValueError(TOKEN)
+        return talkative()
+
+    monkeypatch.setattr(story, "extract_sessions", extract_sessions)
+    code = main(["run", "extract", "--direct", how])
+    out = capsys.readouterr()
+    assert code == 6
+    assert "[secret:github]" in out.out + out.err
+    assert TOKEN not in out.out + out.err + caplog.text
