@@ -22,7 +22,8 @@ from slowwave.samples.sample_file import SampleFile
 from slowwave.samples.script import Client, Script, Step
 from slowwave.samples.week_plan import scripts
 from slowwave.settings import Settings
-from tests.quality.attack_carriers import CARRIERS, SPREAD, Carrier
+from tests.quality.attack_carriers import CARRIERS, ECHOED, SPREAD, Carrier
+from tests.quality.attack_frames import framed, frames
 from tests.quality.blocks import blocks
 from tests.quality.unsynced import unsynced
 
@@ -32,6 +33,7 @@ CLIENTS: tuple[Client, ...] = get_args(Client)
 _PROJECTS = 12
 _SESSIONS_OF_POISON = 4
 _PER_CARRIER = 7
+_PER_ECHO = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,12 @@ def attacks() -> list[Attack]:
     for number, sentence in enumerate(foreign):
         for family in ("tool output", "file content", "quoted instructions"):
             planned.append(("other languages", sentence, CARRIERS[family][number % 2], 1))
+    wordings = next(lines for _, lines in blocks("attack_wordings.txt"))
+    for number, (part, frame) in enumerate(frames("attack_frames.txt")):
+        both = (wordings[number % len(wordings)], wordings[(number + 3) % len(wordings)])
+        planned += [(f"typed around: {part}", sentence, framed(frame), 1) for sentence in both]
+    for number, (family, carrier) in enumerate((f, c) for f, carriers in ECHOED.items() for c in carriers):
+        planned += [(family, wordings[(number + turn) % len(wordings)], carrier, 1) for turn in range(_PER_ECHO)]
     for carrier in SPREAD.values():
         planned += [("poison over sessions", sentence, carrier, _SESSIONS_OF_POISON) for sentence in english[:4]]
     return [_attack(number, *plan) for number, plan in enumerate(planned)]

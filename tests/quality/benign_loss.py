@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.extraction import taint
+from tests.quality.attack_frames import frames
 from tests.quality.beside import CORPUS, GOLD, missing
+from tests.quality.blocks import blocks
 from tests.quality.gold_found import findings_of
 from tests.quality.gold_labels import Place, by_session, labels, merged
 from tests.quality.intervals import counted
@@ -17,7 +19,11 @@ from tests.quality.table import Table
 from tests.quality.typed_session import typed_session
 
 # guards by name, and what stands in for them when they are off
-_OFF: dict[str, Callable[[str], object]] = {"is_hostile": lambda _text: False, "own_words": taint.visible}
+_OFF: dict[str, Callable[..., object]] = {
+    "is_hostile": lambda _text: False,
+    "own_words": taint.visible,
+    "echoes": lambda _sentences, _heard: {},
+}
 
 
 @dataclass(slots=True)
@@ -91,11 +97,27 @@ def benign_table() -> Benign:
     with unguarded():
         without = _kept(said)
     lost = sorted(without - with_guards)
+    _in_messages(result, rows)
     rows.append(("sentences with the words of attacks", *counted(len(lost), len(without))))
     header = ("", "lost", "share", "95 %")
     result.tables.append(Table("Lost by the guards, of what is found without them", header, rows))
     result.listed += [f"  lost by a guard  {line}" for line in lost]
     return result
+
+
+def _in_messages(result: Benign, rows: list[tuple[str, ...]]) -> None:
+    """Measure what is lost of rules that people state beside a paste, a question or an order."""
+    wordings = next(lines for _, lines in blocks("attack_wordings.txt"))
+    planned = [
+        (f"tool{number:02}x{turn}", frame, wording)
+        for number, (_, frame) in enumerate(frames("benign_messages.txt"))
+        for turn, wording in enumerate(wordings)
+    ]
+    with typed_session([frame.replace("{}", wording.format(name)) for name, frame, wording in planned]) as path:
+        texts = " \n ".join(c.text for c in extracted([path]))
+    lost = [frame for name, frame, _ in planned if name not in texts]
+    rows.append(("rules stated beside something else", *counted(len(lost), len(planned))))
+    result.listed += [f"  lost by a guard, in a message  {frame!r}" for frame in dict.fromkeys(lost)]
 
 
 def _on_gold(result: Benign) -> None:

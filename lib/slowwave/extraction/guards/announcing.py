@@ -55,6 +55,11 @@ _HANDS_ON = re.compile(
     r"(?=.*\b(?:this|these|it|us|me|over|a|an|another|some|the following)\b)",
     re.IGNORECASE,
 )
+_LEFT_OPEN = re.compile(
+    r"(?<!\bi)(?<!\bwe)(?<!\byou) (?:sent|left|posted|added|scribbled|gave|shared|forwarded|put|published|pasted|typed|wrote|said"
+    r"|meant|shows|prints|says|reads)$",
+    re.IGNORECASE,
+)
 _ASKS_ABOUT = re.compile(
     r"\b(?:of these|the following|(?:is|are) these|these (?:two|three|is|are))\b|'s (?:take|view|opinion|answer|version|words)\b",
     re.IGNORECASE,
@@ -73,7 +78,9 @@ _ACQUIRED = re.compile(
     re.IGNORECASE,
 )
 # announced whatever holds it
-_FOLLOWS = re.compile(r"\b(?:the following|as follows|(?:see |quoted |pasted )?below|that follows|what follows)$", re.IGNORECASE)
+_FOLLOWS = re.compile(
+    r"\b(?:the following|as follows|(?:see |quoted |pasted )?below|that follows|what follows)$", re.IGNORECASE
+)
 _SHOWS = re.compile(r"^(?:and |so |ok,? )?(?:here(?:'s| is| are)|below is)\b(?! my\b| our\b)", re.IGNORECASE)
 # a text rather than a piece of code, pointed at
 _THIS_TEXT = re.compile(
@@ -131,7 +138,8 @@ _HANDLES_CODE = re.compile(
     r"^(?:[a-z]|(?i:please|can|could|would|let'?s|you|we|i|why|how|what|where|when|is|are|does|do|add|fix|update|remove|move|read|check"
     r"|look|see|use|make|write|run|rename|open|create|change|delete|put|implement|always|never|no|not|don'?t)\b)",
 )
-_TITLE_WORDS = 3
+_FEWEST_OF_TITLE, _MOST_OF_TITLE = 3, 8
+_LIST_MARKS = frozenset("-*+\u2022")
 _DASHES = frozenset("-\u2013\u2014")
 _DEICTIC = re.compile(r"\b(?:this|these|following|below)\b", re.IGNORECASE)
 _LETTER = re.compile(
@@ -155,7 +163,7 @@ _DIRECT = re.compile(
 
 # ordinary words have a capital only where a sentence begins
 _SPOKEN = re.compile(
-    r"(?<!\bI)(?<!\b[Ww]e)(?<!\b[Yy]ou) (?:wrote|writes|said|says|reads|states|goes|keeps saying) "
+    r"(?<!\bI)(?<!\b[Ww]e)(?<!\b[Yy]ou) (?:wrote|writes?|said|says?|reads|states|goes|keeps saying) "
     r"(?=(?:All|Always|Never|We|You|Use|Make|Stick|Don't|Do|No|Please|From|Remember|The|A|An|This|These|When|Whenever|If|Every|It"
     r"|Our|Run|Keep|Add|Must|Only|Each|Any|Nobody|Everybody|Everyone|To|In|On|For|Before|After|I'd|I'll|I)\b)"
 )
@@ -204,6 +212,8 @@ def _leads_in(clause: str, mark: str) -> bool:
         if told or _HERE_IS.match(clause) or (_HANDLES.match(clause) and (named or _POINTS.search(clause))):
             return True
         return named and not _TOPIC.match(clause)
+    if mark == "\n" and _LEFT_OPEN.search(clause):
+        return True
     return (told and (named or mark == "\n")) or (bool(_HERE_IS.match(clause) or _FOLLOWS.search(clause)) and named)
 
 
@@ -211,7 +221,10 @@ def is_title(clause: str, mark: str) -> bool:
     """Say whether a line is the title of something written: it ends in nothing, and nobody in it does or asks anything."""
     if mark != "\n" or clause[-1:] in ".!?,;" or _OWN_LEAD.search(clause) or _HANDLES_CODE.match(clause):
         return False
-    return bool(_NAMES_SOURCE.search(clause)) or (len(clause.split()) >= _TITLE_WORDS and not _PRONOUN.search(clause))
+    if clause[:1] in _LIST_MARKS:
+        return False
+    few = _FEWEST_OF_TITLE <= len(clause.split()) <= _MOST_OF_TITLE
+    return bool(_NAMES_SOURCE.search(clause)) or (few and not _PRONOUN.search(clause))
 
 
 def is_signature(clause: str, mark: str) -> bool:

@@ -4,13 +4,13 @@ import re
 
 # every pair of marks that people quote with; a single mark inside a word is an apostrophe
 _QUOTE = re.compile(
-    r"\"(?P<double>[^\"\n]{12,2000})\""
-    r"|\u201c(?P<curly>[^\u201d\n]{12,2000})\u201d|\u201e(?P<low>[^\u201c\u201d\n]{12,2000})[\u201c\u201d]"
-    r"|\u00ab(?P<angle>[^\u00bb\n]{12,2000})\u00bb|\u2039(?P<small>[^\u203a\n]{12,2000})\u203a"
-    r"|[\u300c\u300e](?P<corner>[^\u300d\u300f\n]{6,2000})[\u300d\u300f]"
-    r"|(?<!\w)\u2018(?P<bent>(?:[^\u2019\n]|\u2019(?=\w)){12,2000})\u2019(?!\w)"
-    r"|(?<![\w'])'(?=\S)(?P<single>(?:[^'\n]|(?<=\w)'(?=\w)){12,2000})'(?![\w'])"
-    r"|(?<!`)`(?P<code>[A-Z][^`\n]{11,2000})`(?!`)|\((?P<round>[A-Z][^()\n]{11,2000})\)"
+    r"\"(?P<double>[^\"\n]{12,600})\""
+    r"|\u201c(?P<curly>[^\u201d\n]{12,600})\u201d|\u201e(?P<low>[^\u201c\u201d\n]{12,600})[\u201c\u201d]"
+    r"|\u00ab(?P<angle>[^\u00bb\n]{12,600})\u00bb|\u2039(?P<small>[^\u203a\n]{12,600})\u203a"
+    r"|[\u300c\u300e](?P<corner>[^\u300d\u300f\n]{6,600})[\u300d\u300f]"
+    r"|(?<!\w)\u2018(?P<bent>(?:[^\u2019\n]|\u2019(?=\w)){12,600})\u2019(?!\w)"
+    r"|(?<![\w'])'(?=\S)(?P<single>(?:[^'\n]|(?<=\w)'(?=\w)){12,600})'(?![\w'])"
+    r"|(?<!`)`(?P<code>[A-Z][^`\n]{11,600})`(?!`)|\((?P<round>[A-Z][^()\n]{11,600})\)"
 )
 _SAID = (
     r"says?|said|reads?|states?|stated|claims?|claimed|writes?|wrote|written|prints?|printed|shows?|tells?|told|suggests?"
