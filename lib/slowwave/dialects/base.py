@@ -1,6 +1,6 @@
 """The protocol that every dialect implements; a new dialect is one new package, its marks and its samples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -100,6 +100,29 @@ class RecordDialect(Protocol):
             record: what ``decoder`` made of it.
             is_first: nothing stands before it in its session.
             by_agent: the session is a sub-agent's.
+        """
+        ...
+
+
+@runtime_checkable
+class RowDialect(Protocol):
+    """What a dialect has besides when its client keeps sessions in a database: they can be passed through by rows."""
+
+    def passed(self, files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
+        """Yield the messages of a session in a database in their order, none of which is held.
+
+        A message with very many parts comes in pieces. Messages name no parent and count as active.
+
+        Args:
+            files: the session.
+            about: gets everything but messages, also ``files``: its kind before the first message, records and
+                problems meanwhile (the caller may take them out), the rest at the end.
+
+        Yields:
+            A message, and False when it goes on with the one before.
+
+        Raises:
+            UnreadableError: it is no database with such a session, or it cannot be read.
         """
         ...
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.dialects import by_name
+from slowwave.dialects.base import RecordDialect
 from slowwave.errors import UnreadableError
 from slowwave.records.cursor import hash_before
 from slowwave.records.lines import open_regular, read_records
@@ -49,8 +51,7 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
         UnreadableError: a part cannot be opened or read.
     """
     if fold_of(dialect) is None or found.in_database or found.files[-1].name.endswith(PACKED):
-        whole = summary_of_whole(found, dialect)
-        return Scanned(Mark(signatures(found.files), 0, b"", Summary(dialect)), whole)
+        return Scanned(Mark(signatures(found.files), 0, b"", Summary(dialect)), _anew(found, dialect))
     if before is not None and _continues(found, before):
         known = len(before.state.tombstones)
         scanned = _read(found, _copy(before.state), before)
@@ -63,6 +64,20 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
         if len(scanned.summary.tombstones) == len(tombstones):
             return _with_leaves(found, scanned, {})
         tombstones = scanned.summary.tombstones
+
+
+def _anew(found: FoundSession, dialect: str) -> Summary:
+    """Return the summary of a session that no cursor leads into."""
+    if found.in_database:
+        from slowwave.stores.passing import summary_of_rows  # noqa: PLC0415 - few sessions lie in databases
+
+        return summary_of_rows(found, dialect)
+    if not isinstance(by_name(dialect), RecordDialect):
+        return summary_of_whole(found, dialect)
+    summary = Summary(dialect)
+    for index in range(len(found.files)):
+        _fold(found, index, 0, summary, None)
+    return summary
 
 
 def _with_leaves(found: FoundSession, scanned: Scanned, known: Mapping[str, str]) -> Scanned:

@@ -6,11 +6,15 @@ JSON, and its offset is the row's ``seq``, so that session and offset name the r
 """
 
 import sqlite3
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from slowwave.dialects.model import Transcript
+from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.dialects.pi.records import DECODER, Entry, entry_of, text_or_empty
 from slowwave.errors import UnreadableError
 from slowwave.records.database import opened_read_only, text_of
@@ -43,6 +47,14 @@ class About(msgspec.Struct):
     forked_from: str = ""
     parent: str = ""
 
+    def describe(self, transcript: Transcript) -> None:
+        """Tell a transcript what the database says of it; that counts more than what its entries say."""
+        transcript.title = self.title or transcript.title
+        if self.spawned_by or parse_key(self.key).is_run:
+            transcript.kind, transcript.parent = "subagent", self.parent
+        elif self.forked_from:
+            transcript.kind, transcript.parent = "fork", self.forked_from
+
 
 class ActivePath(NamedTuple):
     """The client's own index of the entries that it goes on from.
@@ -60,42 +72,68 @@ class Database:
     """One session of a database: the named one, or else its oldest that no other started."""
 
     def __init__(self, path: Path, name: str, problems: list[Problem]) -> None:
-        self.path = path
-        self.id = ""
-        self.about = About()
-        self.entries: list[Entry] = []
-        self.active: ActivePath | None = None
-        self._problems = problems
-        try:
-            with opened_read_only(path) as rows:
-                self._read(rows, name)
-        except (sqlite3.Error, OSError) as error:
-            raise UnreadableError(path, f"no readable OpenClaw database: {error}") from error
+        with opened_session(path, name) as session:
+            self.id = session.id
+            self.entries = list(session.entries(problems))
+            self.about = session.about
+            newest = max((e.span.offset for e in self.entries), default=-1)
+            self.active = _active_path(session.rows, self.id, newest)
 
-    def _read(self, rows: sqlite3.Connection, name: str) -> None:
-        columns = columns_of(rows, "transcript_events")
+
+class OpenedSession:
+    """A session of a database that is open.
+
+    Attributes:
+        rows: the database.
+        id: the session's id.
+        about: what the database says of it.
+    """
+
+    def __init__(self, path: Path, rows: sqlite3.Connection, name: str) -> None:
+        self.rows = rows
+        self._path = path
+        self._columns = columns_of(rows, "transcript_events")
         self.id = _session(rows, name)
-        if not self.id:
-            return
-        packed = "event_zstd, event_utf8_bytes" if "event_zstd" in columns else "NULL, NULL"
-        query = f"SELECT seq, event_json, {packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"  # noqa: S608
-        for seq, plain, frame, size in rows.execute(query, (self.id,)):
-            self._take(seq, plain, frame, size)
-        self.about = about(rows, self.id)
-        self.active = _active_path(rows, self.id, max((e.span.offset for e in self.entries), default=-1))
+        self.about = about(rows, self.id) if self.id else About()
 
-    def _take(self, seq: int, plain: bytes | None, frame: bytes | None, size: int | None) -> None:
-        """Keep one event, or say what is wrong with its row."""
-        try:
-            raw = plain if plain is not None else unpacked(frame, size)
-            if not raw.lstrip().startswith(b"{"):
-                raise ValueError("is no JSON object")  # noqa: TRY301 - one place that reports
-            span = RowSpan(0, seq + 1, seq, raw, f"transcript_events/{self.id}/{seq}")
-            self.entries.append(entry_of(DECODER.decode(clean(raw)), span))
-        except (ValueError, *REFUSALS) as error:
-            length = len(plain or frame or b"")
-            detail = f"event {seq} of session {self.id}: {error}"
-            self._problems.append(Problem("garbage", self.path, seq + 1, seq, length, detail))
+    def header(self) -> Entry | None:
+        """Return the first header, usually the first event, None when there is none."""
+        return next((entry for entry in self.entries([]) if entry.type == "session"), None)
+
+    def entries(self, problems: list[Problem]) -> Iterator[Entry]:
+        """Yield every event in order, and report each row that has none."""
+        packed = "event_zstd, event_utf8_bytes" if "event_zstd" in self._columns else "NULL, NULL"
+        query = f"SELECT seq, event_json, {packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"  # noqa: S608
+        for seq, plain, frame, size in self.rows.execute(query, (self.id,)):
+            try:
+                yield self._entry(seq, plain if plain is not None else unpacked(frame, size))
+            except (ValueError, *REFUSALS) as error:
+                length = len(plain or frame or b"")
+                detail = f"event {seq} of session {self.id}: {error}"
+                problems.append(Problem("garbage", self._path, seq + 1, seq, length, detail))
+
+    def _entry(self, seq: int, raw: bytes) -> Entry:
+        if not raw.lstrip().startswith(b"{"):
+            raise ValueError("is no JSON object")
+        span = RowSpan(0, seq + 1, seq, raw, f"transcript_events/{self.id}/{seq}")
+        return entry_of(DECODER.decode(clean(raw)), span)
+
+
+@contextmanager
+def opened_session(path: Path, name: str) -> Generator[OpenedSession]:
+    """Open a database at the session that is meant: the named one, or else its oldest that no other started.
+
+    Raises:
+        UnreadableError: it cannot be opened, is damaged, or holds no session.
+    """
+    try:
+        with opened_read_only(path) as rows:
+            session = OpenedSession(path, rows, name)
+            if not session.id:
+                raise UnreadableError(path, "an OpenClaw database without a session")
+            yield session
+    except (sqlite3.Error, OSError) as error:
+        raise UnreadableError(path, f"no readable OpenClaw database: {error}") from error
 
 
 def unpacked(frame: bytes | None, size: int | None) -> bytes:

@@ -4,7 +4,7 @@ Files and databases are only read. In a database ``SessionFiles.id`` names the s
 session that no other one started.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -12,7 +12,6 @@ from slowwave.dialects.base import Told
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.openclaw.context import OPENCLAW_VERSION, messages_for
 from slowwave.dialects.openclaw.database import About, Database
-from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.dialects.openclaw.messages import OpenclawMessage
 from slowwave.dialects.openclaw.tree import OWN_TYPES, active_entries, active_path, resumed_path
 from slowwave.dialects.pi.dialect import PiTranscript, describe, told_by
@@ -20,7 +19,6 @@ from slowwave.dialects.pi.load import Loaded, load, migrated
 from slowwave.dialects.pi.messages import links_of
 from slowwave.dialects.pi.records import DECODER, KNOWN_TYPES, Entry, Envelope, entry_of
 from slowwave.dialects.pi.wire import wire
-from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.database import HEADER
 from slowwave.records.lines import open_regular
@@ -62,13 +60,23 @@ class Openclaw:
                 result.path = active_path(loaded)
             result.loaded = loaded
             cwd = describe(result, loaded, _TYPES)
-            _add_about(result)
+            result.about.describe(result)
             live = active_entries(loaded, result.path)
             links = links_of(loaded.entries)
             result.messages = [
                 OpenclawMessage(e, cwd, live is None or id(e) in live, links=links) for e in loaded.entries if e.kind
             ]
         return result
+
+    def passed(self, files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
+        """Yield the messages of a session in a database, of which no more than one is held.
+
+        Raises:
+            UnreadableError: it is no database with such a session, or it cannot be read.
+        """
+        from slowwave.dialects.openclaw.passing import passed  # noqa: PLC0415 - only listings need it
+
+        return passed(files, about)
 
     def tail(self, files: SessionFiles) -> OpenclawTranscript | None:
         """Return the end of a compacted file, from the first entry on that its last compaction keeps."""
@@ -105,8 +113,6 @@ def _from_rows(result: OpenclawTranscript) -> Loaded:
     """Load the session that a transcript names from its database."""
     path = result.files.paths[0]
     rows = Database(path, result.files.id, result.problems)
-    if not rows.id:
-        raise UnreadableError(path, "an OpenClaw database without a session")
     result.files = SessionFiles(rows.id, result.files.paths, result.files.problems)
     result.about = rows.about
     loaded = migrated(rows.entries)
@@ -117,14 +123,6 @@ def _from_rows(result: OpenclawTranscript) -> Loaded:
         result.path = [by_seq[seq] for seq in rows.active.sequences if seq in by_seq]
         result.hidden = frozenset(id(by_seq[seq]) for seq in rows.active.hidden if seq in by_seq)
     return loaded
-
-
-def _add_about(result: OpenclawTranscript) -> None:
-    result.title = result.about.title or result.title
-    if result.about.spawned_by or parse_key(result.about.key).is_run:
-        result.kind, result.parent = "subagent", result.about.parent
-    elif result.about.forked_from:
-        result.kind, result.parent = "fork", result.about.forked_from
 
 
 OPENCLAW = Openclaw()

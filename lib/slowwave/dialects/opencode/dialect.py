@@ -6,7 +6,7 @@ opencode is ever written.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -18,7 +18,6 @@ from slowwave.dialects.opencode.export import Export
 from slowwave.dialects.opencode.messages import messages_of, sent_as
 from slowwave.dialects.opencode.records import KNOWN_PARTS, Session, Stored, model_name, object_in, take_back
 from slowwave.dialects.opencode.tree import Tree
-from slowwave.errors import UnreadableError
 from slowwave.records.bulk import relaxed_collector
 from slowwave.records.database import HEADER
 from slowwave.records.lines import open_regular
@@ -55,8 +54,18 @@ class Opencode:
         result.records = 1 + sum(1 + len(stored.parts) for stored in result.stored)
         result.unknown_types = _unknown(result.stored)
         result.title, result.parent = result.session.title, result.session.parent
-        result.kind = "subagent" if result.session.parent else "fork" if result.session.is_fork else "main"
+        result.kind = result.session.kind
         return result
+
+    def passed(self, files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
+        """Yield the messages of a session in a database, of which no more than one is held.
+
+        Raises:
+            UnreadableError: it is no database with such a session, or it cannot be read.
+        """
+        from slowwave.dialects.opencode.passing import passed  # noqa: PLC0415 - only listings need it
+
+        return passed(files, about)
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what opencode would send if the session were resumed now."""
@@ -79,8 +88,6 @@ def _load(files: SessionFiles, result: OpencodeTranscript) -> None:
         is_database = file.read(len(HEADER)) == HEADER
     if is_database:
         rows = Database(path, files.id, result.problems)
-        if not rows.session.id:
-            raise UnreadableError(path, f"an opencode database without a session {files.id}")
         result.session, result.stored = rows.session, rows.stored
         result.files = SessionFiles(rows.session.id, files.paths, files.problems)
         return

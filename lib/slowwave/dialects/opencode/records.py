@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
+from slowwave.dialects.model import SessionKind
 from slowwave.records.lenient import whole
 from slowwave.records.model import Span
 
@@ -73,6 +74,11 @@ class Session(msgspec.Struct):
     def is_fork(self) -> bool:
         """Say whether its title says that it is a copy of another session; nothing else does."""
         return _FORKED.match(self.title) is not None
+
+    @property
+    def kind(self) -> SessionKind:
+        """What it is among sessions."""
+        return "subagent" if self.parent else "fork" if self.is_fork else "main"
 
 
 def record_of(span: Span, beside: dict[str, Any] | None = None) -> Record:
