@@ -24,7 +24,7 @@ COEFFICIENTS = Path(__file__).parents[2] / "lib" / "slowwave" / "extraction" / "
 SPREAD = {BIAS: 0.5, PRIOR: 0.5}
 _OF_MINER, _OF_FEATURE = 0.4, 0.2
 # steps of fewer facts follow chance
-LEAST_STEP = 40
+LEAST_STEP = 25
 BINS = 10
 
 

@@ -40,7 +40,7 @@ _MOMENT = re.compile(
     r"|in the meantime|until (?:then|i|we)|again"
     r"|(?:only|just) for this|for this (?:\w+ ){1,3}only|anymore this|in this (?:session|commit|pr|branch"
     r"|message|case|chat)"
-    r"|this (?:commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
+    r"|this (?:use ?case|commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
     r"|comment)|first[.!]?$|the last (?:commit|change)"
     r"|that'?s (?:the|a) (?:bug|problem|issue)|the (?:bug|problem|issue) is|those (?:two|three|changes"
     r"|files)|these (?:two|three|changes|files|comments))\b",

@@ -43,4 +43,7 @@ def stepped(value: float, steps: Steps) -> float:
     lower = steps[at - 1][0] if at else 0.0
     upper, share = steps[at]
     within = min(1.0, (value - lower) / (upper - lower)) if upper > lower else 0.5
-    return share + TILT * (within - 0.5)
+    # never past the middle between two steps, which may lie closer together than the tilt
+    least = max(share - TILT / 2, (share + steps[at - 1][1]) / 2) if at else share - TILT / 2
+    most = min(share + TILT / 2, (share + steps[at + 1][1]) / 2) if at + 1 < len(steps) else share + TILT / 2
+    return least + (most - least) * within

@@ -24,7 +24,7 @@ _YOU = re.compile(
     r"\byou(?:'re| are| were)(?: still| again)? not (?:even )?\w+ing\b"
     r"|\byou(?:'re| are) (?:still|always|constantly|again) \w+ing\b"
     r"|\byou (?:keep|kept|always|never|forgot|forget|ignored?|skipped|missed|failed to|neglected)\b"
-    r"|\byou (?:should|could|might) have\b|\byou (?:should|ought to) know\b"
+    r"|\byou (?:should|could|might) have\b(?! (?:an?|the|to|some|access)\b)|\byou (?:should|ought to) know\b"
     r"|\byou (?:have ?n[o']?t|hav[e']+n[e']?t|did ?n[o']?t|did not|have not) (?:even |actually |really )?"
     r"(?:read|check|test|run|look|use|update|add|follow|do|verif|ask|compare|try|tried|done)\w*"
     r"|\bi (?:already |just |clearly )?(?:gave|told|showed|asked|sent) you\b",

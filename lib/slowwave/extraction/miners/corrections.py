@@ -148,7 +148,7 @@ def _forbidden(statement: Statement) -> Found | None:
         0.75 if statement.has_reason else 0.6 if statement.turn.is_rejection or statement.turn.after_work else 0.5
     )
     if statement.is_brief and not statement.has_reason:
-        confidence = 0.2
+        confidence = 0.12
     origin = "user_correction" if statement.turn.after_work or statement.turn.is_rejection else "user_explicit"
     return statement.found(NAME, category_of(statement.sentence.text, "preference"), confidence, origin)
 

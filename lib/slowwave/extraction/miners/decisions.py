@@ -48,9 +48,21 @@ _NAMED = re.compile(r"`[^`]+`|\b[\w@]+[-_/.][\w/.-]+\b")
 _SHOULD = re.compile(
     r"^(?:(?:i (?:think|guess|feel)|yes|ok|so) ?,? (?:that )?)?(?:we|it|they|these|those|that|this|the \w+(?: \w+)?) "
     r"should (?:also |always |just |rather |probably |be )?(?P<verb>(?!(?:be able|know|see|check|look|try|test"
-    r"|start|continue"
+    r"|start|continue|spawn|have a"
     r"|do|go|get|ask|first|review|wait|talk|discuss|commit|push|merge|focus|tackle|close)\b)\w+)\b(?P<what>.*)",
     re.IGNORECASE,
+)
+# what a part of the work has to be or do, the part named: "the loader needs to be configurable"
+_REQUIRED = re.compile(
+    r"^(?!(?:i|we|you|it|this|that|these|those|they|he|she|there|what|which|who|if|when|somebody|someone"
+    r"|something|nothing"
+    r"|don'?t|do|please|can|could|would|make|maybe|perhaps)\b)(?:in regards? to [\w ]{2,40}?,? )?"
+    r"(?:the |an? |all |every |each |any |our |my )?[\w`'./@-]+(?: [\w`'./@-]+){0,7}? "
+    r"(?:also |always |still )?(?:needs?(?: to)?|should(?:n'?t| not)?|must(?: not)?(?! have\b)|ha(?:s|ve) to"
+    r"|ought to|shall) "
+    r"(?!(?:have been|be able|be \w+ (?:somewhere|somehow|because|by|from)|work now|pass now|go|look|check"
+    r"|review|see|have a)\b)(?P<what>\w.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 # what a thing is meant for settles how it has to behave
 _MEANT = re.compile(
@@ -77,7 +89,8 @@ _CAN = re.compile(
 )
 # how a thing shall behave, asked for as a wish rather than as an order
 _BEHAVES = re.compile(
-    r"^i (?:do |would |really )*(?:want|need|like|expect) (?:this|that|the|our|my|all|every) [\w`'./-]+(?: [\w`'./-]+){0,3}"
+    r"^i (?:do |would |really )*(?:want|need|like|expect) (?:this|that|the|our|my|all"
+    r"|every) [\w`'./-]+(?: [\w`'./-]+){0,3}"
     r" to (?:behave|look|work|read|print|output|show|return|respond|act|sound)\b(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -103,6 +116,7 @@ _SETTLING = (
     (_AGREE, 0.5),
     (_MEANT, 0.5),
     (_BEHAVES, 0.45),
+    (_REQUIRED, 0.4),
     (_NO_NEED, 0.5),
     (_WANT, 0.45),
     (_SHOULD, 0.45),
@@ -129,7 +143,7 @@ def _settled(statement: Statement) -> Found | None:
     words = statement.sentence.text
     for pattern, prior in _SETTLING:
         match = pattern.match(words)
-        if not match or content_words(match["what"]) < MIN_CONTENT - (pattern is _AGREE):
+        if not match or words.endswith(":") or content_words(match["what"]) < MIN_CONTENT - (pattern is _AGREE):
             continue
         more = 0.15 * statement.has_reason + 0.1 * bool(_NAMED.search(match["what"]))
         less = 0.1 * (statement.sentence.is_momentary or statement.sentence.points_back)

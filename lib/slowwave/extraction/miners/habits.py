@@ -33,6 +33,12 @@ _WHEN = re.compile(
     r"|create|tell|document|sync)\b",
     re.IGNORECASE,
 )
+_IF = re.compile(
+    r"^(?:when(?:ever)?|if|once|each time|every time|any ?time) (?!(?:so|not|you (?:are|have|can)|we (?:are|have|do|did"
+    r"|want))\b)[^?]{6,90}?,? (?:we|you) (?:should|must|need to|have to|ought to) (?:also |always |never )?"
+    r"(?!(?:be able|have a|see|check|do (?:it|that|this)|know|wait)\b)\w+ \w",
+    re.IGNORECASE,
+)
 _KEEP = re.compile(
     r"^(?:please )?(?:keep|use|write|name|format|answer|reply|prefix|document)\b(?! (?:it|this|that"
     r"|these|those|them|going|the same|all of)\b).{3,120}"
@@ -90,7 +96,10 @@ def mine_habits(events: Events) -> Iterator[Found]:
     """Yield ways of working and places of things."""
     for statement in statements(events):
         # "when" also begins questions, which end in a question mark
-        if _WHEN.match(statement.sentence.text) and "?" not in statement.sentence.text:
+        words, has_mark = statement.sentence.text, "?" in statement.sentence.text
+        if _IF.match(words) and not has_mark and not (statement.sentence.is_momentary or statement.sentence.is_guess):
+            yield statement.found(NAME, category_of(words, "pattern"), 0.5, "user_explicit")
+        elif _WHEN.match(words) and not has_mark:
             yield statement.found(NAME, category_of(statement.sentence.text, "pattern"), 0.65, "user_explicit")
     for statement in lasting(events):
         found = _way(statement)

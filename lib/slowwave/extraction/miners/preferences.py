@@ -108,13 +108,27 @@ _CHANCE = re.compile(
 )
 # "can we make it a page of its own, always": asked once for every time
 _FOR_GOOD = re.compile(
-    r"^(?:can|could|shall|should) (?:we|you|i) (?!be\b)\w+ (?P<what>.{8,160}?)[, ](?<!\bnot )(?:always|never|by default|everywhere"
+    r"^(?:can|could|shall|should) (?:we|you|i) (?!be\b)\w+ (?P<what>.{8,160}?)[, ](?<!\bnot )(?:always|never"
+    r"|by default|everywhere"
     r"|consistently|every time|in general|from now on)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+# the politest way of saying what one wants
+_ANY_CHANCE = re.compile(
+    r"^(?:is there )?any (?:chance|way)(?: that)? (?:we|you|i)(?: can| could|'d|'ll)? (?:please |also |maybe )*"
+    r"(?:use|have|get|keep|avoid|stop|stick|write|make)\b(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_KEPT = re.compile(
+    r"^(?:can|could|should) (?!(?:we|you|i|it|this|that|these|those|they|there)\b)(?P<what>(?:the |our |all )?[\w'-]+"
+    r"(?: [\w'-]+){0,3} be (?:saved|stored|kept|put|written|named|placed|published|documented|committed) "
+    r"(?:in|into|to|under|at|on|as|with) .{4,})",
     re.IGNORECASE | re.DOTALL,
 )
 _MEANS = re.compile(
     r"^(?:use|using|load|apply|follow) (?:the |our |your |my )?(?P<what>`?[\w./:@-]+`?(?: [\w-]+)? (?:skill|mcp|plugin"
-    r"|workflow|guidelines?|conventions?|style ?guide|sub-?agents?))s?\b(?=\W*$| (?:for|when|in) (?:all|any|every|each|you"
+    r"|workflow|guidelines?|conventions?|style ?guide|sub-?agents?))s?\b(?=\W*$| (?:for|when|in) (?:all|any"
+    r"|every|each|you"
     r"|we|a|an)\b)",
     re.IGNORECASE,
 )
@@ -147,8 +161,10 @@ def _wished(statement: Statement) -> Found | None:
         (_ONLY, 0.55, False),
         (_KEEP, 0.5, False),
         (_STICK, 0.5, True),
-        (_CHANCE, 0.35, True),
+        (_CHANCE, 0.25, True),
         (_FOR_GOOD, 0.5, True),
+        (_ANY_CHANCE, 0.45, True),
+        (_KEPT, 0.4, True),
         (_MEANS, 0.4, False),
     ):
         match = pattern.search(words)
@@ -160,6 +176,8 @@ def _wished(statement: Statement) -> Found | None:
         # asking whether one may is a request for the moment, unless there is a reason for it
         momentary = statement.sentence.is_momentary or statement.sentence.points_back
         less = 0.15 * (momentary + (pattern is _CHANCE and not statement.has_reason))
+        # "keep the fixes small" in the order that opens a session is about that order
+        less += 0.4 * (statement.is_brief and pattern is _KEEP and not statement.has_reason)
         return statement.found(NAME, category_of(words, "preference"), prior + correcting - less, "user_explicit")
     return None
 

@@ -44,8 +44,10 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 _HAVE = re.compile(
-    r"^we (?:already |also |now )?(?:have|host|run|keep) (?:our |an? |the |own |local )*[\w-]+(?: [\w-]+){0,4} "
-    r"(?:at|in|under|on|running|behind|hosted)\b",
+    r"^we (?:already |also |now )?(?:have|host|run|keep) (?!(?:an? )?(?:bunch|lot|few|couple|some|many|several"
+    r"|two|three"
+    r"|\d+|more|no|to|problem|issue)\b)(?:our |an? |the |own |local )*[\w-]+(?: [\w-]+){0,4} "
+    r"(?:(?:at|in|under|on|running|behind|hosted)\b|\(?https?://)",
     re.IGNORECASE,
 )
 _MAY_BE = re.compile(r"\b(?:might|may|could|perhaps|probably) (?:be|have|not|no)\b", re.IGNORECASE)

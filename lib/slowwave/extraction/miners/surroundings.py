@@ -20,7 +20,8 @@ _ON = re.compile(
 # where somebody or something is reached
 _REACHED = re.compile(
     r"^(?:(?:his|her|their|my|our|the) (?:[\w'-]+ ){0,3}?|[\w'-]+'s )(?:e-?mail(?: address)?|user ?name|handle|account"
-    r"|phone(?: number)?|url|address|host(?:name)?|port|endpoint|domain|channel|board|dashboard|bucket|tenant|time ?zone"
+    r"|phone(?: number)?|url|address|host(?:name)?|port|endpoint|domain|channel|board|dashboard|bucket|tenant"
+    r"|time ?zone"
     r"|staging|production|server) (?:is|are)(?: at| on| under)? [`'\"]?(?=\S*[\d@:./#_-])\S",
     re.IGNORECASE,
 )
