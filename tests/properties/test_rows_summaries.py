@@ -6,7 +6,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from unittest.mock import patch
 
 import msgspec
@@ -19,7 +18,7 @@ from slowwave.stores.passing import summary_of_rows
 from slowwave.stores.summary import Summary
 from slowwave.stores.walk import FoundFile, FoundSession
 from slowwave.stores.whole import summary_of_whole
-from tests.unit.dialects import openclaw_files, opencode_files
+from tests.unit.dialects import openclaw_files, opencode_files, pi_files
 from tests.unit.dialects.opencode_files import Fields, words
 from tests.unit.dialects.pi_files import call
 
@@ -137,7 +136,7 @@ def test_one_pass_over_opencodes_rows_tells_what_reading_all_of_them_does(seed: 
                 compared(path, "opencode", name)
 
 
-def an_entry(rng: random.Random, made: Any) -> None:
+def an_entry(rng: random.Random, made: pi_files.Session) -> None:
     parent = rng.choice(["", "", "", "e1", "gone", None])
     text = rng.choice(TEXTS)
     kind = rng.randrange(9)
@@ -160,9 +159,9 @@ def an_entry(rng: random.Random, made: Any) -> None:
         made.add("message", message={"role": rng.choice(["hookMessage", "bashExecution", "strange"]), "content": text})
 
 
-def openclaw_session(rng: random.Random, name: str) -> Any:
+def openclaw_session(rng: random.Random, name: str) -> pi_files.Session:
     made = openclaw_files.session(name, version=rng.choice([1, 2, 3, 4, None]), cwd=rng.choice(["/work", "", 5]))
-    if rng.random() < 0.2:
+    if made.header is not None and rng.random() < 0.2:
         made.header["parentSession"] = "/x/2026_s0.jsonl"
     for _ in range(rng.randrange(14)):
         an_entry(rng, made)
@@ -191,7 +190,9 @@ def openclaw_agent(rng: random.Random, folder: Path, names: list[str]) -> Path:
                     "UPDATE transcript_events SET event_json = NULL, event_zstd = ? WHERE seq = ?", b"damage", seq
                 )
         if rng.random() < 0.3:
-            agent.event(name, len(made.lines) + 5, json.dumps(made.header | {"cwd": "/later"}).encode())
+            agent.event(
+                name, len(made.lines) + 5, json.dumps({"type": "session", "version": 3, "cwd": "/later"}).encode()
+            )
     return agent.path
 
 
