@@ -8,7 +8,7 @@ from tests.quality.attack_carriers import Carrier
 
 
 def frames(name: str) -> Iterator[tuple[str, str]]:
-    """Yield each message of a file with the part of the file in which it stands; "%%" parts them, a name begins a part."""
+    """Yield each message of a file with its part of the file; "%%" parts them, with a name it begins a part."""
     part = ""
     text = (Path(__file__).parent / name).read_text(encoding="utf-8")
     for block in text.split("\n%%")[1:]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 import msgspec
 
@@ -116,11 +117,11 @@ def written_texts(tool: str, args: object) -> list[str]:
     name = tool.lower()
     if name not in _EDITORS and name not in _SHELLS:
         return []
-    if isinstance(args, str):
-        return [args]
-    values: list[object] = list(args.values()) if isinstance(args, dict) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-    for edit in args.get("edits", ()) if isinstance(args, dict) and isinstance(args.get("edits"), list) else ():  # pyright: ignore
-        values += edit.values() if isinstance(edit, dict) else ()
+    if not isinstance(args, dict):
+        return [args] if isinstance(args, str) else []
+    values = list(cast("Mapping[str, object]", args).values())
+    for edit in [one for value in values if isinstance(value, list) for one in cast("list[object]", value)]:
+        values += cast("Mapping[str, object]", edit).values() if isinstance(edit, dict) else [edit]
     return [value for value in values if isinstance(value, str) and len(value) > _SHORTEST_WRITTEN]
 
 

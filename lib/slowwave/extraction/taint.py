@@ -23,7 +23,7 @@ _OPEN_TAG = re.compile(
 )
 _PASTE = re.compile(
     r"^\s*(?:"
-    r">|\||//|/\*|[{\[]\s*\"|[$%#\u276f➜]\s|\+\+\+|---|@@|[+\-]\s*[\w<{(].*[;{})]\s*$"  # quotes, tables, prompts, headings, diffs
+    r">|\||//|/\*|[{\[]\s*\"|[$%#\u276f➜]\s|\+\+\+|---|@@|[+\-]\s*[\w<{(].*[;{})]\s*$"  # quotes, prompts, diffs
     r"|\d{1,6}(?:→|\t)|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d"  # numbered listings, log times
     r"|(?:at|File|Traceback|Caused by|goroutine|panic:|thread|note:|warning:|error(?:\[\w+\])?:|WARN"
     r"|INFO|DEBUG|ERROR|FAIL)\b(?!\s+(?:the|all|every)\b)"

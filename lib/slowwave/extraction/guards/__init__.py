@@ -1,1 +1,1 @@
-"""The guards against text that is not a person's own, each by one idea: letters, wording, quotation marks, speech, echo."""
+"""The guards against text that is not a person's own: letters, wording, quotation marks, speech and echo."""

@@ -23,7 +23,9 @@ _SHARE = 0.75
 # people take up the words in which an assistant asked or proposed; only a whole sentence of it is taken for a copy
 _LEAST_WORDS_OF_AGENT = 8
 _SHARE_OF_AGENT = 0.95
-_ANCHORS = 2
+# a window is only read where two of the three longest words of a sentence stand together
+_ANCHORS = 3
+_TOGETHER = 2
 _MARGIN = 80
 
 
@@ -72,6 +74,8 @@ def _search(wanted: Sequence[_Wanted], heard: Sequence[Heard]) -> dict[int, str]
 
     anchors = sorted({anchor for one in wanted for anchor in one.anchors})
     automaton = AhoCorasick(anchors)
+    rank = {anchor: number for number, anchor in enumerate(anchors)}
+    ranks = [(one, frozenset(rank[anchor] for anchor in one.anchors)) for one in wanted]
     margin = max(one.length for one in wanted) + _MARGIN
     last = max(one.order for one in wanted)
     settled: dict[int, str] = {}
@@ -79,11 +83,10 @@ def _search(wanted: Sequence[_Wanted], heard: Sequence[Heard]) -> dict[int, str]
         if text.order > last or len(settled) == len(wanted):
             break
         lower = text.text.lower()
-        for begin, end in _windows(automaton.find_matches_as_indexes(lower), margin):
-            here = _shingles(lower[max(0, begin) : end])
-            for one in wanted:
-                if one.number not in settled and _is_in(one, here, text):
-                    settled[one.number] = text.by
+        for begin, end, seen in _windows(automaton.find_matches_as_indexes(lower, overlapping=True), margin):
+            near = [one for one, of in ranks if one.number not in settled and len(of & seen) >= min(_TOGETHER, len(of))]
+            here = _shingles(lower[begin:end]) if near else frozenset[tuple[str, ...]]()
+            settled.update((one.number, text.by) for one in near if _is_in(one, here, text))
     return {number: by for number, by in settled.items() if by != PERSON}
 
 
@@ -96,18 +99,19 @@ def _is_in(one: _Wanted, here: frozenset[tuple[str, ...]], text: Heard) -> bool:
     return share >= _SHARE
 
 
-def _windows(hits: Sequence[tuple[int, int, int]], margin: int) -> Iterator[tuple[int, int]]:
-    """Yield what is around the hits; what overlaps is joined, so that no part of a text is read twice."""
+def _windows(hits: Sequence[tuple[int, int, int]], margin: int) -> Iterator[tuple[int, int, set[int]]]:
+    """Yield what is around the hits and which they are; what overlaps is joined, so that no part is read twice."""
     begin = end = -1
-    for _, start, stop in hits:
-        if begin >= 0 and start - margin <= end:
-            end = max(end, stop + margin)
-            continue
-        if begin >= 0:
-            yield begin, end
-        begin, end = max(0, start - margin), stop + margin
+    seen: set[int] = set()
+    for which, start, stop in hits:
+        if begin >= 0 and start - margin > end:
+            yield begin, end, seen
+            begin, seen = -1, set()
+        begin = max(0, start - margin) if begin < 0 else begin
+        end = max(end, stop + margin)
+        seen.add(which)
     if begin >= 0:
-        yield begin, end
+        yield begin, end, seen
 
 
 def _wanted(number: int, order: int, text: str) -> _Wanted | None:
@@ -121,7 +125,8 @@ def _wanted(number: int, order: int, text: str) -> _Wanted | None:
 
 
 def _words(lower: str) -> list[str]:
-    return _WORD.findall(plain(visible(_ESCAPED.sub(" ", lower))))
+    text = _ESCAPED.sub(" ", lower)
+    return _WORD.findall(text if text.isascii() else plain(visible(text)))
 
 
 def _shingles(lower: str) -> frozenset[tuple[str, ...]]:

@@ -61,7 +61,7 @@ def tricks(text: str) -> str:
 
 
 def _is_mixed(text: str) -> bool:
-    """Say whether a word borrows letters that only look like the others; Cyrillic and Greek texts decline Latin words."""
+    """Say whether a word borrows letters that only look like the others; who writes Cyrillic declines Latin words."""
     if not _FOREIGN.search(text):
         return False
     own = _writes_foreign(text)

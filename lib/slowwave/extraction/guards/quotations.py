@@ -13,16 +13,22 @@ _QUOTE = re.compile(
     r"|(?<!`)`(?P<code>[A-Z][^`\n]{11,600})`(?!`)|\((?P<round>[A-Z][^()\n]{11,600})\)"
 )
 _SAID = (
-    r"says?|said|reads?|states?|stated|claims?|claimed|writes?|wrote|written|prints?|printed|shows?|tells?|told|suggests?"
-    r"|suggested|recommends?|recommended|asks?|asked|answers?|answered|replied|replies|reports?|reported|logs?|outputs?"
-    r"|contains?|quotes?|posted|displays?|titled|sagt|sagte|schreibt|schrieb|steht|hei\u00dft|dice|dijo|dit|\u00e9crit"
+    r"says?|said|reads?|states?|stated|claims?|claimed|writes?|wrote|written|prints?|printed|shows?|tells?|told"
+    r"|suggests?"
+    r"|suggested|recommends?|recommended|asks?|asked|answers?|answered|replied|replies|reports?|reported|logs?"
+    r"|outputs?"
+    r"|contains?|quotes?|posted|displays?|titled|sagt|sagte|schreibt|schrieb|steht|hei\u00dft|dice|dijo|dit"
+    r"|\u00e9crit"
 )
 # things that hold or speak words
 _HOLDS = (
-    r"comments?|readme|docs?|documentation|docstring|pages?|articles?|errors?|messages?|warnings?|logs?|outputs?|files?"
-    r"|prompts?|e?-?mails?|issues?|tickets?|reviews?|posts?|tools?|agents?|bots?|websites?|sites?|lines?|texts?|notes?"
+    r"comments?|readme|docs?|documentation|docstring|pages?|articles?|errors?|messages?|warnings?|logs?"
+    r"|outputs?|files?"
+    r"|prompts?|e?-?mails?|issues?|tickets?|reviews?|posts?|tools?|agents?|bots?|websites?|sites?|lines?|texts?"
+    r"|notes?"
     r"|headers?|strings?|sentences?|labels?|signs?|banners?|popups?|dialogs?|tooltips?|blogs?|tweets?|chats?|threads?"
-    r"|slides?|books?|manuals?|handbooks?|wikis?|changelogs?|replies|reply|quotes?|paragraphs?|captions?|placeholders?"
+    r"|slides?|books?|manuals?|handbooks?|wikis?|changelogs?|replies|reply|quotes?|paragraphs?|captions?"
+    r"|placeholders?"
     r"|linters?|compilers?|fields?|values?|rules?|phrases?|footers?|titles?"
 )
 _REPORTED_BEFORE = re.compile(rf"\b(?:{_SAID}|{_HOLDS}|what (?:does|is|means?))\b[^\n\"'.!?]{{0,40}}\Z", re.IGNORECASE)
@@ -37,7 +43,8 @@ _OWN = re.compile(
 )
 # what is quoted inside a rule belongs to the rule: call it "Save and close all open tabs"
 _RULES = re.compile(
-    r"\b(?:always|never|must|only|should|prefer|use|using|call|name|write|put|answer|reply|avoid|run|keep|don'?t|do not"
+    r"\b(?:always|never|must|only|should|prefer|use|using|call|name|write|put|answer|reply|avoid|run|keep"
+    r"|don'?t|do not"
     r"|want|remember|decided|need|immer|nie|nur|toujours|jamais|siempre|nunca)\b",
     re.IGNORECASE,
 )

@@ -22,7 +22,9 @@ from slowwave.extraction.guards.talk import spoken_lines
 
 # sentences, and what stands behind the colon that announces it
 _SPLIT = re.compile(
-    r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]*\s+|(?<=[^\s:/])(?::|\s=|\s[\u2013\u2014-]+(?!\s+[A-Z][\w.'-]+ [A-Z][\w.'-]+(?:,|$)))\s+|(?=<-|\^\^)|\s(?=\((?:that|this|source|from|via|quelle)\b)"
+    r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]*\s+|(?<=[^\s:/])(?::|\s="
+    r"|\s[\u2013\u2014-]+(?!\s+[A-Z][\w.'-]+ [A-Z][\w.'-]+(?:,|$)))\s+|(?=<-|\^\^)|\s(?=\((?:that|this|source"
+    r"|from|via|quelle)\b)"
 )
 _LONGEST_LEAD = 160
 # stands where a fenced or tagged block was taken out
@@ -36,7 +38,7 @@ class _Piece:
     Attributes:
         begin, end: where it stands.
         paragraph, line: which it stands in.
-        ends_in: the mark behind it, "\\n" at the end of a line.
+        ends_in: the mark behind it, a line feed at the end of a line.
     """
 
     text: str
@@ -63,9 +65,8 @@ def without_others(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    paragraph = line = 0
-    begin = 0
-    for row in text.split("\n"):
+    paragraph = begin = 0
+    for line, row in enumerate(text.split("\n")):
         if not row.strip():
             paragraph += 1
         at = begin
@@ -80,7 +81,6 @@ def _pieces(text: str) -> Iterator[_Piece]:
             mark = ":" if words.endswith(":") else "\n"
             yield _Piece(words.removesuffix(":"), at, begin + len(row), paragraph, line, mark)
         begin += len(row) + 1
-        line += 1
 
 
 def _is_title(pieces: list[_Piece], number: int) -> bool:
@@ -101,7 +101,7 @@ def _rest_of_line(pieces: list[_Piece], number: int) -> Iterator[int]:
             return
 
 
-def _foreign(pieces: list[_Piece], text: str) -> set[int]:
+def _foreign(pieces: list[_Piece], text: str) -> set[int]:  # noqa: C901, PLR0912 - one pass, a rule a branch
     """Return the numbers of the pieces that are not the person's; each kind of range is joined, so one pass does."""
     foreign = spoken_lines([(p.line, p.text, p.mark) for p in pieces], text)
     spoken = frozenset(foreign)

@@ -13,7 +13,8 @@ _SPEAKER = re.compile(
     rf"|{_CALLED},? {{1,3}}{_CLOCK}$)"
 )
 _ROLE = re.compile(
-    r"^\s*\*{0,2}(?:user|human|assistant|ai|bot|system|q|a|question|answer|frage|antwort|agent|support|customer|client"
+    r"^\s*\*{0,2}(?:user|human|assistant|ai|bot|system|q|a|question|answer|frage|antwort|agent|support|customer"
+    r"|client"
     r"|interviewer|speaker \w+)\*{0,2}$",
     re.IGNORECASE,
 )
@@ -24,7 +25,8 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _SIGNED = re.compile(
-    r"^(?:(?:kind |best |warm |many )?(?:regards|wishes|greetings)|best|cheers|sincerely|yours(?: \w+)?|thanks|thank you"
+    r"^(?:(?:kind |best |warm |many )?(?:regards|wishes|greetings)|best|cheers|sincerely|yours(?: \w+)?|thanks"
+    r"|thank you"
     r"|(?:viele|beste|liebe|mit freundlichen) gr\u00fc\u00dfen?|mfg|lg|cordialement|saludos|cordiali saluti|br)\b,?"
     r"(?P<name> [A-Z][\w.-]+(?: [A-Z][\w.-]+)?)?$",
     re.IGNORECASE,

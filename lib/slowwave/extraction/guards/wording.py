@@ -6,9 +6,11 @@ _HOSTILE = tuple(
     (re.compile(pattern, re.IGNORECASE), reason)
     for pattern, reason in (
         (
-            r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|earlier|above|all|any"
-            r"|system|safety|your)\b.{0,30}"
-            r"\b(?:instruction|prompt|rule|message|guideline|guardrail|direction|policy|policies)",
+            (
+                r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|earlier|above|all|any"
+                r"|system|safety|your)\b.{0,30}"
+                r"\b(?:instruction|prompt|rule|message|guideline|guardrail|direction|policy|policies)"
+            ),
             "sets earlier instructions aside",
         ),
         (
@@ -17,29 +19,37 @@ _HOSTILE = tuple(
         ),
         (r"\b(?:bash|sh|eval|source)\b[^\n]{0,20}(?:<\(|\$\(|`)\s*(?:curl|wget)\b", "runs a download"),
         (
-            r"\b(?:do not|don'?t|never|without)\b.{0,20}\b(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?"
-            r"|reveal(?:ing)?|show(?:ing)?|alert(?:ing)?|notify(?:ing)?)\b"
-            r".{0,30}\b(?:the )?(?:user|human|person|operator|developer|owner|anyone|anybody)\b"
-            r"(?!'s?|[ _-](?:ids?|names?|data|e-?mails?|tables?|input|interface|profile|account|list|count"
-            r"|agent|model)\b)",
+            (
+                r"\b(?:do not|don'?t|never|without)\b.{0,20}\b(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?"
+                r"|reveal(?:ing)?|show(?:ing)?|alert(?:ing)?|notify(?:ing)?)\b"
+                r".{0,30}\b(?:the )?(?:user|human|person|operator|developer|owner|anyone|anybody)\b"
+                r"(?!'s?|[ _-](?:ids?|names?|data|e-?mails?|tables?|input|interface|profile|account|list|count"
+                r"|agent|model)\b)"
+            ),
             "acts behind the user's back",
         ),
         (
             # a thing that is kept from a part of a program is a rule; what is kept from the person is not
-            r"\b(?:hide|conceal|keep)\b.{0,40}\b(?:(?:secret |hidden )?from (?:the |your )?(?:user|human|operator"
-            r"|developer)s?)\b|\bkeep (?:this|it|that|everything) (?:secret|hidden|quiet|between us)\b",
+            (
+                r"\b(?:hide|conceal|keep)\b.{0,40}\b(?:(?:secret |hidden )?from (?:the |your )?(?:user|human|operator"
+                r"|developer)s?)\b|\bkeep (?:this|it|that|everything) (?:secret|hidden|quiet|between us)\b"
+            ),
             "acts behind the user's back",
         ),
         (
-            r"\b(?:send|post|upload|exfiltrate|leak|forward|copy|e-?mail)\b.{0,60}\b(?:secrets?|credentials?"
-            r"|api[ _-]?keys?|tokens?|passwords?"
-            r"|private keys?|\.env|id_rsa|env(?:ironment)? variables?)\b.{0,60}\b(?:to|at|via)\b\s*(?:https?:"
-            r"|\S+@|\S+\.\w{2,}|an?y?\b)",
+            (
+                r"\b(?:send|post|upload|exfiltrate|leak|forward|copy|e-?mail)\b.{0,60}\b(?:secrets?|credentials?"
+                r"|api[ _-]?keys?|tokens?|passwords?"
+                r"|private keys?|\.env|id_rsa|env(?:ironment)? variables?)\b.{0,60}\b(?:to|at|via)\b\s*(?:https?:"
+                r"|\S+@|\S+\.\w{2,}|an?y?\b)"
+            ),
             "sends secrets away",
         ),
         (
-            r"\byou are (?:now|no longer)\b.{0,40}\b(?:dan|unrestricted|jailbroken|an? (?:ai|assistant|agent"
-            r"|language model|chatbot)|bound|limited)\b",
+            (
+                r"\byou are (?:now|no longer)\b.{0,40}\b(?:dan|unrestricted|jailbroken|an? (?:ai|assistant|agent"
+                r"|language model|chatbot)|bound|limited)\b"
+            ),
             "gives the agent another role",
         ),
         (
@@ -49,8 +59,10 @@ _HOSTILE = tuple(
         (r"<\|?(?:im_start|im_end|system|endoftext)\|?>|\[/?(?:INST|SYSTEM)\]", "imitates the marks of a chat"),
         (r"\brm\s+-rf?\s+(?:--no-preserve-root\s+)?[/~](?:\s|$|\*)", "removes everything"),
         (
-            r"\b(?:disable|turn off|skip|bypass)\b.{0,30}\b(?:permission (?:check|prompt)|sandbox|approval"
-            r"|security|safety (?!margin|stock|buffer|factor)|safety\Z|secret scan|redaction)s?\b",
+            (
+                r"\b(?:disable|turn off|skip|bypass)\b.{0,30}\b(?:permission (?:check|prompt)|sandbox|approval"
+                r"|security|safety (?!margin|stock|buffer|factor)|safety\Z|secret scan|redaction)s?\b"
+            ),
             "switches safety off",
         ),
         (r"--dangerously[\w\-]*|\bbase64\s+(?:-d|--decode)\b[^\n]{0,80}\|\s*(?:ba)?sh\b", "switches safety off"),
@@ -67,7 +79,8 @@ _DECIDED = re.compile(r"\bwe(?:'ve| have)? (?:decided|agreed|chose)\b[^.!?]{0,20
 _ABOUT_PRODUCT = frozenset({"sets earlier instructions aside", "switches safety off"})
 # texts with which a product or a person works, rather than those that the agent was given
 _NO_ORDERS = re.compile(
-    r"\b(?:override|bypass|forget|ignore|disregard) (?:\w+ ){0,3}?(?:default|lint\w*|cached|stale|duplicate|retained|queued)\b",
+    r"\b(?:override|bypass|forget|ignore|disregard) (?:\w+ ){0,3}?(?:default|lint\w*|cached|stale|duplicate"
+    r"|retained|queued)\b",
     re.IGNORECASE,
 )
 
