@@ -18,12 +18,17 @@ from tests.quality.scores import scored
 from tests.quality.table import Table
 from tests.quality.typed_session import typed_session
 
+
+def _is_never(_text: str) -> bool:
+    return False
+
+
+def _no_echoes(_sentences: object, _heard: object) -> dict[int, str]:
+    return {}
+
+
 # guards by name, and what stands in for them when they are off
-_OFF: dict[str, Callable[..., object]] = {
-    "is_hostile": lambda _text: False,
-    "own_words": taint.visible,
-    "echoes": lambda _sentences, _heard: {},
-}
+_OFF: dict[str, Callable[..., object]] = {"is_hostile": _is_never, "own_words": taint.visible, "echoes": _no_echoes}
 
 
 @dataclass(slots=True)

@@ -106,7 +106,7 @@ def _windows(hits: Sequence[tuple[int, int, int]], margin: int) -> Iterator[tupl
     for which, start, stop in hits:
         if begin >= 0 and start - margin > end:
             yield begin, end, seen
-            begin, seen = -1, set()
+            begin, seen = -1, set[int]()
         begin = max(0, start - margin) if begin < 0 else begin
         end = max(end, stop + margin)
         seen.add(which)
