@@ -93,8 +93,11 @@ def test_the_run_form_describes_every_field() -> None:
 def test_the_night_is_at_half_past_three_and_never_in_the_hour_that_clocks_skip() -> None:
     crons = {d["name"]: [s["cron"] for s in d["schedules"]] for d in deployments()}
     assert crons == {
-        **{"nightly": ["30 3 * * *"], "extract": [], "consolidate": []},
-        **{"compact": [], "erase": []},
+        "nightly": ["30 3 * * *"],
+        "extract": [],
+        "consolidate": [],
+        "compact": [],
+        "erase": [],
     }
     assert all(cron.split()[1] != "2" for each in crons.values() for cron in each)
 
