@@ -9,6 +9,8 @@ from pathlib import Path
 
 from slowwave.dialects.codex.home import INDEX, home_of, sibling
 from slowwave.dialects.ulid.metadata import METADATA
+from slowwave.files import TEMP_PREFIX
+from slowwave.processes import is_running
 from slowwave.stores.model import StoredSession
 from slowwave.stores.openclaw.store import NAME as ENTRIES
 from slowwave.stores.walk import SIDE_FOLDER
@@ -58,3 +60,19 @@ def home_files(sessions: Iterable[StoredSession]) -> list[Path]:
             case _:
                 pass
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
+
+
+def remove_leftovers(folder: Path, *, below: bool = False) -> None:
+    """Remove temporary files of slowwave whose process was killed: they hold copies of transcripts.
+
+    Args:
+        folder: where they lie.
+        below: look into its folders, too.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    for path in sorted((folder.rglob if below else folder.glob)(f"{TEMP_PREFIX}*")):
+        pid = path.name.removeprefix(TEMP_PREFIX).partition("-")[0]
+        if path.is_file() and pid.isdigit() and not is_running(int(pid)):
+            path.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from slowwave.memory.model import Evidence, iso
 from slowwave.memory.names import name_from_json
 from slowwave.places import data_folder, home_folder, state_folder
 from slowwave.report import Item, Report
-from slowwave.retention.beside import home_files, session_files
+from slowwave.retention.beside import home_files, remove_leftovers, session_files
 from slowwave.retention.journal import FOLDER, left_by, settle, standing, write_journal
 from slowwave.retention.masking import Place
 from slowwave.retention.own import OwnFile, apply_own, caches, plan_own, with_event
@@ -99,6 +99,9 @@ def erase_project(
     for session in project.sessions:
         eraser.report.count("sessions")
         hashes |= _session(project.key, session, eraser, recorded, seen)
+    if not dry_run:
+        for folder in {path.parent for path in seen}:
+            remove_leftovers(folder)
     _own(project.key, project.memory, eraser, hashes)
     return eraser.report
 
@@ -121,6 +124,8 @@ def finish(
     eraser = Eraser(settings, clock, environ, redact, run_id=run_id, dry_run=dry_run)
     for path in home_files(session for project in projects for session in project.sessions):
         _home_file(path, eraser)
+        if not dry_run:
+            remove_leftovers(path.parent)
     state, data = state_folder(environ), data_folder(environ)
     every = {p.parent.parent for p in data.rglob(f"{OWN_FOLDER}/*.jsonl")} if data.is_dir() else set[Path]()
     mine = {project.memory for project in projects}
@@ -236,6 +241,8 @@ def _own(project: str, memory: Path, eraser: Eraser, hashes: dict[str, str]) -> 
     """Deal with a memory folder: its secrets, and the hashes of what changed in transcripts."""
     if not memory.is_dir():
         return
+    if not eraser.dry_run:
+        remove_leftovers(memory / OWN_FOLDER, below=True)
     changed = plan_own(memory, eraser.redact, hashes)
     if changed:
         places = sum(len(one.places) for one in changed)
