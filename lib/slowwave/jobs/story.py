@@ -134,13 +134,23 @@ def run_job(job: str, run: Run) -> Report:
         for step in STEPS[job]:
             report.absorb(contained(step, project, run))
     if consolidate in STEPS[job]:
-        report.absorb(propose_everywhere(projects, run))
+        report.absorb(_for_all(propose_everywhere, projects, run))
     if job == "erase":
-        report.absorb(finish_erasing(projects, run))
+        report.absorb(_for_all(finish_erasing, projects, run))
     if asks_by_batch(job, run):
         hand_over_questions(report, run.settings, run.environ, run.clock.now())
     note_account(report, journal_of(run.id, run.environ))
     return discreet(report)
+
+
+def _for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence[Project], run: Run) -> Report:
+    """Run a step that is about all projects together; what goes wrong is named and costs no other step its report."""
+    try:
+        return step(projects, run)
+    except (SlowwaveError, OSError) as error:
+        report = Report(step.__name__, run.id)
+        report.failures.append(f"{step.__name__}: {error}")
+        return report
 
 
 def asks_by_batch(job: str, run: Run) -> bool:

@@ -192,3 +192,17 @@ def test_every_candidate_of_a_dream_is_accounted_for_exactly_once(tmp_path: Path
 def _candidates(report: Report, home: Path) -> list[Candidate]:
     assert report.counts["candidates"] > 0
     return [c for folder in home.rglob("memory") for c in read_candidates(folder)[0]]
+
+
+@pytest.mark.parametrize("error", [PermissionError(errno.EACCES, "Permission denied"), NotFoundError("gone")])
+def test_a_step_about_all_projects_that_breaks_costs_no_other_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+):
+    def broken(_projects: object, _run: object) -> Report:
+        raise error
+
+    broken.__name__ = "propose_everywhere"
+    monkeypatch.setattr(story, "propose_everywhere", broken)
+    report = run_job("nightly", sample_run(tmp_path))
+    assert [failure.partition(":")[0] for failure in report.failures] == ["propose_everywhere"]
+    assert len(report.dream_ids) == 2
