@@ -19,7 +19,12 @@ _PREFIX = "ses_"
 _ROOT = "SELECT * FROM session WHERE parent_id IS NULL ORDER BY time_created, id LIMIT 1"
 _NAMED = "SELECT * FROM session WHERE id = ?"
 MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-_PARTS = "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY message_id, id"
+# Places are sorted and not what stands there: a row may be large. The LIMIT keeps the inner query apart.
+_PARTS = """
+    SELECT own.id, own.message_id, own.data FROM (
+        SELECT rowid AS place FROM part WHERE session_id = ? ORDER BY message_id, id LIMIT -1
+    ) CROSS JOIN part own ON own.rowid = place
+"""
 
 
 class RowRecords:

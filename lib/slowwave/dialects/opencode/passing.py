@@ -15,10 +15,13 @@ from slowwave.dialects.opencode.records import Session, Stored
 PIECE_BYTES = 1 << 20
 # Each message in the order of MESSAGES, its parts by their ids. CROSS JOIN keeps SQLite from another order of the
 # tables; the plus keeps it from looking through all parts of the session for those of each message.
+# Where no index has that order, places are sorted and not what stands there: the LIMIT keeps the inner query apart.
 _PARTS_IN_ORDER = """
-    SELECT p.id, p.message_id, p.data FROM message m CROSS JOIN part p
-    ON p.message_id = m.id AND +p.session_id = m.session_id
-    WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id
+    SELECT own.id, own.message_id, own.data FROM (
+        SELECT p.rowid AS place FROM message m CROSS JOIN part p
+        ON p.message_id = m.id AND +p.session_id = m.session_id
+        WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id LIMIT -1
+    ) CROSS JOIN part own ON own.rowid = place
 """
 _COUNT = "SELECT count(*) FROM part WHERE session_id = ?"
 _LEFT_OVER = """
@@ -82,8 +85,9 @@ class _Pass:
         size = 0
         while (row := self._next) is not None and row[1] == identity and not (may_part and size >= PIECE_BYTES):
             size += len(row[2] or b"")
-            self._step()
             part = self._records.take("part", row[0], row[2])
+            del row  # before the next one comes: a row may be as large as the memory allows
+            self._step()
             if part is not None:
                 stored.parts.append(part)
         return stored
@@ -100,4 +104,5 @@ class _Pass:
 
     def _step(self) -> None:
         self._seen += 1
+        self._next = None
         self._next = next(self._parts, None)
