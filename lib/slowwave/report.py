@@ -71,6 +71,14 @@ class Report(msgspec.Struct):
         """Add to a counter."""
         self.counts[name] = self.counts.get(name, 0) + number
 
+    def count_answer(self, prompt_tokens: int, completion_tokens: int, usd: float) -> None:
+        """Count one answer of a language model and what it cost."""
+        self.count("model_answers")
+        self.count("model_prompt_tokens", prompt_tokens)
+        self.count("model_completion_tokens", completion_tokens)
+        if usd:
+            self.count("model_micro_usd", round(usd * 1e6))
+
     def absorb(self, other: "Report") -> None:
         """Add another report to this one."""
         self.dream_ids += other.dream_ids

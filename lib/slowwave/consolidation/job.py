@@ -202,14 +202,8 @@ class _Dream:
             if number := getattr(self.planner, name, 0):
                 self.report.count(f"model_{name}", number)
         usages: list[Usage] = getattr(self.planner, "usages", [])
-        for name, number in (
-            ("model_answers", len(usages)),
-            ("model_prompt_tokens", sum(u.prompt_tokens for u in usages)),
-            ("model_completion_tokens", sum(u.completion_tokens for u in usages)),
-            ("model_micro_usd", round(sum(u.usd for u in usages) * 1e6)),
-        ):
-            if number:
-                self.report.count(name, number)
+        for usage in usages:
+            self.report.count_answer(usage.prompt_tokens, usage.completion_tokens, usage.usd)
 
 
 def _items(key: str, snapshot: Snapshot, plan: Plan) -> Iterator[Item]:

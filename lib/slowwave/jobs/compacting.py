@@ -28,6 +28,7 @@ def compact_at_night(project: Project, run: "Run") -> Report:
 def compacting(project: Project, run: "Run") -> Compacting:
     """Return what the sessions of a project are compacted with."""
     redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
+    report = Report("compact", run.id)
 
     def flush(session: StoredSession) -> Report:
         return extract_sessions(
@@ -47,17 +48,17 @@ def compacting(project: Project, run: "Run") -> Compacting:
         run.settings,
         run.clock,
         run.environ,
-        _summarise(run),
+        _summarise(run, report),
         flush,
         run.id,
         force=run.force,
         dry_run=run.dry_run,
-        report=Report("compact", run.id),
+        report=report,
         redact=redact,
     )
 
 
-def _summarise(run: "Run") -> Summarise:
+def _summarise(run: "Run", report: Report) -> Summarise:
     """Return what makes the summaries: a model's narrative cannot wait for the answers of a batch."""
     settings = run.settings
     if settings.compaction.model == "off" or settings.model.batch:
@@ -67,4 +68,8 @@ def _summarise(run: "Run") -> Summarise:
         return by_ledger
     from slowwave.compaction.job.narrative import by_model  # noqa: PLC0415 - the usual night has no model
 
-    return by_model(model, settings.compaction.min_score)
+    return by_model(
+        model,
+        settings.compaction.min_score,
+        lambda usage: report.count_answer(usage.prompt_tokens, usage.completion_tokens, usage.usd),
+    )

@@ -4,7 +4,7 @@ What is too long for the model is asked again without its oldest half; a model t
 less than the ledger does, costs the session nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -14,7 +14,7 @@ from slowwave.compaction.job.summary import Gone, Summarise, Summary, ledger_for
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.proof import THRESHOLD, verdict
 from slowwave.compaction.requests import Part, Request, joined, requests
-from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, MalformedAnswerError, ModelError
+from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, MalformedAnswerError, ModelError, Usage
 
 # how often the oldest half is left out before the model is done without
 _TRIES = 4
@@ -29,19 +29,23 @@ _LEAST_ANSWER = 512
 _LINE_FORM = "Write the summary itself and nothing else."
 
 
-def by_model(model: LanguageModel, threshold: float = THRESHOLD) -> Summarise:
+Paid = Callable[[Usage], None]
+
+
+def by_model(model: LanguageModel, threshold: float = THRESHOLD, paid: Paid = lambda _usage: None) -> Summarise:
     """Return a maker of summaries that asks a model for the narrative.
 
     Args:
         model: who is asked.
         threshold: share of the probes that a summary has to answer.
+        paid: is told what each answer cost.
     """
 
     def summarise(gone: Gone) -> Summary:
         ledger, probes = ledger_for(gone), probes_for(gone)
         alone = proven(gone, ledger, probes)
         try:
-            told = _told(gone, model)
+            told = _told(gone, model, paid)
         except ModelError as error:
             return alone._replace(notes=(*alone.notes, f"no narrative: {error}"))
         whole = proven(gone, ledger, probes, told)
@@ -56,7 +60,7 @@ def by_model(model: LanguageModel, threshold: float = THRESHOLD) -> Summarise:
     return summarise
 
 
-def _told(gone: Gone, model: LanguageModel) -> str:
+def _told(gone: Gone, model: LanguageModel, paid: Paid) -> str:
     """Return what the model tells.
 
     Raises:
@@ -65,7 +69,7 @@ def _told(gone: Gone, model: LanguageModel) -> str:
     plan = replace(gone.plan, previous_summary=gone.previous)
     for _ in range(_TRIES):
         try:
-            return _asked(gone, plan, model)
+            return _asked(gone, plan, model, paid)
         except ContextOverflowError:
             shorter = _without_oldest(plan)
             if shorter is None:
@@ -74,10 +78,11 @@ def _told(gone: Gone, model: LanguageModel) -> str:
     raise ContextOverflowError(f"still too long after the oldest part was left out {_TRIES} times")
 
 
-def _asked(gone: Gone, plan: Plan, model: LanguageModel) -> str:
+def _asked(gone: Gone, plan: Plan, model: LanguageModel, paid: Paid) -> str:
     answers: dict[Part, str] = {}
     for request in requests(plan, gone.budget, separator=gone.separator):
         answer = model.answer(_ask(request, gone))
+        paid(answer.usage)
         given: object = answer.data
         fields = cast("dict[str, object]", given) if isinstance(given, dict) else {"summary": answer.text}
         data = fields.get("summary")

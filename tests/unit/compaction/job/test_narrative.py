@@ -102,3 +102,11 @@ def test_the_second_time_the_model_brings_the_summary_up_to_date(tmp_path: Path)
     talk.grow(5)
     compacted(talk, job(tmp_path, summarise=by_model(model)))
     assert "<previous-summary>" in model.asked[-1].user or "<previous-summary>" in model.asked[-2].user
+
+
+def test_what_the_answers_cost_is_told(tmp_path: Path):
+    talk = Talk(tmp_path / "store", "pi").grow(6)
+    model = Scripted("## Goal\nThe SHOP is to be rebuilt.")
+    paid: list[Usage] = []
+    compacted(talk, job(tmp_path, summarise=by_model(model, paid=paid.append)))
+    assert paid == [Usage(1, 1)] * len(model.asked) != []
