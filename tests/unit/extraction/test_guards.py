@@ -33,6 +33,16 @@ def test_a_message_without_words_of_others_stays_as_it_is():
     assert own_words(text) == text
 
 
+@pytest.mark.parametrize("verdict", ["That's wrong", "No, that is not enough", "This looks broken", "It's better so"])
+def test_what_stands_behind_a_verdict_is_the_persons_own(verdict: str):
+    assert own_words(f"{verdict}: {RULE}").endswith(RULE)
+
+
+@pytest.mark.parametrize("source", ["That's what he wrote", "This is her reply", "This is what the bot says"])
+def test_what_stands_behind_a_source_is_not(source: str):
+    assert RULE not in own_words(f"{source}: {RULE}")
+
+
 @pytest.mark.parametrize(
     ("by", "later", "copied"),
     [

@@ -47,6 +47,9 @@ _OWN_LEAD = re.compile(
     r"|in short|in general"
     r"|in other words|to be clear|specifically|wichtig|bitte|merke|au\u00dferdem|regel|regle|importante?"
     r"|recuerda|nota)\b"
+    # a verdict on what was done, and behind the colon what is wanted instead
+    r"|^(?:no,? )?(?:that|this|it)(?:'s| is| was|s| looks| still)* (?:not|wrong|right|incorrect|bad|broken|better"
+    r"|worse|good|fine|nonsense|enough|too|so)\b"
     r"|\b(?:rules?|conventions?|preferences?|requirements?|constraints?|decisions?|wish(?:es)?|principles?"
     r"|things?|points?|reasons?"
     r"|problems?|goals?|ideas?|plans?|styles?|formats?|scope|approach|options?|instead|questions?|tasks?"
