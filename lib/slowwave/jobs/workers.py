@@ -20,7 +20,7 @@ from slowwave.jobs.compacting import compact
 from slowwave.jobs.discreet import discreet, discreet_all
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import language_model
-from slowwave.jobs.story import Run, consolidate, contained, erase, finish_erasing
+from slowwave.jobs.story import Run, Step, consolidate, contained, erase, finish_erasing
 from slowwave.report import Item, Report
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
@@ -64,13 +64,7 @@ def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) 
     Raises:
         OSError: the manifest cannot be read.
     """
-    whole = read_manifest(manifest)
-    run = whole.run(environ)
-    done: Reports = {}
-    for project in (whole.projects[i] for i in whole.groups[index]):
-        # two stores may hold projects of one name
-        done.setdefault(project.key, Report("consolidate", run.id)).absorb(contained(consolidate, project, run))
-    return discreet_all(done)
+    return _group("consolidate", consolidate, manifest, index, environ)
 
 
 def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
@@ -89,12 +83,7 @@ def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> R
     Raises:
         OSError: the manifest cannot be read.
     """
-    whole = read_manifest(manifest)
-    run = whole.run(environ)
-    done: Reports = {}
-    for project in (whole.projects[i] for i in whole.groups[index]):
-        done.setdefault(project.key, Report("compact", run.id)).absorb(contained(compact, project, run))
-    return discreet_all(done)
+    return _group("compact", compact, manifest, index, environ)
 
 
 def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
@@ -103,12 +92,7 @@ def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Rep
     Raises:
         OSError: the manifest cannot be read.
     """
-    whole = read_manifest(manifest)
-    run = whole.run(environ)
-    done: Reports = {}
-    for project in (whole.projects[i] for i in whole.groups[index]):
-        done.setdefault(project.key, Report("erase", run.id)).absorb(contained(erase, project, run))
-    return discreet_all(done)
+    return _group("erase", erase, manifest, index, environ)
 
 
 def erase_rest(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
@@ -119,6 +103,16 @@ def erase_rest(manifest: Path, environ: Mapping[str, str], project: str) -> Repo
     """
     whole = read_manifest(manifest)
     return discreet(finish_erasing(whole.projects, replace(whole.run(environ), project=project)))
+
+
+def _group(job: str, step: Step, manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
+    """Run a step for each project of a group, one after another; two stores may hold projects of one name."""
+    whole = read_manifest(manifest)
+    run = whole.run(environ)
+    done: Reports = {}
+    for project in (whole.projects[i] for i in whole.groups[index]):
+        done.setdefault(project.key, Report(job, run.id)).absorb(contained(step, project, run))
+    return discreet_all(done)
 
 
 def _spread(
