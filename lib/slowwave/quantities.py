@@ -1,0 +1,136 @@
+"""Limits as people write them in settings: ``6 months``, ``10 GB``, ``unlimited``."""
+
+import re
+from datetime import datetime
+from math import inf
+from typing import Self
+
+from dateutil.relativedelta import relativedelta
+
+UNLIMITED = "unlimited"
+_MOST = 2**63 - 1
+_ITEM = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+_FORMS = "write for example 12h, 30d, 2 weeks, 6 months, 1y or unlimited"
+# a calendar's own units keep their meaning: one month before 31 March is the end of February
+_CALENDAR = {"month": "months", "mo": "months", "mon": "months", "y": "years", "yr": "years", "year": "years"}
+_EXACT = {
+    "s": "seconds", "sec": "seconds", "second": "seconds", "m": "minutes", "min": "minutes", "minute": "minutes",
+    "h": "hours", "hour": "hours", "d": "days", "day": "days", "w": "weeks", "week": "weeks",
+}  # fmt: skip
+_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(b|bytes?|[kmgt]i?b?)?", re.IGNORECASE)
+
+
+class Period:
+    """A length of time that may name months and years, counted back from a moment on the calendar."""
+
+    __slots__ = ("_delta", "text")
+
+    def __init__(self, value: object) -> None:
+        """Read a period.
+
+        Args:
+            value: a text such as ``30d``, ``6 months``, ``1y 6 months`` or ``unlimited``.
+
+        Raises:
+            ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file.
+        """
+        self.text = str(value).strip()
+        self._delta = None if self.text.lower() == UNLIMITED else _delta(self.text.lower())
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether it has no end."""
+        return self._delta is None
+
+    def start(self, end: datetime) -> float:
+        """Return when a period began that ends at ``end``, in seconds since 1970; minus infinity without a beginning.
+
+        Days, months and years are those of the calendar in the zone of ``end``.
+        """
+        try:
+            return (end - self._delta).timestamp() if self._delta is not None else -inf
+        except (OverflowError, ValueError):
+            return -inf  # further back than the calendar goes
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether two periods are of the same length."""
+        return isinstance(other, Period) and self._delta == other._delta
+
+    def __hash__(self) -> int:
+        """Return the same for periods of the same length."""
+        return hash(self._delta)
+
+    def __str__(self) -> str:
+        """Return it as it was written."""
+        return self.text
+
+    def __repr__(self) -> str:
+        """Return it as Python would write it."""
+        return f"Period({self.text!r})"
+
+
+class Count(int):
+    """A number of things, at least 1, or ``unlimited``."""
+
+    def __new__(cls, value: object) -> Self:
+        """Read a count.
+
+        Raises:
+            ValueError: it is no whole number, or less than 1: what keeps nothing would remove everything.
+        """
+        text = str(value).strip().lower()
+        if text == UNLIMITED:
+            return super().__new__(cls, _MOST)
+        if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
+            raise ValueError("not a count; write a whole number from 1 up, or unlimited")
+        return super().__new__(cls, int(text))
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether it has no end."""
+        return self == _MOST
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        return UNLIMITED if self.is_unlimited else int.__repr__(self)
+
+
+class ByteCount(Count):
+    """A number of bytes, at least 1, or ``unlimited``. ``kB``, ``MB`` are decimal, ``KiB``, ``MiB`` binary."""
+
+    def __new__(cls, value: object) -> Self:
+        """Read a number of bytes.
+
+        Raises:
+            ValueError: it is none.
+        """
+        text = str(value).strip()
+        match = _BYTES.fullmatch(text)
+        if text.lower() != UNLIMITED and match is None:
+            raise ValueError("not a number of bytes; write for example 500 MB, 2 GiB or unlimited")
+        if match is None:
+            return super().__new__(cls, UNLIMITED)
+        unit = (match[2] or "").lower()
+        power = "bkmgt".find(unit[:1] or "b")
+        return super().__new__(cls, round(float(match[1]) * (1024 if "i" in unit else 1000) ** power))
+
+
+def _delta(text: str) -> relativedelta:
+    items = list(_ITEM.finditer(text))
+    if not items or _ITEM.sub("", text).replace(",", "").strip():
+        raise ValueError(f"not a period; {_FORMS}")
+    total = relativedelta()
+    for item in items:
+        total += _one(item[1], item[2])
+    return total
+
+
+def _one(number: str, unit: str) -> relativedelta:
+    name = unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")
+    if name in _EXACT:
+        return relativedelta(**{_EXACT[name]: float(number)})  # pyright: ignore[reportArgumentType] - takes floats here
+    if name not in _CALENDAR:
+        raise ValueError(f"unknown unit {unit!r}; {_FORMS}")
+    if not number.isdecimal():
+        raise ValueError(f"no part of a {name} is of a fixed length; {_FORMS}")
+    return relativedelta(**{_CALENDAR[name]: int(number)})  # pyright: ignore[reportArgumentType] - as above

@@ -1,0 +1,82 @@
+"""What the ``keep_*`` rules keep of one group, with the published semantics of restic and borg.
+
+Every rule looks at all sessions of the group, newest first, and one rule is enough to stay. A rule for hours, days,
+weeks, months or years counts only those that have sessions; while it has some left, it keeps the oldest session, too.
+What lies in the future is neither counted nor removed.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
+from itertools import count
+
+from slowwave.quantities import Count
+from slowwave.retention.policy.model import Rules, Subject
+
+_BUCKETS: dict[str, Callable[[datetime], object]] = {
+    "keep_hourly": lambda at: (at.date(), at.hour),
+    "keep_daily": datetime.date,
+    "keep_weekly": lambda at: at.isocalendar()[:2],
+    "keep_monthly": lambda at: (at.year, at.month),
+    "keep_yearly": lambda at: at.year,
+}
+
+
+class _Bucket:
+    """One rule on its way through a group."""
+
+    def __init__(self, name: str, left: Count, of: Callable[[datetime], object]) -> None:
+        self.name = name
+        self.left = int(left)
+        self._of = of
+        self._last: object = None
+
+    def keeps(self, at: datetime, *, oldest: bool) -> bool:
+        """Say whether the next session stays, and count it."""
+        value = self._of(at)
+        if not self.left or (value == self._last and not oldest):
+            return False
+        self._last = value
+        self.left -= 1
+        return True
+
+
+def kept(rules: Rules, group: Sequence[Subject], now: datetime) -> dict[int, str]:
+    """Return which sessions stay, by their number in the group, with the rules that keep them.
+
+    Args:
+        rules: the rules of their class.
+        group: sessions, newest first.
+        now: the current time, in the zone whose calendar counts.
+    """
+    first = next((number for number, one in enumerate(group) if one.at <= now.timestamp()), len(group))
+    found: dict[int, list[str]] = {}
+    if first < len(group) and rules.keep_within is not None:
+        # restic keeps what is younger than the period, not what is exactly as old
+        since = rules.keep_within.start(_moment(group[first], now.tzinfo))
+        for number in range(first, len(group)):
+            if group[number].at <= since:
+                break
+            found[number] = ["keep_within"]
+    buckets = _buckets(rules)
+    for number in range(first, len(group)):
+        if not any(bucket.left for bucket in buckets):
+            break
+        at = _moment(group[number], now.tzinfo)
+        for bucket in buckets:
+            if bucket.keeps(at, oldest=number == len(group) - 1):
+                found.setdefault(number, []).append(bucket.name)
+    return {number: ", ".join(names) for number, names in found.items()}
+
+
+def _buckets(rules: Rules) -> list[_Bucket]:
+    numbers = count()
+
+    def each(_: datetime) -> object:
+        return next(numbers)
+
+    rows = {"keep_last": each, **_BUCKETS}
+    return [_Bucket(name, left, of) for name, of in rows.items() if (left := getattr(rules, name)) is not None]
+
+
+def _moment(subject: Subject, zone: tzinfo | None) -> datetime:
+    return datetime.fromtimestamp(subject.at, zone)
