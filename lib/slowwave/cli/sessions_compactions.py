@@ -11,6 +11,7 @@ from slowwave.cli.output import bold, harmless, say, say_json
 from slowwave.cli.sessions_compact import stored_session
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.compaction.job.book import Appended, folder_of, read_book
+from slowwave.compaction.job.settling import as_it_stands, is_open
 from slowwave.dialects.model import Message, SessionFiles
 from slowwave.errors import DONE
 
@@ -42,6 +43,8 @@ def compactions(args: argparse.Namespace) -> int:
     session = stored_session(chosen_session(args, args.id))
     dialect, files = opened(chosen_session(args, args.id))
     book = read_book(folder_of(os.environ), session.id, session.dialect, files.paths[0])
+    if is_open(book):
+        as_it_stands(book, session)
     summaries = [message for message in dialect.read(files).messages if message.origin == "summary"]
     rows = _rows(summaries, book.compactions)
     if args.json:

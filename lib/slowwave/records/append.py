@@ -15,10 +15,17 @@ from slowwave.records.lock import TIMEOUT_S, locked_file
 from slowwave.records.parts import SUFFIX, numbered_parts, part_name
 
 PART_BYTES = 50_000_000
+# Is told, under the lock and before the write, where (file, offset) which bytes will stand; what it raises stops that.
+Announce = Callable[[Path, int, bytes], None]
 
 
 def append_record(
-    path: Path, line: bytes | Callable[[], bytes], *, fsync: bool = False, timeout_s: float = TIMEOUT_S
+    path: Path,
+    line: bytes | Callable[[], bytes],
+    *,
+    fsync: bool = False,
+    announce: Announce | None = None,
+    timeout_s: float = TIMEOUT_S,
 ) -> int:
     """Append one record to a file, which is created (mode 0o600) when it is missing.
 
@@ -27,6 +34,7 @@ def append_record(
         line: one JSON value without a newline; a function that makes it is called under the lock, for a record
             that names the one before it.
         fsync: return only when the record is on the disk.
+        announce: is told what will be written.
         timeout_s: how long to wait for the lock.
 
     Returns:
@@ -43,7 +51,7 @@ def append_record(
     with locked_file(path, create=True, append=True, timeout_s=timeout_s) as fd:
         record = line if isinstance(line, bytes) else line()
         _check(record)
-        return _append(fd, path, record, fsync=fsync)
+        return _append(fd, path, record, fsync=fsync, announce=announce)
 
 
 def append_records(
@@ -53,6 +61,7 @@ def append_records(
     create: bool = False,
     then: Callable[[], None] | None = None,
     fsync: bool = False,
+    announce: Announce | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> int:
     """Append records that belong together in one ``write``; ``lines`` makes them under the lock.
@@ -74,7 +83,7 @@ def append_records(
             raise ValueError("there is no record to append")
         for record in records:
             _check(record)
-        offset = _append(fd, path, b"\n".join(records), fsync=fsync)
+        offset = _append(fd, path, b"\n".join(records), fsync=fsync, announce=announce)
         if then is not None:
             then()
         return offset
@@ -86,6 +95,7 @@ def append_forking(
     part_bytes: int = PART_BYTES,
     *,
     fsync: bool = False,
+    announce: Announce | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> tuple[Path, int]:
     """Append one record to a session of Cersei, in a new part when the current one would grow beyond ``part_bytes``.
@@ -114,8 +124,8 @@ def append_forking(
         if last.stat().st_size + len(record) + 1 > part_bytes:
             last = base.with_name(part_name(base.name.removesuffix(SUFFIX), number + 1))
         if last == base:
-            return base, _append(base_fd, base, record, fsync=fsync)
-        return last, append_record(last, record, fsync=fsync, timeout_s=timeout_s)
+            return base, _append(base_fd, base, record, fsync=fsync, announce=announce)
+        return last, append_record(last, record, fsync=fsync, announce=announce, timeout_s=timeout_s)
 
 
 def _check(line: bytes) -> None:
@@ -123,7 +133,7 @@ def _check(line: bytes) -> None:
         raise ValueError("a record is one non-empty line without a newline")
 
 
-def _append(fd: int, path: Path, line: bytes, *, fsync: bool) -> int:
+def _append(fd: int, path: Path, line: bytes, *, fsync: bool, announce: Announce | None) -> int:
     """Write the record behind the last byte, healing a missing newline, and prove that all of it arrived."""
     before = os.fstat(fd)
     if not stat.S_ISREG(before.st_mode):
@@ -131,6 +141,8 @@ def _append(fd: int, path: Path, line: bytes, *, fsync: bool) -> int:
     size = before.st_size
     is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
     data = b"\n%b\n" % line if is_torn else b"%b\n" % line
+    if announce is not None:
+        announce(path, size, data)
     at_fault_point("write", path)
     _write_or_undo(fd, data, size)
     if fsync:

@@ -3,16 +3,26 @@
 It is taken away again when the client would not go on from exactly the summary and what was to stay.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.clock import FixedClock
 from slowwave.compaction.file_operations import FileOperations
+from slowwave.compaction.job.book import Expected
 from slowwave.compaction.job.derived import content_stamp, ids_of, time_of
-from slowwave.compaction.job.growth import Growth, files_of, growth_of, keep_time, sizes_of, take_back
-from slowwave.compaction.job.planning import tokens_after
-from slowwave.compaction.job.reading import Reading, read_session, same_messages
+from slowwave.compaction.job.growth import (
+    Growth,
+    files_of,
+    growth_of,
+    growth_to_be,
+    keep_time,
+    sizes_of,
+    take_back,
+)
+from slowwave.compaction.job.outcome import difference
+from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Plan
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import MovedError, SlowwaveError
@@ -35,6 +45,9 @@ class Written(NamedTuple):
     message: str
 
 
+Intend = Callable[[Growth], None]
+
+
 class Order(NamedTuple):
     """What is to be appended to a session.
 
@@ -46,6 +59,7 @@ class Order(NamedTuple):
         summary: the text that stands in the place of what goes away.
         files: files that were read and changed up to the kept range.
         tokens: the size of the context before.
+        expected: what the client has to go on from.
         by_hand: a person asked for it.
         proof: how well the summary was proven.
     """
@@ -57,12 +71,19 @@ class Order(NamedTuple):
     summary: str
     files: FileOperations
     tokens: int
+    expected: Expected
     by_hand: bool = False
     proof: Mapping[str, object] = {}
 
 
-def append(order: Order, settings: Settings, home: Path) -> Written:
+def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Written:
     """Append a compaction and look at what the client goes on from.
+
+    Args:
+        order: what is appended.
+        settings: the settings in force.
+        home: the home folder of the person whose session it is.
+        intend: is told what will have grown, right before it does; what it notes outlives a kill.
 
     Raises:
         MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was.
@@ -73,12 +94,14 @@ def append(order: Order, settings: Settings, home: Path) -> Written:
         OSError: the disk is full; nothing of it stays.
     """
     session, paths = order.session, order.session.files.paths
+    before: dict[Path, os.stat_result] = {}
     means = Means(
         FixedClock(time_of(order.reading.at, paths)),
         home,
         ids=ids_of(session.id, order.stamp),
         part_bytes=settings.store.part_bytes,
         fsync=True,
+        announce=lambda path, size, data: intend(growth_to_be(before, path, size, data)),
     )
     compaction = _compaction(order)
     checked(compaction)
@@ -86,12 +109,12 @@ def append(order: Order, settings: Settings, home: Path) -> Written:
     with held(opened):
         if not paths or content_stamp(paths) != order.stamp:
             raise MovedError(f"session {session.id}: changed since it was planned; the next run looks at it again")
-        before = sizes_of(paths)
+        before.update(sizes_of(paths))
         message = opened.writer.compaction(opened.target, compaction)
         now = files_of(paths[0]) if session.dialect == "cersei" else list(paths)
         grown = growth_of(before, now)
         try:
-            _check(order, now)
+            _check(order, SessionFiles(session.id, tuple(now)))
         except BaseException:
             take_back(grown)
             if isinstance(opened.writer, UlidWriter):
@@ -127,27 +150,6 @@ def _compaction(order: Order) -> Compaction:
     )
 
 
-def _check(order: Order, paths: Sequence[Path]) -> None:
-    """Read the session again and compare what its client would send with the plan.
-
-    Raises:
-        CompactionError: it is something else.
-    """
-    plan = order.plan
-    after = read_session(order.session.dialect, SessionFiles(order.session.id, tuple(paths)))
-    at = next((i for i in range(len(after.items) - 1, -1, -1) if after.items[i].kind == "compaction"), None)
-    message = after.items[at].message if at is not None else None
-    if at is None or message is None or order.summary.strip() not in message.text:
-        raise CompactionError(f"{paths[0]}: the client would not send the summary; nothing was changed")
-    # Codex shows what a person asked in front of the summary
-    stays = [item for item in (after.items[at + 1 :]) if item.speaks]
-    if not same_messages(stays, [item for item in plan.kept if item.speaks]):
-        raise CompactionError(
-            f"{paths[0]}: the client would send {len(stays)} messages behind the summary, not the"
-            f" {sum(item.speaks for item in plan.kept)} of the plan; nothing was changed"
-        )
-    if after.guess >= order.reading.guess:
-        raise CompactionError(
-            f"{paths[0]}: {order.reading.guess:,} tokens would become {after.guess:,},"
-            f" {tokens_after(order.reading, plan, order.summary):,} were planned; nothing was changed"
-        )
+def _check(order: Order, files: SessionFiles) -> None:
+    if wrong := difference(order.session.dialect, files, order.expected):
+        raise CompactionError(f"{files.paths[0]}: {wrong}; nothing was changed")

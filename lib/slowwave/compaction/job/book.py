@@ -64,6 +64,36 @@ class Appended(msgspec.Struct, frozen=True):
     notes: list[str] = []
 
 
+class Expected(msgspec.Struct, frozen=True):
+    """What a client goes on from after a compaction.
+
+    Attributes:
+        summary: the text that it sends first.
+        stays: digest of what it sends behind that.
+        messages: how many messages these are.
+        guess: the size before, which has to become less.
+        planned: the size that was planned.
+    """
+
+    summary: str
+    stays: str
+    messages: int
+    guess: int
+    planned: int
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A compaction that was about to be appended: after a kill nobody else could tell whose the bytes are.
+
+    Attributes:
+        done: what is noted once it is there.
+        expected: what is looked at before.
+    """
+
+    done: Appended
+    expected: Expected
+
+
 class Book(msgspec.Struct):
     """What is known of one session.
 
@@ -78,6 +108,8 @@ class Book(msgspec.Struct):
         failed_at: the content at the last failure.
         undone_at: the content that a person went back to; it is not compacted again by itself.
         flushed_at: the content whose memories were saved.
+        pending: the compaction that is being appended, noted before the transcript is touched.
+        is_undoing: the last compaction is being taken back.
     """
 
     session: str
@@ -90,6 +122,8 @@ class Book(msgspec.Struct):
     failed_at: str = ""
     undone_at: str = ""
     flushed_at: str = ""
+    pending: Pending | None = None
+    is_undoing: bool = False
 
     def breaker(self, stamp: str) -> Breaker:
         """Return the breaker as it stands for a content: failures of another content do not count."""
@@ -103,9 +137,10 @@ class Book(msgspec.Struct):
         self.failures, self.is_stopped, self.failed_at, self.error = after.failures, after.is_open, stamp, error
 
     def succeed(self, done: Appended) -> None:
-        """Note a compaction."""
+        """Note a compaction that stands."""
         self.compactions = [*self.compactions, done]
         self.failures, self.is_stopped, self.failed_at, self.error, self.undone_at = 0, False, "", "", ""
+        self.pending = None
 
 
 _decoder = msgspec.json.Decoder(Book)

@@ -1,8 +1,8 @@
 """A compaction that a person asked for: of any session, also one that was stopped or that a person went back to."""
 
-from slowwave.compaction.job.book import Appended, read_book
+from slowwave.compaction.job.book import Appended
 from slowwave.compaction.job.derived import content_stamp
-from slowwave.compaction.job.drafting import Draft, drafted, write
+from slowwave.compaction.job.drafting import Draft, drafted, settled_book, write
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import refusal
 from slowwave.errors import UsageError
@@ -25,7 +25,7 @@ def compact_one(session: StoredSession, run: Compacting) -> tuple[Draft, Appende
     """
     if reason := refusal(session):
         raise UsageError(f"{session.id}: {_REFUSED[reason]}; nothing was written")
-    book = read_book(run.folder, session.id, session.dialect, session.files.paths[0])
+    book = settled_book(session, run)
     draft = drafted(session, content_stamp(session.files.paths), run, by_hand=True)
     if draft is None:
         raise UsageError(f"{session.id}: {run.report.items[-1].reason}; nothing was written")

@@ -1,17 +1,23 @@
 """A session with its plan and its summary, before anything is appended; and how that is written and noted."""
 
+from typing import Any
+
 from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS
 from slowwave.compaction.job.appending import Order, append
-from slowwave.compaction.job.book import Appended, Book, write_book
+from slowwave.compaction.job.book import Appended, Book, Pending, read_book, write_book
 from slowwave.compaction.job.due import Due, budget_of, due
 from slowwave.compaction.job.flushing import flush, noted
+from slowwave.compaction.job.growth import Growth, state_of
 from slowwave.compaction.job.openclaw import note_compaction
+from slowwave.compaction.job.outcome import expected_of
 from slowwave.compaction.job.planning import planned, ranges_of, spans_of, tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.job.run import Compacting
+from slowwave.compaction.job.settling import as_it_stands, growth_in, is_open, settle
 from slowwave.compaction.job.summary import Summary, summary_of
 from slowwave.compaction.plan import NoPlan, Plan
 from slowwave.stores.model import StoredSession
+from slowwave.stores.writing.base import Means
 
 
 class Draft:
@@ -71,24 +77,72 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
     return draft
 
 
+def settled_book(session: StoredSession, run: Compacting) -> Book:
+    """Return what is known of a session, with whatever a killed run left unfinished finished first.
+
+    Raises:
+        CorruptStateError: the book is damaged.
+        SlowwaveError, OSError: as :func:`slowwave.compaction.job.settling.settle`.
+    """
+    book = read_book(run.folder, session.id, session.dialect, session.files.paths[0])
+    if run.dry_run:
+        if is_open(book):
+            as_it_stands(book, session)
+        return book
+    known = len(book.compactions)
+    if told := settle(book, run.folder, session, Means(run.clock, run.home)):
+        run.report.warnings.append(f"session {session.id}: {told}")
+    if len(book.compactions) > known:
+        count_compaction(session, run)
+    return book
+
+
 def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -> Appended:
-    """Append what was drafted, and note it.
+    """Append what was drafted; it is noted before the transcript is touched, and again when it stands.
 
     Raises:
         SlowwaveError: as :func:`slowwave.compaction.job.appending.append`.
         OSError: the disk is full.
     """
-    summary, plan = draft.summary, draft.plan
-    proof = summary.loss.as_fields() if summary.loss is not None else {}
+    order = _order(draft, by_hand=by_hand)
+
+    def intend(grown: Growth) -> None:
+        book.pending = Pending(_noted(draft, grown, run.run_id), order.expected)
+        write_book(run.folder, book)
+
+    try:
+        grown, message = append(order, run.settings, run.home, intend)
+    except Exception:
+        if book.pending is not None and state_of(growth_in(book.pending.done)) == "absent":
+            book.pending = None
+            write_book(run.folder, book)
+        raise
+    done = _noted(draft, grown, run.run_id, message)
+    book.succeed(done)
+    write_book(run.folder, book)
+    count_compaction(draft.session, run)
+    return done
+
+
+def count_compaction(session: StoredSession, run: Compacting) -> None:
+    """Count a compaction where its client counts them, too."""
+    if session.dialect == "openclaw":
+        noted(session, run, lambda: note_compaction(session.files.paths[0], session.id))
+
+
+def _order(draft: Draft, *, by_hand: bool) -> Order:
+    summary = draft.summary
     # what was lost stands in the book alone: with the record it would be sent to other machines with the transcript
-    score = {name: value for name, value in proof.items() if name != "lost"}
-    order = Order(
-        draft.session, draft.stamp, draft.reading, plan, summary.text, summary.files, draft.due.tokens, by_hand, score
-    )
-    grown, message = append(order, run.settings, run.home)
-    done = Appended(
+    score = {name: value for name, value in _proof(summary).items() if name != "lost"}
+    expected = expected_of(draft.reading, draft.plan, summary.text)
+    what = (draft.session, draft.stamp, draft.reading, draft.plan, summary.text, summary.files, draft.due.tokens)
+    return Order(*what, expected, by_hand, score)
+
+
+def _noted(draft: Draft, grown: Growth, run_id: str, message: str = "") -> Appended:
+    return Appended(
         id=grown.sha256[:12],
-        run=run.run_id,
+        run=run_id,
         path=str(grown.path),
         before=grown.before,
         after=grown.after,
@@ -100,14 +154,13 @@ def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -
         tokens_after=draft.tokens_after,
         kept=draft.kept,
         summarised=draft.summarised,
-        keep_from=plan.first_kept,
+        keep_from=draft.plan.first_kept,
         dropped=draft.dropped,
-        source=summary.source,
-        proof=proof,
-        notes=list(summary.notes),
+        source=draft.summary.source,
+        proof=_proof(draft.summary),
+        notes=list(draft.summary.notes),
     )
-    book.succeed(done)
-    write_book(run.folder, book)
-    if draft.session.dialect == "openclaw":
-        noted(draft.session, run, lambda: note_compaction(draft.session.files.paths[0], draft.session.id))
-    return done
+
+
+def _proof(summary: Summary) -> dict[str, Any]:
+    return summary.loss.as_fields() if summary.loss is not None else {}

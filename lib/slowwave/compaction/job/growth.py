@@ -4,13 +4,16 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from slowwave.errors import MovedError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.records.lines import open_regular
 from slowwave.records.lock import locked_file
 from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
+
+# Of an append: nothing of it is there; it is the end of the file; something follows it; what is there is not it.
+State = Literal["absent", "written", "followed", "other"]
 
 
 class Growth(NamedTuple):
@@ -37,6 +40,13 @@ def sizes_of(paths: Sequence[Path]) -> dict[Path, os.stat_result]:
     return {path: path.stat() for path in paths}
 
 
+def growth_to_be(before: Mapping[Path, os.stat_result], path: Path, size: int, data: bytes) -> Growth:
+    """Return what an append of ``data`` behind ``size`` bytes of a file will leave."""
+    old = before.get(path)
+    start = None if old is None else size
+    return Growth(path, start, size + len(data), hashlib.sha256(data).hexdigest(), _time_of(before, path))
+
+
 def growth_of(before: Mapping[Path, os.stat_result], paths: Sequence[Path]) -> Growth:
     """Return what grew.
 
@@ -52,8 +62,31 @@ def growth_of(before: Mapping[Path, os.stat_result], paths: Sequence[Path]) -> G
     if after < start:
         raise MovedError(f"{path}: became shorter while it was written to")
     digest = _digest(path, start, after)
-    last = old if old is not None else max(before.values(), key=lambda stat: stat.st_mtime_ns)
-    return Growth(path, None if old is None else start, after, digest, last.st_mtime_ns)
+    return Growth(path, None if old is None else start, after, digest, _time_of(before, path))
+
+
+def _time_of(before: Mapping[Path, os.stat_result], path: Path) -> int:
+    """Return the time that a file had, of a new part that of the newest one before it."""
+    old = before.get(path)
+    return (old or max(before.values(), key=lambda stat: stat.st_mtime_ns)).st_mtime_ns
+
+
+def state_of(grown: Growth) -> State:
+    """Say, under the lock of the file, what became of an append that was begun.
+
+    Raises:
+        LockHeldError: another process held the lock all the time.
+        UnreadableError: the file cannot be opened.
+    """
+    if not os.path.lexists(grown.path):
+        return "absent"
+    with locked_file(grown.path) as fd:
+        size = os.fstat(fd).st_size
+        if size <= (grown.before or 0):
+            return "absent"
+        if size < grown.after or _digest(grown.path, grown.before or 0, grown.after) != grown.sha256:
+            return "other"
+        return "written" if size == grown.after else "followed"
 
 
 def keep_time(grown: Growth) -> None:

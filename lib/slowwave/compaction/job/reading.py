@@ -4,7 +4,7 @@ Only the end of a session that was compacted before is read, where that is surel
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, cast
 
@@ -223,13 +223,3 @@ _READERS: Mapping[str, Callable[[Dialect, SessionFiles], Reading]] = {
     "openclaw": _pi,
     "codex": _codex,
 }
-
-
-def same_messages(one: Sequence[Item], other: Sequence[Item]) -> bool:
-    """Say whether two ranges show the model the same."""
-    return [_shown(item) for item in one] == [_shown(item) for item in other]
-
-
-def _shown(item: Item) -> tuple[object, ...]:
-    message = item.message
-    return () if message is None else (message.role, message.blocks)

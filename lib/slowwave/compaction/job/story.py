@@ -5,9 +5,9 @@ It appends to transcripts and rewrites nothing. A second run finds nothing new s
 
 from collections.abc import Sequence
 
-from slowwave.compaction.job.book import Book, read_book, write_book
+from slowwave.compaction.job.book import Book, write_book
 from slowwave.compaction.job.derived import content_stamp
-from slowwave.compaction.job.drafting import Draft, drafted, write
+from slowwave.compaction.job.drafting import Draft, drafted, settled_book, write
 from slowwave.compaction.job.flushing import flush
 from slowwave.compaction.job.rested import Rested
 from slowwave.compaction.job.run import Compacting
@@ -68,7 +68,7 @@ def _contained(session: StoredSession, run: Compacting) -> bool:
     """Compact one session; whatever is wrong with it stays its own trouble. Return whether it is far from due."""
     before = run.report.counts.get("not_due", 0)
     try:
-        book = read_book(run.folder, session.id, session.dialect, session.files.paths[0])
+        book = settled_book(session, run)
         if not run.force and _is_small(session, run.settings):
             run.report.count("small")
             return False

@@ -1,13 +1,12 @@
 """Undo: the last compaction that slowwave appended is cut off again, byte for byte, as long as nothing follows it."""
 
-import os
 from pathlib import Path
 
 from slowwave.clock import SystemClock
 from slowwave.compaction.job.appending import found_of
-from slowwave.compaction.job.book import Appended, Book, read_book, write_book
-from slowwave.compaction.job.derived import content_stamp
-from slowwave.compaction.job.growth import Growth, files_of, take_back
+from slowwave.compaction.job.book import Appended, read_book, write_book
+from slowwave.compaction.job.growth import take_back
+from slowwave.compaction.job.settling import finish_undo, growth_in, settle
 from slowwave.errors import NotFoundError
 from slowwave.stores.model import StoredSession
 from slowwave.stores.writing.base import Means
@@ -23,21 +22,23 @@ def undo(session: StoredSession, folder: Path, home: Path) -> Appended:
         MovedError: something was appended behind it; nothing was changed.
         RefusedError: a client has the session open.
     """
+    means = Means(SystemClock(), home)
     book = read_book(folder, session.id, session.dialect, session.files.paths[0])
+    settle(book, folder, session, means)
     if not book.compactions:
         raise NotFoundError(f"session {session.id}: slowwave has appended no compaction to it that could be taken back")
-    last = book.compactions[-1]
-    opened = Writers(Means(SystemClock(), home)).known(found_of(session))
+    opened = Writers(means).known(found_of(session))
     with held(opened):
-        take_back(Growth(Path(last.path), last.before, last.after, last.sha256, last.mtime_ns))
+        book.is_undoing = True
+        write_book(folder, book)
+        try:
+            take_back(growth_in(book.compactions[-1]))
+        except Exception:
+            book.is_undoing = False
+            write_book(folder, book)
+            raise
         if isinstance(opened.writer, UlidWriter):
             opened.writer.refresh(opened.target)
-    _note(book, folder, session)
-    return last
-
-
-def _note(book: Book, folder: Path, session: StoredSession) -> None:
-    book.compactions = book.compactions[:-1]
-    paths = files_of(session.files.paths[0]) if session.dialect == "cersei" else session.files.paths
-    book.undone_at = content_stamp([path for path in paths if os.path.lexists(path)])
+    last = finish_undo(book, session)
     write_book(folder, book)
+    return last

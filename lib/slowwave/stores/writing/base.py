@@ -18,7 +18,7 @@ import orjson
 from slowwave.clock import Clock
 from slowwave.dialects.model import Text, Thinking, ToolCall
 from slowwave.errors import UsageError
-from slowwave.records.append import PART_BYTES
+from slowwave.records.append import PART_BYTES, Announce
 
 # Blocks of the dialect-free model become the client's own; mappings are the client's own form and go in as they are.
 Block = Text | Thinking | ToolCall | Mapping[str, object]
@@ -40,6 +40,7 @@ class Means:
         ids: gives a random UUID for each new record and session.
         part_bytes: no part file grows past this, in dialects that have parts.
         fsync: make every record durable before it counts as written.
+        announce: is told under the lock what will be written where, so that who appends can be sure of it after a kill.
     """
 
     clock: Clock
@@ -47,6 +48,7 @@ class Means:
     ids: Callable[[], str] = new_uuid
     part_bytes: int = PART_BYTES
     fsync: bool = False
+    announce: Announce | None = None
 
 
 class Target(NamedTuple):

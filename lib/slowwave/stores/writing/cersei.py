@@ -85,7 +85,13 @@ class CerseiWriter(ClaimedWriter):
 
     def _append(self, target: Target, line: Callable[[], bytes]) -> None:
         target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        append_forking(_base(target), lambda: line().rstrip(b"\n"), self.means.part_bytes, fsync=self.means.fsync)
+        append_forking(
+            _base(target),
+            lambda: line().rstrip(b"\n"),
+            self.means.part_bytes,
+            fsync=self.means.fsync,
+            announce=self.means.announce,
+        )
 
 
 def _base(target: Target) -> Path:

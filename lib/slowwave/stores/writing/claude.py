@@ -186,7 +186,11 @@ class ClaudeWriter(ClaimedWriter):
     def _append(self, target: Target, lines: Callable[[], list[bytes]]) -> None:
         target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         append_records(
-            target.path, lambda: [line.rstrip(b"\n") for line in lines()], create=True, fsync=self.means.fsync
+            target.path,
+            lambda: [line.rstrip(b"\n") for line in lines()],
+            create=True,
+            fsync=self.means.fsync,
+            announce=self.means.announce,
         )
 
 

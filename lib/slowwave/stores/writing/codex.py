@@ -124,7 +124,7 @@ class CodexWriter(Writer):
             form, ordinal = _form(target.path)
             return [line.rstrip(b"\n") for line in lines(form, ordinal)]
 
-        append_records(target.path, made, fsync=self.means.fsync)
+        append_records(target.path, made, fsync=self.means.fsync, announce=self.means.announce)
 
 
 def _items(draft: Draft, uuid: str) -> Sequence[Mapping[str, object]]:

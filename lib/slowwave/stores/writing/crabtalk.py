@@ -140,7 +140,7 @@ class CrabtalkWriter(Writer):
 
         def append(path: Path) -> int:
             session_meta(path)  # crabtalk would refuse the file, and with it the record
-            return append_records(path, lambda: [record], fsync=self.means.fsync)
+            return append_records(path, lambda: [record], fsync=self.means.fsync, announce=self.means.announce)
 
         with_file(target, append)
 

@@ -169,7 +169,9 @@ class PiWriter(Writer):
             return [line(tail, place).rstrip(b"\n")]
 
         if target.files or target.path.exists():
-            append_records(target.path, lambda: lines(on_disk(target.path)), fsync=self.means.fsync)
+            append_records(
+                target.path, lambda: lines(on_disk(target.path)), fsync=self.means.fsync, announce=self.means.announce
+            )
             return made
         entries = self._waiting.setdefault(target.path, [])
         entries += lines(waiting(entries))

@@ -167,7 +167,7 @@ class UlidWriter(Writer):
                 count, last = count + 1, millisecond_time(spoken_at)
             write_metadata(path, rebuilt(metadata, path.parent.name, Counted(count, last)))
 
-        append_records(path, lines, then=then, fsync=self.means.fsync)
+        append_records(path, lines, then=then, fsync=self.means.fsync, announce=self.means.announce)
         return str(seq)
 
 

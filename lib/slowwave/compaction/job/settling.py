@@ -1,0 +1,134 @@
+"""What a killed run left between a transcript and its book: the one tells what became of the other.
+
+A compaction is noted before it is appended, with the size and the digest that it will give the file, and the same
+holds for taking one back. Whoever looks at the book next finishes it by what the file says.
+"""
+
+from pathlib import Path
+
+from slowwave.compaction.job.appending import found_of
+from slowwave.compaction.job.book import Appended, Book, Pending, write_book
+from slowwave.compaction.job.derived import content_stamp
+from slowwave.compaction.job.growth import Growth, State, files_of, keep_time, state_of, take_back
+from slowwave.compaction.job.outcome import difference
+from slowwave.dialects.base import read_for_context
+from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.registry import by_name
+from slowwave.stores.model import StoredSession
+from slowwave.stores.writing.base import Means
+from slowwave.stores.writing.opened import Writers, held
+from slowwave.stores.writing.ulid import UlidWriter
+
+
+def growth_in(done: Appended) -> Growth:
+    """Return what a noted compaction let grow."""
+    return Growth(Path(done.path), done.before, done.after, done.sha256, done.mtime_ns)
+
+
+def is_open(book: Book) -> bool:
+    """Say whether a run was killed while it wrote."""
+    return book.pending is not None or book.is_undoing
+
+
+def settle(book: Book, folder: Path, session: StoredSession, means: Means) -> str:
+    """Finish what a killed run began, and return in a sentence what that was; "" when there is nothing to finish.
+
+    A compaction that stands at the end of the file is read back as its own run would have done, and taken away again
+    when its client would not go on from it. One that somebody has gone on from stands.
+
+    Raises:
+        RefusedError: a client has the session open, or another process holds its lock.
+        SlowwaveError: the session cannot be read.
+        OSError: the state folder cannot be written.
+    """
+    told = ""
+    if book.pending is not None:
+        told = _settle_append(book, book.pending, session, means)
+    elif book.is_undoing:
+        told = _settle_undo(book, session)
+    else:
+        return ""
+    write_book(folder, book)
+    return told
+
+
+def as_it_stands(book: Book, session: StoredSession) -> None:
+    """Count a compaction that was noted and stands, for who only looks; nothing is written.
+
+    Raises:
+        SlowwaveError: the session cannot be read, or its lock is held.
+    """
+    pending = book.pending
+    if pending is not None and state_of(growth_in(pending.done)) in ("written", "followed"):
+        book.succeed(_named(pending.done, session))
+    if book.is_undoing and state_of(growth_in(book.compactions[-1])) == "absent":
+        book.compactions = book.compactions[:-1]
+
+
+def finish_undo(book: Book, session: StoredSession) -> Appended:
+    """Take the last compaction out of a book once its bytes are gone."""
+    last = book.compactions[-1]
+    book.compactions, book.is_undoing = book.compactions[:-1], False
+    book.undone_at = content_stamp([path for path in files_now(session) if path.exists()])
+    return last
+
+
+def files_now(session: StoredSession) -> list[Path]:
+    """Return the files of a session as they lie there now."""
+    paths = session.files.paths
+    return files_of(paths[0]) if session.dialect == "cersei" else list(paths)
+
+
+def _settle_append(book: Book, pending: Pending, session: StoredSession, means: Means) -> str:
+    grown = growth_in(pending.done)
+    book.pending = None
+    state = state_of(grown)
+    if state not in ("written", "followed"):
+        return _dropped(grown, state)
+    if state == "written":
+        opened = Writers(means).known(found_of(session))
+        with held(opened):
+            now = SessionFiles(session.id, tuple(files_now(session)))
+            wrong = difference(session.dialect, now, pending.expected)
+            if wrong:
+                take_back(grown)
+            if isinstance(opened.writer, UlidWriter):
+                opened.writer.refresh(opened.target)
+            if wrong:
+                return f"a run was ended while it compacted; {wrong}, so the compaction is gone again"
+            keep_time(grown)
+    book.succeed(_named(pending.done, session))
+    return f"a run was ended while it compacted; the compaction {pending.done.id} stands and is noted now"
+
+
+def _dropped(grown: Growth, state: State) -> str:
+    if state == "absent":
+        if grown.before is None and grown.path.exists():
+            grown.path.unlink()  # a part that was made, and nothing written to it
+        return "a run was ended before it appended its compaction; nothing was changed"
+    return (
+        f"a run was ended while it compacted; what stands in {grown.path} from byte {grown.before or 0} on is not whole"
+    )
+
+
+def _settle_undo(book: Book, session: StoredSession) -> str:
+    last = book.compactions[-1]
+    if state_of(growth_in(last)) == "absent":
+        finish_undo(book, session)
+        return f"a run was ended while it took {last.id} back; it is gone, and that is noted now"
+    book.is_undoing = False
+    return f"a run was ended before it took {last.id} back; the compaction stands"
+
+
+def _named(done: Appended, session: StoredSession) -> Appended:
+    """Return a note with what the client calls the summary, which only the append itself tells."""
+    from msgspec.structs import replace  # noqa: PLC0415 - after a kill only
+
+    dialect = by_name(session.dialect)
+    files = SessionFiles(session.id, tuple(files_now(session)))
+    part = files.paths.index(Path(done.path)) if Path(done.path) in files.paths else 0
+    start = (part, done.before or 0)
+    for message in dialect.context(read_for_context(dialect, files)):
+        if message.origin == "summary" and any((s.part, s.offset) >= start for s in message.sources):
+            return replace(done, message=message.id or "")
+    return done
