@@ -3,9 +3,10 @@
 import re
 from datetime import datetime
 from math import inf
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from dateutil.relativedelta import relativedelta
+if TYPE_CHECKING:
+    from dateutil.relativedelta import relativedelta
 
 UNLIMITED = "unlimited"
 _MOST = 2**63 - 1
@@ -115,7 +116,9 @@ class ByteCount(Count):
         return super().__new__(cls, round(float(match[1]) * (1024 if "i" in unit else 1000) ** power))
 
 
-def _delta(text: str) -> relativedelta:
+def _delta(text: str) -> "relativedelta":
+    from dateutil.relativedelta import relativedelta  # noqa: PLC0415 - commands that list start in a tenth of a second
+
     items = list(_ITEM.finditer(text))
     if not items or _ITEM.sub("", text).replace(",", "").strip():
         raise ValueError(f"not a period; {_FORMS}")
@@ -125,7 +128,9 @@ def _delta(text: str) -> relativedelta:
     return total
 
 
-def _one(number: str, unit: str) -> relativedelta:
+def _one(number: str, unit: str) -> "relativedelta":
+    from dateutil.relativedelta import relativedelta  # noqa: PLC0415 - as above
+
     name = unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")
     if name in _EXACT:
         return relativedelta(**{_EXACT[name]: float(number)})  # pyright: ignore[reportArgumentType] - takes floats here

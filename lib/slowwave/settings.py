@@ -16,6 +16,8 @@ from msgspec import Meta
 from slowwave.durations import parse_duration
 from slowwave.errors import SettingsError
 from slowwave.places import config_folder
+from slowwave.quantities import Count, Period
+from slowwave.retention.policy.model import ClassRules, Policy
 
 ENV_PREFIX = "SLOWWAVE_"
 # Variables of the same prefix that are not settings.
@@ -184,12 +186,15 @@ class SecretsSettings(_Section, frozen=True):
     ] = ""
 
 
-class RetentionSettings(_Section, frozen=True):
-    """What may be changed or removed of transcripts."""
+class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may be changed or removed of transcripts, after which rules, and what must be safe before."""
 
     enforce: Annotated[
         bool, Meta(description="Without it erase and retain only show what they would do, unless --apply is given")
     ] = False
+    require_extracted: Annotated[bool, Meta(description="Sessions that were not extracted yet stay")] = True
+    require_archive: Annotated[bool, Meta(description="A verified copy is kept of whatever goes")] = True
+    grace: Annotated[Period, Meta(description="So long what went lies in the trash before it is freed")] = Period("7d")
 
 
 class Settings(_Section, frozen=True):
@@ -276,7 +281,7 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
 def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
     section, _, leaf = key.partition(".")
     if key not in _fields():
-        raise SettingsError(key, text, f"unknown key; known keys: {known_keys()}", source)
+        raise SettingsError(key, text, f"unknown key; known keys: {known_keys(section)}", source)
     at = tree.setdefault(section, {})
     if not isinstance(at, dict):
         raise SettingsError(section, at, "is a section, not a value", source)
@@ -296,15 +301,16 @@ def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:
         return msgspec.convert(_with_durations(tree, origin), Settings, strict=False, dec_hook=_decode_hook)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
-        key = re.sub(r"\[[^]]*\]", "", place.strip(".`"))
+        place = place.strip(".`")
+        key = re.sub(r"\[[^]]*\]", "", place)
         unknown = re.search(r"unknown field `([^`]*)`", message)
         if unknown:
-            key = f"{key}.{unknown[1]}".strip(".")
-            message = f"unknown key; known keys: {known_keys()}"
+            place = f"{place}.{unknown[1]}".strip(".")
+            message = f"unknown key; known keys: {known_keys(key)}"
         kind = _fields().get(key)
         if get_origin(kind) is Literal:
             message = f"write one of {', '.join(get_args(kind))}"
-        raise SettingsError(key, _value_at(tree, key), message, origin.get(key, "")) from error
+        raise SettingsError(place, _value_at(tree, place), message, origin.get(key, "")) from error
 
 
 def _with_durations(tree: Mapping[str, Any], origin: Mapping[str, str]) -> dict[str, Any]:
@@ -326,13 +332,22 @@ def _with_durations(tree: Mapping[str, Any], origin: Mapping[str, str]) -> dict[
 def _decode_hook(kind: type, value: Any) -> Any:
     if kind is Path and isinstance(value, str):
         return Path(value).expanduser()
+    if issubclass(kind, (Period, Count)):
+        return kind(value)
     raise msgspec.ValidationError(f"Expected `{kind.__name__}`, got `{type(value).__name__}`")
 
 
-def _value_at(tree: Mapping[str, Any], key: str) -> object:
-    section, _, leaf = key.partition(".")
-    value = tree.get(section, "")
-    return cast("Mapping[str, Any]", value).get(leaf, "") if leaf and isinstance(value, Mapping) else value
+def _value_at(tree: Mapping[str, Any], place: str) -> object:
+    """Return what stands at a place such as ``retention.classes[1].max_age``."""
+    value: Any = tree
+    for step in re.findall(r"[^.\[\]]+", place):
+        if isinstance(value, Mapping):
+            value = cast("Mapping[str, Any]", value).get(step, "")
+        elif isinstance(value, list) and step.isdecimal():
+            value = cast("list[Any]", value)[int(step)]
+        else:
+            return ""
+    return value
 
 
 def _fields() -> dict[str, object]:
@@ -345,6 +360,9 @@ def _fields() -> dict[str, object]:
     return found
 
 
-def known_keys() -> str:
-    """Return the keys of all settings, for messages."""
-    return ", ".join(_fields())
+def known_keys(within: str = "") -> str:
+    """Return the keys of all settings, for messages; those of a section or of a table when one is named."""
+    if within == "retention.classes":
+        return ", ".join(field.name for field in msgspec.structs.fields(ClassRules))
+    found = [key for key in _fields() if key.startswith(f"{within}.")]
+    return ", ".join(found or _fields())

@@ -7,13 +7,15 @@ import os
 import random
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 
 from slowwave.quantities import ByteCount, Count, Period
-from slowwave.retention.policy import Decision, Policy, Rules, Subject, decide
-from slowwave.retention.policy.model import LEAST_MISSED, Selector
+from slowwave.retention.policy import ClassRules, Decision, Policy, Rules, Subject, decide
+from slowwave.retention.policy.model import LEAST_MISSED
 
 FLEETS = 10_000 if os.environ.get("DRILLS") == "full" else 600
 ZONES = ("UTC", "America/New_York", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe")
@@ -44,36 +46,38 @@ def fleet(seed: int) -> Fleet:
         )
         for number in range(chance.randrange(30))
     ]
-    classes = tuple((selector(chance), rules(chance)) for _ in range(chance.randrange(3)))
-    guards = {one.id: "live" for one in subjects if chance.random() < 0.15}
-    return subjects, Policy(rules(chance), classes), now, guards
-
-
-def selector(chance: random.Random) -> Selector:
-    return Selector(
-        chance.choice(["", "claude"]), chance.choice(["", "a*", "w?b"]), chance.choice(["", "subagent", "interactive"])
+    classes = tuple(
+        ClassRules(
+            dialect=chance.choice(["", "claude"]),
+            project=chance.choice(["", "a*", "w?b"]),
+            source=chance.choice(["", "subagent", "interactive"]),
+            **rules(chance),
+        )
+        for _ in range(chance.randrange(3))
     )
+    guards = {one.id: "live" for one in subjects if chance.random() < 0.15}
+    return subjects, Policy(classes=classes, **rules(chance)), now, guards
 
 
-def rules(chance: random.Random) -> Rules:
+def rules(chance: random.Random) -> dict[str, Any]:
     keeps = chance.choice([0.0, 0.0, 0.2, 0.5])
 
     def keep(*of: object) -> Count | None:
         return Count(chance.choice(of)) if chance.random() < keeps else None
 
-    return Rules(
-        max_age=chance.choice([None, *map(Period, ("2d", "30d", "6 months", "unlimited"))]),
-        max_count=chance.choice([None, *map(Count, (1, 2, 5, "unlimited"))]),
-        max_bytes=chance.choice([None, None, *map(ByteCount, (1, 7, 100, 200, 5000, 9000))]),
-        low_water=chance.choice([0.5, 0.8, 1.0]),
-        keep_last=keep(1, 3),
-        keep_hourly=keep(1, 4),
-        keep_daily=keep(1, 3, "unlimited"),
-        keep_weekly=keep(1, 4),
-        keep_monthly=keep(2, 12),
-        keep_yearly=keep(1, 5),
-        keep_within=Period(chance.choice(("1d", "3 weeks", "1y"))) if chance.random() < keeps else None,
-    )
+    return {
+        "max_age": chance.choice([None, *map(Period, ("2d", "30d", "6 months", "unlimited"))]),
+        "max_count": chance.choice([None, *map(Count, (1, 2, 5, "unlimited"))]),
+        "max_bytes": chance.choice([None, None, *map(ByteCount, (1, 7, 100, 200, 5000, 9000))]),
+        "low_water": chance.choice([0.5, 0.8, 1.0]),
+        "keep_last": keep(1, 3),
+        "keep_hourly": keep(1, 4),
+        "keep_daily": keep(1, 3, "unlimited"),
+        "keep_weekly": keep(1, 4),
+        "keep_monthly": keep(2, 12),
+        "keep_yearly": keep(1, 5),
+        "keep_within": Period(chance.choice(("1d", "3 weeks", "1y"))) if chance.random() < keeps else None,
+    }
 
 
 def judged(subjects: list[Subject], policy: Policy, now: datetime, guards: dict[str, str]) -> Decision:
@@ -83,7 +87,7 @@ def judged(subjects: list[Subject], policy: Policy, now: datetime, guards: dict[
 def oracle(subjects: list[Subject], policy: Policy, now: datetime, guards: dict[str, str]) -> set[str]:
     """Return which sessions go."""
     goes: set[str] = set()
-    for number, rule in enumerate([*(rules for _, rules in policy.classes), policy.default]):
+    for number, rule in enumerate([*policy.classes, policy]):
         members = [one for one in subjects if class_of(one, policy) == number]
         stay = {one.id for one in members if one.at > now.timestamp() or one.id in guards}
         for key in sorted({(one.dialect, one.project, one.source) for one in members}):
@@ -105,7 +109,7 @@ def oracle(subjects: list[Subject], policy: Policy, now: datetime, guards: dict[
 
 
 def class_of(one: Subject, policy: Policy) -> int:
-    for number, (only, _) in enumerate(policy.classes):
+    for number, only in enumerate(policy.classes):
         named = not only.project or fnmatchcase(one.project, only.project)
         if named and only.dialect in ("", one.dialect) and only.source in ("", one.source):
             return number
@@ -175,15 +179,15 @@ def test_every_session_gets_one_verdict_whatever_their_order() -> None:
 def test_what_stays_is_within_the_limits_or_the_shortfall_is_told() -> None:
     for seed in range(FLEETS // 10):
         subjects, policy, now, guards = fleet(seed)
-        policy = Policy(policy.default)
+        policy = msgspec.structs.replace(policy, classes=())
         decision = judged(subjects, policy, now, guards)
         stays = [v.subject for v in decision.verdicts if not v.removes]
         told = {(short.rule, short.group): short.over for short in decision.shortfalls}
-        limit = policy.default.max_bytes
+        limit = policy.max_bytes
         if limit is not None:
             assert max(0, sum(one.size for one in stays) - limit) == told.get(("max_bytes", ()), 0)
-        most = policy.default.max_count
+        most = policy.max_count
         for key in {(one.dialect, one.project, one.source) for one in stays}:
-            if most is not None and not policy.default.max_bytes:
+            if most is not None and not policy.max_bytes:
                 number = sum((one.dialect, one.project, one.source) == key for one in stays)
                 assert max(0, number - most) == told.get(("max_count", key), 0)

@@ -37,7 +37,7 @@ def test_a_file_is_found_through_the_variable_before_the_folder(tmp_path: Path):
 @pytest.mark.parametrize(
     ("override", "key", "remedy"),
     [
-        ("extraction.idel=30m", "extraction.idel", "known keys: store.roots"),
+        ("extraction.idel=30m", "extraction.idel", "known keys: extraction.min_messages"),
         ("nothing.at_all=1", "nothing.at_all", "unknown key"),
         ("extraction=3", "extraction", "unknown key"),
         ("extraction.idle=5", "extraction.idle", "for example 30m"),

@@ -3,14 +3,13 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
 from math import inf
 from operator import attrgetter
 
 import msgspec
 
 from slowwave.retention.policy.keep import kept
-from slowwave.retention.policy.model import LEAST_MISSED, Policy, Rules, Selector, Subject, Verdict
+from slowwave.retention.policy.model import LEAST_MISSED, Policy, Rules, Subject, Verdict
 
 # why a session must stay whatever the rules say, or ""
 Guard = Callable[[Subject], str]
@@ -59,23 +58,15 @@ def decide(subjects: Iterable[Subject], policy: Policy, now: datetime, guard: Gu
 
 
 def _by_class(subjects: Iterable[Subject], policy: Policy) -> list[tuple[Rules, list[Subject]]]:
-    every = [*policy.classes, (Selector(), policy.default)]
-    members: list[list[Subject]] = [[] for _ in every]
+    members: list[list[Subject]] = [[] for _ in range(len(policy.classes) + 1)]
     known: dict[tuple[str, str, str], int] = {}
     for subject in subjects:
         key = (subject.dialect, subject.project, subject.source)
         if key not in known:
-            known[key] = next(number for number, (selector, _) in enumerate(every) if _fits(selector, subject))
+            fits = (number for number, one in enumerate(policy.classes) if one.holds(subject))
+            known[key] = next(fits, len(policy.classes))
         members[known[key]].append(subject)
-    return [(rules, found) for (_, rules), found in zip(every, members, strict=True)]
-
-
-def _fits(selector: Selector, subject: Subject) -> bool:
-    return (
-        selector.dialect in ("", subject.dialect)
-        and selector.source in ("", subject.source)
-        and (not selector.project or fnmatchcase(subject.project, selector.project))
-    )
+    return list(zip([*policy.classes, policy], members, strict=True))
 
 
 class _Class:

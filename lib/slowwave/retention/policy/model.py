@@ -1,8 +1,10 @@
 """The words of a retention policy: what it is asked about, its rules, and what it answers."""
 
-from typing import Literal
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from slowwave.quantities import ByteCount, Count, Period
 
@@ -32,34 +34,28 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     size: int
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What holds for one class of sessions.
 
     ``max_*`` say what goes. ``keep_*`` say what stays although it would go; without any ``max_*`` all that they do not
     keep goes (borg, restic). Sessions are counted per dialect, project and source, a quota over the whole class.
-
-    Attributes:
-        max_age: sessions without activity for longer than this go.
-        max_count: so many stay, the oldest go first.
-        max_bytes: when a class is larger than this, its least missed and oldest sessions go until
-        low_water: this share of it is reached.
-        keep_last: the newest so many stay.
-        keep_hourly, keep_daily, keep_weekly, keep_monthly, keep_yearly: of the last so many hours, ... that have
-            sessions, the newest stays; weeks begin on Monday.
-        keep_within: all that are no older than this, seen from the newest one, stay.
     """
 
-    max_age: Period | None = None
-    max_count: Count | None = None
-    max_bytes: ByteCount | None = None
-    low_water: float = 0.8
-    keep_last: Count | None = None
-    keep_hourly: Count | None = None
-    keep_daily: Count | None = None
-    keep_weekly: Count | None = None
-    keep_monthly: Count | None = None
-    keep_yearly: Count | None = None
-    keep_within: Period | None = None
+    max_age: Annotated[Period | None, Meta(description="Sessions without activity for longer than this go")] = None
+    max_count: Annotated[Count | None, Meta(description="So many stay, the oldest go first")] = None
+    max_bytes: Annotated[
+        ByteCount | None, Meta(description="Above this the least missed and oldest go until low_water is reached")
+    ] = None
+    low_water: Annotated[float, Meta(gt=0, le=1, description="Share of max_bytes at which removal ends")] = 0.8
+    keep_last: Annotated[Count | None, Meta(description="The newest so many stay")] = None
+    keep_hourly: Annotated[Count | None, Meta(description="The newest of each of the last so many hours stays")] = None
+    keep_daily: Annotated[Count | None, Meta(description="The newest of each of the last so many days stays")] = None
+    keep_weekly: Annotated[Count | None, Meta(description="The same for weeks, which begin on Monday")] = None
+    keep_monthly: Annotated[Count | None, Meta(description="The same for months")] = None
+    keep_yearly: Annotated[Count | None, Meta(description="The same for years")] = None
+    keep_within: Annotated[
+        Period | None, Meta(description="All that are no older than this, seen from the newest one, stay")
+    ] = None
 
     @property
     def keeps(self) -> bool:
@@ -76,25 +72,26 @@ LIMITS = ("max_age", "max_count", "max_bytes")
 KEEPS = tuple(name for name in Rules.__struct_fields__ if name.startswith("keep_"))
 
 
-class Selector(msgspec.Struct, frozen=True):
-    """Which sessions a class holds; "" stands for all.
+class ClassRules(Rules, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which sessions a class holds, and all that holds for them; "" stands for every dialect, project or source."""
 
-    Attributes:
-        dialect: name of a dialect.
-        project: pattern of project keys, with ``*`` and ``?``.
-        source: kind of session.
-    """
+    dialect: Annotated[str, Meta(description="Name of a dialect")] = ""
+    project: Annotated[str, Meta(description="Pattern of project keys, with * and ?")] = ""
+    source: Annotated[Source | Literal[""], Meta(description="Kind of session")] = ""
 
-    dialect: str = ""
-    project: str = ""
-    source: Source | Literal[""] = ""
+    def holds(self, subject: Subject) -> bool:
+        """Say whether a session belongs to this class."""
+        return (
+            self.dialect in ("", subject.dialect)
+            and self.source in ("", subject.source)
+            and (not self.project or fnmatchcase(subject.project, self.project))
+        )
 
 
-class Policy(msgspec.Struct, frozen=True):
-    """Classes in order, the first that fits holds, then the rules for all others."""
+class Policy(Rules, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Classes in order, of which the first that fits holds alone, and the rules for all other sessions."""
 
-    default: Rules
-    classes: tuple[tuple[Selector, Rules], ...] = ()
+    classes: Annotated[tuple[ClassRules, ...], Meta(description="Rules for some sessions, the first that fits")] = ()
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
