@@ -296,3 +296,17 @@ def test_pieces_are_joined_over_results_since_2_0(tmp_path: Path) -> None:
         session.result("b", "2")
         session.says("m3", "fine")
         assert shape(session.context(tmp_path))[3:] == [*expected, "A fine"]
+
+
+@pytest.mark.parametrize(
+    ("version", "error", "sent"),
+    [("2.1.330", True, "one\n\ntwo"), ("2.1.330", False, "one\n[image]\ntwo"), ("2.0.76", True, "one\n[image]\ntwo")],
+)
+def test_a_failed_call_is_answered_by_words_alone(tmp_path: Path, version: str, sent: str, *, error: bool) -> None:
+    session = begun(version)
+    session.user("go")
+    session.says("m2", call("t1"))
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+    session.result("t1", [{"type": "text", "text": "one"}, picture, {"type": "text", "text": "two"}], error=error)
+    session.says("m3", "done")
+    assert session.context(tmp_path)[-2]["results"] == [{"id": "t1", "text": sent}]

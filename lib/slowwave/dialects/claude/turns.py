@@ -91,7 +91,8 @@ def turn_of(node: Node, *, modern: bool) -> Turn | None:
             mid = node.env.message.id if node.env.message else None
             return Turn("assistant", _placed(node, blocks_of(content_of(node.env.message))), node, mid)
         case "user":
-            blocks = blocks_of(content_of(node.env.message))
+            content = content_of(node.env.message)
+            blocks = blocks_of(_errors_as_text(content) if modern else content)
             return Turn(
                 "user", _placed(node, _as_reminder(blocks) if modern and _is_notification(node) else blocks), node
             )
@@ -121,6 +122,25 @@ def _is_notification(node: Node) -> bool:
         return False
     origin = node.fields().get("origin")
     return isinstance(origin, dict) and cast("dict[str, object]", origin).get("kind") == "task-notification"
+
+
+def _errors_as_text(content: object) -> object:
+    """Leave of a failed call's result that holds more than text the text alone: the API takes nothing else (2.1)."""
+    return [_error_as_text(item) for item in cast("list[object]", content)] if isinstance(content, list) else content
+
+
+def _error_as_text(item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    block = cast("dict[str, object]", item)
+    parts = block.get("content")
+    if block.get("type") != "tool_result" or not block.get("is_error") or not isinstance(parts, list):
+        return block
+    fields = [cast("dict[str, object]", part) for part in cast("list[object]", parts) if isinstance(part, dict)]
+    texts = [str(part.get("text")) for part in fields if part.get("type") == "text"]
+    if len(texts) == len(cast("list[object]", parts)):
+        return block
+    return block | {"content": [{"type": "text", "text": "\n\n".join(texts)}] if texts else []}
 
 
 def _as_reminder(blocks: list[Block]) -> list[Block]:
