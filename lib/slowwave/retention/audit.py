@@ -1,0 +1,198 @@
+"""The audit log: one line for everything that was archived, removed, restored, freed, held or erased.
+
+Every line holds the SHA-256 of the line before it, and a file in another folder the number and the hash of the last
+one. So a line that was changed, moved, put in or taken out shows, also at the end. Lines name sessions by their ids and
+contents by their hashes, and hold no words of anybody: what is erased need not be erased here.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+
+from slowwave.errors import CorruptStateError
+from slowwave.files import at_fault_point, atomic_write, fsync_folder, write_all
+from slowwave.places import data_folder, state_folder
+from slowwave.records.lock import locked_file
+
+LOG = "audit.jsonl"
+HEAD = "audit.head"
+_FIRST = "0" * 64
+_REMEDY = "`slowwave retain audit --verify` shows where; move both files away together to begin a new one"
+
+Action = Literal["archive", "trash", "restore", "free", "purge", "hold", "release", "erase", "rescue"]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What happened.
+
+    Attributes:
+        action: what was done.
+        run: id of the run that did it.
+        session: id of the session, where it is about one.
+        dialect: its dialect.
+        rule: the setting that decided, where one did.
+        files: number of files.
+        size: bytes of these files, as they were in their place.
+        sha256: of their contents, in the order of the item; of one file its own.
+        item: name of the item in the trash, the archive or the list of holds.
+    """
+
+    action: Action
+    run: str = ""
+    session: str = ""
+    dialect: str = ""
+    rule: str = ""
+    files: int = 0
+    size: int = 0
+    sha256: str = ""
+    item: str = ""
+
+
+class Line(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of the log: an entry with its number, its time and the hash of the line before it."""
+
+    n: int
+    at: str
+    prev: str
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """The last line: its number, its hash, and where it begins and ends."""
+
+    n: int = 0
+    sha256: str = _FIRST
+    start: int = 0
+    end: int = 0
+
+    def followed_by(self, raw: bytes) -> "_Head":
+        return _Head(self.n + 1, sha256(raw).hexdigest(), self.end, self.end + len(raw))
+
+
+class Flaw(msgspec.Struct, frozen=True):
+    """Something that is wrong with the log: the number of the line, from 1, and what."""
+
+    line: int
+    what: str
+
+
+class AuditLog:
+    """The log of one user on one machine."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        """Name the places of the log; nothing is read yet."""
+        self.path = data_folder(environ) / LOG
+        self._head = state_folder(environ) / HEAD
+
+    def append(self, entries: Sequence[Entry], at: datetime) -> None:
+        """Add lines, durable when this returns.
+
+        A line that a killed process wrote in part is taken away first; whole lines it wrote without noting them count.
+
+        Raises:
+            CorruptStateError: the log is not what was noted of it; nothing was written.
+            LockHeldError: another process kept it locked.
+            OSError: it cannot be written.
+        """
+        if not entries:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._head.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        is_new = not self.path.exists()
+        with locked_file(self.path, create=True) as log:
+            head = self._standing(log)
+            end = head.end
+            lines: list[bytes] = []
+            for entry in entries:
+                lines.append(_encoded(entry, head, at))
+                head = head.followed_by(lines[-1])
+            at_fault_point("write", self.path)
+            os.ftruncate(log, end)
+            os.lseek(log, end, os.SEEK_SET)
+            write_all(log, b"".join(lines))
+            at_fault_point("fsync", self.path)
+            os.fsync(log)
+            if is_new:
+                fsync_folder(self.path.parent)
+            atomic_write(self._head, msgspec.json.encode(head), mode=0o600)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield all whole lines, oldest first, without checking them against each other.
+
+        Raises:
+            CorruptStateError: a line does not parse.
+        """
+        for number, raw in enumerate(self._raw(), 1):
+            try:
+                yield msgspec.json.decode(raw, type=Line)
+            except msgspec.DecodeError as error:
+                raise CorruptStateError(self.path, f"line {number}: {error}", _REMEDY) from error
+
+    def verify(self) -> list[Flaw]:
+        """Return all that is wrong; an empty list when every line is as it was written and none is missing.
+
+        Raises:
+            CorruptStateError: what was noted of the last line does not parse.
+        """
+        flaws: list[Flaw] = []
+        noted, seen = self._noted(), _Head()
+        for raw in self._raw():
+            if flaw := _flaw(raw, seen):
+                flaws.append(Flaw(seen.n + 1, flaw))
+            seen = seen.followed_by(raw)
+            if seen.n == noted.n and seen.sha256 != noted.sha256:
+                flaws.append(Flaw(seen.n, "is not the line that was written here"))
+        if seen.n < noted.n:
+            flaws.append(Flaw(seen.n + 1, f"{noted.n - seen.n} lines are missing at the end"))
+        return flaws
+
+    def _standing(self, log: int) -> _Head:
+        """Return the last whole line; only what was written since the noted one is read."""
+        noted = self._noted()
+        seen = noted
+        with os.fdopen(os.dup(log), "rb") as file:
+            file.seek(noted.start)
+            if noted.n and sha256(file.readline()).hexdigest() != noted.sha256:
+                raise CorruptStateError(self.path, f"line {noted.n} is not the one that was written here", _REMEDY)
+            for raw in file:
+                if not raw.endswith(b"\n"):
+                    break
+                if flaw := _flaw(raw, seen):
+                    raise CorruptStateError(self.path, f"line {seen.n + 1} {flaw}", _REMEDY)
+                seen = seen.followed_by(raw)
+        return seen
+
+    def _noted(self) -> _Head:
+        if not self._head.is_file():
+            return _Head()
+        try:
+            return msgspec.json.decode(self._head.read_bytes(), type=_Head)
+        except msgspec.DecodeError as error:
+            raise CorruptStateError(self._head, f"does not parse: {error}", _REMEDY) from error
+
+    def _raw(self) -> Iterator[bytes]:
+        if not self.path.is_file():
+            return
+        with self.path.open("rb") as file:
+            for raw in file:
+                if raw.endswith(b"\n"):  # else a process was killed while it wrote
+                    yield raw
+
+
+def _encoded(entry: Entry, head: _Head, at: datetime) -> bytes:
+    fields = {name: getattr(entry, name) for name in Entry.__struct_fields__}
+    return msgspec.json.encode(Line(**fields, n=head.n + 1, at=at.isoformat(), prev=head.sha256)) + b"\n"
+
+
+def _flaw(raw: bytes, before: _Head) -> str:
+    """Return what is wrong with a line behind another one, or ""."""
+    try:
+        line = msgspec.json.decode(raw, type=Line)
+    except msgspec.DecodeError as error:
+        return f"does not parse: {error}"
+    if line.n != before.n + 1:
+        return f"has the number {line.n}"
+    return "" if line.prev == before.sha256 else "does not follow the line before it, which was changed"
