@@ -18,7 +18,7 @@ _ACTIONS = {
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
     "quarantine": (
-        "what was refused since it tries to steer an agent, and where",
+        "what was refused since it steers an agent, and lines of memory files that tools brought",
         "memory_quarantine",
         "show_quarantine",
     ),
@@ -42,6 +42,9 @@ def configure(parser: Parser) -> None:
             action.add_argument("dream", metavar="DREAM", help="id of a dream")
         if name == "list":
             action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
+            action.add_argument(
+                "--foreign", action="store_true", help="also the lines of memory files that others wrote, and who"
+            )
             action.add_argument(
                 "--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"'
             )

@@ -6,15 +6,18 @@ from pathlib import Path
 from slowwave.cli.memory_facts import row_of
 from slowwave.cli.memory_folders import MemoryFolder
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import say, say_json
+from slowwave.cli.output import say, say_json, warn
+from slowwave.consolidation.doubts import doubts_of
 from slowwave.errors import DONE, NotFoundError, UnreadableError, UsageError
 from slowwave.files import atomic_write
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import read_or_none
+from slowwave.memory.foreign import warning
 from slowwave.memory.section import section_of, with_section
 from slowwave.memory.standing import standing_of
 
 VERSION = 1
+BESIDE = "check this: a tool's output brought the same into"
 
 
 def show_export(args: argparse.Namespace) -> int:
@@ -22,16 +25,22 @@ def show_export(args: argparse.Namespace) -> int:
     folder = _the_only(args.folders)
     book = read_book(folder.path)
     standing = standing_of(book, settings_of(args).consolidation.half_lives)
+    doubts = doubts_of(folder.path)
+    warned = {m.id: f"{BESIDE} {line.file}" for m in book.memories.values() if (line := doubts.has(m.text))}
+    if doubts.number:
+        warn(f"{folder.project}: {warning(doubts.number)}; none of them is exported")
     if args.format == "json":
         if args.into:
             raise UsageError("--into takes a section: use it with --format agents")
         rows = [
-            row_of(folder, m, standing=standing) for m in book.memories.values() if args.all or m.status == "active"
+            row_of(folder, m, standing=standing) | ({"warning": warned[m.id]} if m.id in warned else {})
+            for m in book.memories.values()
+            if args.all or m.status == "active"
         ]
         # one object, unlike the list: what is exported is read as a whole
         say_json([{"version": VERSION, "project": folder.project, "memory": str(folder.path), "memories": rows}])
         return DONE
-    lines = section_of(book.active, standing)
+    lines = section_of(book.active, standing, warned)
     if not args.into:
         say("\n".join(lines))
         return DONE

@@ -14,6 +14,7 @@ from slowwave.dialects.rows import names_row
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import Checked, check_all
+from slowwave.memory.foreign import ForeignLine, Writer, known_lines
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.said import said_at
@@ -32,13 +33,42 @@ def show_list(args: argparse.Namespace) -> int:
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
             say_json(row_of(folder, memory, at, standing) for memory in memories)
+            say_json(foreign_rows(folder) if args.foreign else ())
         else:
             for memory in memories:
                 say(_line(memory))
+            for line, writer in foreign_of(folder) if args.foreign else ():
+                number += 1
+                say(f"{'-':<12}   --  {writer:<10}  {harmless(line.text)}  [{line.file}]")
     if not number and not args.json:
         nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
         say(f"Nothing that is remembered held at {at}." if at else nothing)
     return DONE
+
+
+def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, Writer]]:
+    """Return the lines of a memory folder that slowwave did not write, and who did."""
+    return [(line, known.writer if known else "person") for line, known in known_lines(folder.path)]
+
+
+def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
+    """Yield the lines that slowwave did not write as rows like those of memories, with status ``foreign``."""
+    for line, known in known_lines(folder.path):
+        writer, source = known.first if known else ("person", None)
+        yield {
+            "id": f"f{line.key[:11]}",
+            "category": None,
+            "text": line.text,
+            "confidence": None,
+            "file": str(folder.path / line.file),
+            "status": "foreign",
+            "valid_from": known.noticed if known else None,
+            "valid_to": None,
+            "evidence": [],
+            "project": folder.project,
+            "written_by": writer,
+            "source": msgspec.to_builtins(source) if source else None,
+        }
 
 
 def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
@@ -125,6 +155,7 @@ def row_of(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standin
         "valid_to": end or None,
         "evidence": [msgspec.to_builtins(e) for e in memory.evidence],
         "project": folder.project,
+        "written_by": "slowwave",
         "held": [{"from": begin or None, "to": end or None} for begin, end in memory.held],
         **more,
     }

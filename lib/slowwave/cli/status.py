@@ -63,6 +63,9 @@ def _project(row: "Standing") -> Iterator[str]:
         yield f"  waiting    {row.waiting} candidates{since}"
     if row.failing:
         yield f"  failing    {row.failing} sessions could not be extracted (slowwave run extract --json says why)"
+    if tools := row.foreign.get("tool", 0):
+        what = "line of a memory file" if tools == 1 else "lines of memory files"
+        yield f"  foreign    {tools} {what} came from tools (slowwave memory quarantine shows where from)"
     for stopped in row.stopped:
         yield f"  stopped    compaction of {stopped} (slowwave sessions compact tries again)"
     for dream in row.parked:

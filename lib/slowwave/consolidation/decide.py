@@ -8,6 +8,7 @@ memories, intervals and index, as long as the same candidates came in.
 from dataclasses import replace
 
 from slowwave.consolidation.confidence import PERSONAL
+from slowwave.consolidation.doubts import Doubts
 from slowwave.consolidation.facts import Fact, Grouping
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.refusals import Refusals
@@ -26,10 +27,14 @@ def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -
     operations = _by_people(state)
     grouping = Grouping(_remembered(state), gathered.known)
     refusals = Refusals.of(state, gathered)
+    doubts = Doubts(state.from_tools)
     for candidate in sorted(gathered.waiting, key=lambda c: (c.observed_at, c.id)):
         reason = refusals.reason(candidate)
+        doubt = doubts.reason(candidate)
         if reason:
             operations.append(Operation("DROP", "", (candidate.id,), reason))
+        elif doubt:
+            operations.append(Operation("WAIT", "", (candidate.id,), doubt))
         else:
             grouping.take(candidate)
     accepted: list[Fact] = []

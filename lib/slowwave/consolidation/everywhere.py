@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from slowwave.consolidation.confidence import combined
+from slowwave.consolidation.doubts import doubts_of
 from slowwave.consolidation.facts import Identity, identity
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.candidates import append_candidates, read_candidates
@@ -50,12 +51,19 @@ def propose(folder: Path, projects: Mapping[str, Path], least: int, *, dry_run: 
         LockHeldError: another process kept the folder locked for too long.
         OSError: the folder cannot be written.
     """
-    shared = proposals({key: read_book(memory).active for key, memory in projects.items()}, least)
+    shared = proposals({key: _undoubted(memory) for key, memory in projects.items()}, least)
     if not shared:
         return []
     known = {_speaker(c) for c in read_candidates(folder)[0]} if folder.exists() else set[tuple[Identity, str]]()
     new = [c for c in shared if _speaker(c) not in known]
     return new if dry_run or not new else append_candidates(folder, new, ())
+
+
+def _undoubted(memory: Path) -> list[Memory]:
+    """Return what holds in a project, without what a tool wrote into its memory files as well."""
+    active = read_book(memory).active
+    doubts = doubts_of(memory) if any(m.category == "preference" for m in active) else None
+    return [m for m in active if doubts is None or not doubts.has(m.text)]
 
 
 def _speaker(candidate: Candidate) -> tuple[Identity, str]:

@@ -5,6 +5,7 @@ the inbox by itself. What a person decided is stored: an accepted fact is a drea
 rejected one never comes back, in whatever words and from whichever session.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -130,7 +131,9 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     said = {"text": lead.text, "key": lead.key, "value": lead.value, "category": lead.category}
     # one fact, whatever the words: the person says that it is one
     alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in mine)
-    operations = consolidate(state, Gathered(alike, known=gathered.known), accept_confidence=0.0)
+    # a person who accepts it has seen where it stands
+    trusted = dataclasses.replace(state, writers={})
+    operations = consolidate(trusted, Gathered(alike, known=gathered.known), accept_confidence=0.0)
     return [*operations, *(Operation("WAIT", "", (c,), "waits: not asked about") for c in others)]
 
 

@@ -19,6 +19,7 @@ from slowwave.consolidation.state import read_state, render_state
 from slowwave.consolidation.uses import uses_of
 from slowwave.errors import LockHeldError, MovedError
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
+from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.models.base import LanguageModel, Usage
@@ -189,6 +190,9 @@ class _Dream:
         self.report.warnings += [
             f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *lost, *snapshot.problems)
         ]
+        if tools := len(snapshot.state.from_tools):
+            self.report.count("foreign_lines_of_tools", tools)
+            self.report.warnings.append(f"{self.project.key}: {warning(tools)}")
         if plan.outcome.is_empty:
             self.say("keep", "nothing to do: no candidate and no memory asks for a change")
         elif plan.review:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from slowwave.memory.book import Book, Memory
+from slowwave.memory.foreign import ForeignLine, Writer
 from slowwave.memory.ledger import Event
 from slowwave.memory.model import Candidate
 
@@ -45,14 +46,6 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class PersonLine:
-    """A line that a person wrote in a memory file."""
-
-    file: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class State:
     """What orient found: every memory with what people did to it, and what they wrote themselves.
 
@@ -63,7 +56,8 @@ class State:
         edited: active memories whose line a person reworded, with the new wording.
         removed: active memories whose line a person deleted.
         unindexed: what a person took out of the index since the last dream.
-        people: lines that people wrote.
+        foreign: lines that slowwave did not write.
+        writers: who wrote them, by :attr:`ForeignLine.key`; what is not there is a person's.
     """
 
     book: Book
@@ -72,7 +66,13 @@ class State:
     edited: tuple[tuple[Memory, str], ...]
     removed: tuple[Memory, ...]
     unindexed: tuple[str, ...]
-    people: tuple[PersonLine, ...]
+    foreign: tuple[ForeignLine, ...] = ()
+    writers: Mapping[str, Writer] = field(default_factory=dict[str, Writer])
+
+    @property
+    def from_tools(self) -> tuple[ForeignLine, ...]:
+        """The foreign lines whose words came from the output of a tool: nothing may rest on them."""
+        return tuple(line for line in self.foreign if self.writers.get(line.key) == "tool")
 
 
 @dataclass(frozen=True, slots=True)

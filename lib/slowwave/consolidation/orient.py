@@ -1,33 +1,35 @@
 """Orient: which lines of the memory files are ours, which are people's, and what people did to ours."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
-from slowwave.consolidation.model import PersonLine, State
+from slowwave.consolidation.model import State
 from slowwave.memory.book import Book, Memory
-from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.foreign import Writer, foreign_lines, own_hashes
 from slowwave.memory.topics import INDEX
-from slowwave.memory.weave import own_lines, split
+from slowwave.memory.weave import own_lines
 
 # A line that a person left at least this like ours (Indel ratio, 0 to 100) is taken for a rewording of it.
 REWORDED = 60.0
 
 
-def orient(files: Mapping[str, bytes], book: Book) -> State:
+def orient(files: Mapping[str, bytes], book: Book, writers: Mapping[str, Writer] | None = None) -> State:
     """Return who wrote which line, and what became of each active memory's line.
 
-    A line is slowwave's only if the ledger holds the hash of exactly that line. Without it every line is a person's.
+    A line is slowwave's only if the ledger holds the hash of exactly that line. Without it every line is foreign.
+
+    Args:
+        files: the Markdown files of the folder.
+        book: what its ledger adds up to.
+        writers: who wrote foreign lines, as far as that is known.
     """
-    owned = {name: own_lines(data, _hashes(name, book)) for name, data in files.items()}
-    people = {
-        name: tuple(
-            text
-            for number, line in enumerate(split(data))
-            if number not in owned[name] and (text := _bare(line)) and name != EXTRACTED
-        )
-        for name, data in files.items()
-    }
+    owned = {name: own_lines(data, own_hashes(name, book)) for name, data in files.items()}
+    foreign = foreign_lines(files, book)
+    texts: dict[str, list[str]] = {}
+    for line in foreign:
+        texts.setdefault(line.file, []).append(line.text)
+    from_tools = {line.text for line in foreign if (writers or {}).get(line.key) == "tool"}
     standing: list[Memory] = []
     edited: list[tuple[Memory, str]] = []
     removed: list[Memory] = []
@@ -36,8 +38,11 @@ def orient(files: Mapping[str, bytes], book: Book) -> State:
         if memory.sha256 in owned.get(memory.file, {}).values():
             standing.append(memory)
             continue
-        wording = _rewording(memory, people.get(memory.file, ()), spoken_for)
-        if wording:
+        wording = _rewording(memory, texts.get(memory.file, ()), spoken_for)
+        if wording in from_tools:
+            # who planted it does not end what a person said: the line comes back beside it
+            standing.append(memory)
+        elif wording:
             spoken_for.add((memory.file, wording))
             edited.append((memory, wording))
         else:
@@ -49,28 +54,15 @@ def orient(files: Mapping[str, bytes], book: Book) -> State:
         edited=tuple(edited),
         removed=tuple(removed),
         unindexed=_unindexed(files, book, owned.get(INDEX, {}), {m.id for m in standing}),
-        people=tuple(PersonLine(name, text) for name, texts in people.items() for text in texts),
+        foreign=tuple(foreign),
+        writers=dict(writers or {}),
     )
 
 
-def _hashes(name: str, book: Book) -> set[str]:
-    if name == INDEX:
-        return {entry.sha256 for entry in book.index}
-    return {m.sha256 for m in book.active if m.file == name}
-
-
-def _bare(line: bytes) -> str:
-    """Return the words of a line without bullet and blanks; "" for headings, rules and lines without words."""
-    text = line.decode("utf-8", "replace").strip()
-    if text.startswith(("#", "<!--", "---")):
-        return ""
-    return text.lstrip("-*+> \t").strip()
-
-
-def _rewording(memory: Memory, people: tuple[str, ...], spoken_for: set[tuple[str, str]]) -> str:
+def _rewording(memory: Memory, lines: Sequence[str], spoken_for: set[tuple[str, str]]) -> str:
     """Return the person's line that our line became, or ""."""
     best, score = "", REWORDED
-    for text in people:
+    for text in lines:
         likeness = fuzz.ratio(memory.text, text, score_cutoff=score)
         if likeness >= score and (memory.file, text) not in spoken_for:
             best, score = text, likeness

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from slowwave.consolidation.facts import Identity, identity
 from slowwave.consolidation.likeness import Meaning, is_like, meaning_of
-from slowwave.consolidation.model import Gathered, PersonLine, State
+from slowwave.consolidation.model import Gathered, State
 from slowwave.consolidation.words import words_of
 from slowwave.memory.book import Memory
+from slowwave.memory.foreign import ForeignLine, Writer
 from slowwave.memory.model import Candidate
 
 REMOVED = "a person removed this memory"
@@ -59,7 +60,7 @@ class Refusals:
     removed: _Refused
     reworded: _Refused
     rejected: _Refused
-    people: dict[Meaning, PersonLine]
+    foreign: dict[Meaning, tuple[ForeignLine, Writer]]
 
     @classmethod
     def of(cls, state: State, gathered: Gathered) -> "Refusals":
@@ -70,7 +71,12 @@ class Refusals:
             removed=_Refused([*(m for m in past if m.status == "removed-by-person"), *state.removed]),
             reworded=_Refused([*(m for m in past if m.status == "edited-by-person"), *(m for m, _ in state.edited)]),
             rejected=_Refused(gathered.rejected),
-            people={meaning_of(line.text): line for line in reversed(state.people)},
+            # a line that came from a tool says nothing, so it keeps nothing out either
+            foreign={
+                meaning_of(line.text): (line, writer)
+                for line in reversed(state.foreign)
+                if (writer := state.writers.get(line.key, "person")) != "tool"
+            },
         )
 
     def reason(self, candidate: Candidate) -> str:
@@ -85,5 +91,5 @@ class Refusals:
             return REJECTED
         if self.rejected.has_like(candidate) or self.rejected.has_bytes(candidate):
             return REJECTED_LIKE
-        line = self.people.get(meaning_of(candidate.text))
-        return f"a person wrote it in {line.file} already" if line else ""
+        line, writer = self.foreign.get(meaning_of(candidate.text), (None, ""))
+        return f"{'an' if writer == 'agent' else 'a'} {writer} wrote it in {line.file} already" if line else ""

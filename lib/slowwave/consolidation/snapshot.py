@@ -12,6 +12,7 @@ from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
+from slowwave.memory.foreign import writers_of
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import parse_ledger
 from slowwave.memory.model import Candidate, ExtractedRange
@@ -85,7 +86,7 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS) -> Snapshot:
     seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
     return Snapshot(
         memory=memory,
-        state=orient(files, replay(parse_ledger(ledger or b"", memory / LEDGER))),
+        state=orient(files, replay(parse_ledger(ledger or b"", memory / LEDGER)), writers_of(memory)),
         last=parse_state(state, memory / STATE_FILE),
         entries=tuple(entries),
         problems=tuple(problems),

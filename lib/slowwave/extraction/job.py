@@ -11,9 +11,10 @@ from secrets import token_bytes
 
 from slowwave.clock import Clock
 from slowwave.dialects.registry import by_name
-from slowwave.errors import UnreadableError
+from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
+from slowwave.extraction.foreign.look import look_at_foreign, tell
 from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import PartState
 from slowwave.extraction.session import Read, gates_for, has_enough_lines, is_taken_up, read_session, states_of
@@ -81,6 +82,7 @@ def extract_sessions(
             _contained(session, batch)
         if settings.model.base_url and settings.model.name and (model is not None or dry_run):
             _ask(sessions, batch, None if dry_run else model)
+        _look(sessions, batch)
     finally:
         # also when the run is cancelled: what was read so far is not read again
         batch.flush()
@@ -94,6 +96,17 @@ def _ask(sessions: Sequence[StoredSession], batch: Batch, model: LanguageModel |
 
     batch.flush()
     ModelRun(batch, model).run(sessions)
+
+
+def _look(sessions: Sequence[StoredSession], batch: Batch) -> None:
+    """Look where lines of memory files came from that slowwave did not write; a damaged note costs no candidate."""
+    project = batch.project
+    try:
+        look = look_at_foreign(project, sessions, batch.now, batch.home, dry_run=batch.dry_run)
+    except CorruptStateError as error:
+        batch.report.failures.append(f"{project.key}: extract: {error}")
+        return
+    tell(look, project.key, batch.report, batch.redact)
 
 
 def _repair(memory: Path, report: Report, max_loss: float) -> None:

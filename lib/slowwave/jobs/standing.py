@@ -1,6 +1,7 @@
 """How each project stands: last dream, what is due, what waits, and why nothing happened: the data of ``status``."""
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from slowwave.extraction.failures import read_failures
 from slowwave.jobs.choice import chosen_by
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import home_folder
 from slowwave.report import Gate
@@ -42,6 +44,7 @@ class Standing(msgspec.Struct):
         oldest_waiting: ISO time of the oldest of them, or "".
         failing: sessions that could not be read lately.
         parked: dreams that wait for a person.
+        foreign: lines of memory files that slowwave did not write, by who wrote them: person, agent, tool.
         stopped: sessions that are compacted no more, and why.
         problem: why this project could not be looked at, or "".
     """
@@ -57,6 +60,7 @@ class Standing(msgspec.Struct):
     oldest_waiting: str = ""
     failing: int = 0
     parked: list[str] = []
+    foreign: dict[str, int] = {}
     stopped: list[str] = []
     problem: str = ""
 
@@ -128,6 +132,7 @@ def _look_at_memory(standing: Standing, memory: Path) -> None:
     standing.memories = len(book.active)
     standing.waiting = len(waiting)
     standing.oldest_waiting = min((c.observed_at for c in waiting if c.observed_at), default="")
+    standing.foreign = dict(Counter(known.writer if known else "person" for _, known in known_lines(memory)))
     standing.failing = len(read_failures(memory)[0])
     parked = memory / OWN_FOLDER / "parked"
     standing.parked = sorted(p.stem for p in parked.glob("*.json")) if parked.is_dir() else []

@@ -3,7 +3,7 @@
 The section stands between two markers. Everything outside of them is other people's and keeps its bytes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from slowwave.errors import RefusedError
@@ -17,12 +17,19 @@ _TITLE = "## What earlier sessions taught"
 _NOTE = "Written by slowwave from transcripts; what is changed between the markers is lost with the next export."
 
 
-def section_of(memories: Iterable[Memory], standing: Standing) -> list[str]:
-    """Return the lines of the section, markers included: by category, in each what counts most first."""
+def section_of(memories: Iterable[Memory], standing: Standing, warned: Mapping[str, str] | None = None) -> list[str]:
+    """Return the lines of the section, markers included: by category, in each what counts most first.
+
+    Args:
+        memories: what stands in it.
+        standing: what each is worth today.
+        warned: what has to be said beside a memory, by its id.
+    """
+    warned = warned or {}
     every = sorted(memories, key=lambda m: (-standing.worth(m), m.text, m.id))
     lines = [BEGIN, _TITLE, "", _NOTE]
     for category, topic in TOPICS.items():
-        texts = [memory_line(_harmless(m.text)) for m in every if m.category == category]
+        texts = [_line(m, warned.get(m.id, "")) for m in every if m.category == category]
         if texts:
             lines += ["", f"### {topic.title}", "", *dict.fromkeys(texts)]
     return [*lines, *([] if every else ["", "Nothing is remembered yet."]), END]
@@ -53,6 +60,10 @@ def with_section(data: bytes, lines: Sequence[str], path: Path) -> bytes:
         return data[:start] + block + data[stop + len(end) :]
     gap = b"" if not data else newline if data.endswith(b"\n") else newline * 2
     return data + gap + block + newline
+
+
+def _line(memory: Memory, warning: str) -> str:
+    return memory_line(_harmless(f"{memory.text} ({warning})" if warning else memory.text))
 
 
 def _harmless(text: str) -> str:

@@ -1,0 +1,71 @@
+"""Which sessions can hold words like those of a line: two of its rarest words must stand in the bytes.
+
+That is one search for many words at memory speed, and only sessions that pass are decoded. Words are looked for as they
+are written in JSON, where only letters beyond ASCII may be escaped; a line without two plain words, and a session with
+characters that hide within words, pass without being asked.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from slowwave.memory.foreign import ForeignLine
+from slowwave.records.sources.compressed import open_plain
+
+_WORD = re.compile(r"[^\W_]+")
+# as many words, and as many of them, as :mod:`slowwave.extraction.guards.echo` looks at
+_ANCHORS = 3
+_TOGETHER = 2
+_CHUNK = 4 << 20
+_LONGEST = 256
+# joiners, soft hyphens and tag characters, in UTF-8 and escaped: words with them in it are not found by their letters
+_HIDDEN = (b"\xe2\x80\x8b", b"\xe2\x81\xa0", b"\xc2\xad", b"\xf3\xa0", b"\\u200b", b"\\u2060", b"\\u00ad", b"\\udb40")
+
+
+class Anchors:
+    """The rare words of some lines."""
+
+    def __init__(self, lines: Iterable[ForeignLine]) -> None:
+        self._wanted: list[frozenset[bytes]] = []
+        self._always = False
+        for line in lines:
+            words = sorted(set(_WORD.findall(line.text.lower())), key=lambda word: (-len(word), word))[:_ANCHORS]
+            plain = frozenset(word.encode() for word in words if word.isascii())
+            if len(plain) == len(words):
+                self._wanted.append(plain)
+            else:
+                self._always = True
+
+    def are_in(self, paths: Sequence[Path]) -> bool:
+        """Say whether files may hold one of the lines.
+
+        Raises:
+            UnreadableError: a file cannot be opened.
+            OSError: a file cannot be read.
+        """
+        if self._always:
+            return True
+        from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - only where there is something to look for
+
+        needles = sorted({word for words in self._wanted for word in words} | set(_HIDDEN))
+        automaton = BytesAhoCorasick(needles)
+        seen: set[bytes] = set()
+        for path in paths:
+            for chunk in _chunks(path):
+                seen |= {needles[hit[0]] for hit in automaton.find_matches_as_indexes(chunk, overlapping=True)}
+                if not seen.isdisjoint(_HIDDEN) or any(self._passes(words, seen) for words in self._wanted):
+                    return True
+        return False
+
+    @staticmethod
+    def _passes(words: frozenset[bytes], seen: set[bytes]) -> bool:
+        return len(words & seen) >= min(_TOGETHER, len(words))
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Yield a file in lower case, piece by piece, each with the end of the one before it."""
+    with open_plain(path) as file:
+        rest = b""
+        while chunk := file.read(_CHUNK):
+            yield rest + chunk.lower()
+            rest = chunk[-_LONGEST:].lower()

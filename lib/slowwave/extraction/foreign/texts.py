@@ -1,0 +1,94 @@
+"""What stood in a session, by who wrote it: people, the agent, and tools."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult, Transcript
+from slowwave.extraction.foreign.phrases import phrases
+from slowwave.extraction.foreign.readback import MemoryPlaces
+from slowwave.extraction.guards.echo import Heard, echoes
+from slowwave.extraction.harness import answers_in, rejection_reason, written_texts
+from slowwave.memory.foreign import ForeignLine, Source
+from slowwave.memory.names import name_to_json
+from slowwave.stores.model import StoredSession
+
+# how a client writes a file that somebody named in a prompt (client: Claude Code 1.0 to 2.1)
+_ATTACHED = "Result of calling the"
+# of all texts, so that none is too late
+_LAST = 1 << 60
+
+
+class Texts:
+    """The texts of a session, by kind, each with where it stood."""
+
+    def __init__(self, session: StoredSession, places: MemoryPlaces) -> None:
+        self.heard: dict[str, list[Heard]] = defaultdict(list)
+        self.sources: list[Source] = []
+        self._session = session
+        self._place = (session.dialect, name_to_json(session.id), name_to_json(session.files.paths[0]))
+        self._places = places
+        self._calls: dict[str, ToolCall] = {}
+        # a session without times stands where its file does
+        self._at = datetime.fromtimestamp(session.mtime_ns / 1e9, UTC)
+        self._is_timed = False
+
+    def read(self, transcript: Transcript) -> "Texts":
+        """Take in every message: also those of branches that were left, and of sub-agents."""
+        for message in transcript.messages:
+            if message.timestamp is not None and (not self._is_timed or message.timestamp > self._at):
+                self._at, self._is_timed = message.timestamp, True
+            for block in message.blocks:
+                self._take(block, message)
+        return self
+
+    def found(self, lines: Sequence[ForeignLine]) -> list[tuple[ForeignLine, str, Source]]:
+        """Return which lines stood where: of each kind the first place."""
+        wanted = [(_LAST, line.text) for line in lines]
+        return [
+            (lines[number], kind, self.sources[int(place)])
+            for kind, heard in self.heard.items()
+            for number, place in (echoes(wanted, heard) | phrases(lines, heard)).items()
+        ]
+
+    def _take(self, block: object, message: Message) -> None:
+        match block:
+            case ToolCall():
+                self._calls[block.id] = block
+                self._note("said", written_texts(block.name, block.args), f"a call of {block.name}", message)
+            case ToolResult():
+                self._result(block, message)
+            case Injected() if _ATTACHED in block.text and not self._names_memory(block.text):
+                self._note("shown", [block.text], "a file that was attached", message)
+            case Text() if message.role == "assistant":
+                self._note("said", [block.text], "a message of the agent", message)
+            case Text() if message.role == "user" and (message.sidechain or self._session.kind == "subagent"):
+                self._note("said", [block.text], "the task of a sub-agent", message)
+            case Text() if message.origin == "typed" and self._session.origin == "hook":
+                self._note("shown", [block.text], "a call from outside", message)
+            case Text() if message.origin == "typed":
+                self._note("typed", [block.text], "a message that a person typed", message)
+            case _:
+                pass
+
+    def _result(self, result: ToolResult, message: Message) -> None:
+        call = self._calls.pop(result.id, None)
+        name = call.name if call else ""
+        reason = rejection_reason(name, result)
+        answers = [] if reason is not None else list(answers_in(name, result))
+        if reason is not None or answers:
+            self._note("typed", [reason or "", *(answer for _, answer in answers)], "a person's answer", message)
+            return
+        text = self._places.shown_beside(name, call.args if call else None, message.cwd, result.text)
+        self._note("shown", [text], f"the output of {name or 'a tool'}", message)
+
+    def _names_memory(self, text: str) -> bool:
+        return any(folder in text for folder in self._places.folders)
+
+    def _note(self, kind: str, texts: Iterable[str], by: str, message: Message) -> None:
+        for text in filter(None, texts):
+            number = len(self.sources)
+            at = self._at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            source = Source(at, number, by, *self._place, message.id or "")
+            self.sources.append(source)
+            self.heard[kind].append(Heard(number, text, str(number)))
