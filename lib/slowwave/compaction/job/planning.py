@@ -12,6 +12,9 @@ from slowwave.dialects.codex.replay import USER_TOKENS
 from slowwave.dialects.model import Other, Thinking
 from slowwave.records.model import Span
 
+# Characters in which a client introduces a summary to the model.
+_INTRODUCED = {"claude": 162, "codex": 400, "pi": 107, "openclaw": 107, "ulid": 107}
+
 
 def planned(reading: Reading, budget: Budget) -> Plan | NoPlan:
     """Return the plan for a session, or why there is none."""
@@ -51,7 +54,7 @@ def _only_thinks(item: Item) -> bool:
 
 def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
     """Return the estimate of the context that a compaction leaves."""
-    stays = plan.tokens_kept + reading.rule.of_text(summary)
+    stays = plan.tokens_kept + reading.rule.of_text(summary + " " * _INTRODUCED.get(reading.dialect, 0))
     if reading.dialect == "codex":
         # the client keeps what a person asked, up to a number of tokens, also where it is summarised
         asked = (item for item in plan.history + plan.prefix if item.message is not None and is_boundary(item.message))
