@@ -2,7 +2,7 @@
 
 That is one search for many words at memory speed, and only sessions that pass are decoded. Words are looked for as they
 are written in JSON, where only letters beyond ASCII may be escaped; a line without two plain words, and a session with
-characters that hide within words, pass without being asked.
+characters that hide or look like others within words, pass without being asked.
 """
 
 import re
@@ -18,8 +18,13 @@ _ANCHORS = 3
 _TOGETHER = 2
 _CHUNK = 4 << 20
 _LONGEST = 256
-# joiners, soft hyphens and tag characters, in UTF-8 and escaped: words with them in it are not found by their letters
-_HIDDEN = (b"\xe2\x80\x8b", b"\xe2\x81\xa0", b"\xc2\xad", b"\xf3\xa0", b"\\u200b", b"\\u2060", b"\\u00ad", b"\\udb40")
+# joiners, soft hyphens, tag characters and letters that look like Latin ones, in UTF-8 and escaped: a word with one of
+# them in it is not found by its letters
+_HIDDEN = (
+    *(b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x80\x8d", b"\xe2\x81\xa0", b"\xc2\xad", b"\xef\xbb\xbf", b"\xf3\xa0"),
+    *(b"\xce", b"\xcf", b"\xd0", b"\xd1", b"\xef\xbc", b"\xef\xbd", b"\xf0\x9d"),
+    *(b"\\u200", b"\\u2060", b"\\u00ad", b"\\ufeff", b"\\udb40", b"\\u03", b"\\u04", b"\\uff", b"\\ud835"),
+)
 
 
 class Anchors:
@@ -47,13 +52,15 @@ class Anchors:
             return True
         from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - only where there is something to look for
 
-        needles = sorted({word for words in self._wanted for word in words} | set(_HIDDEN))
+        needles = sorted({word for words in self._wanted for word in words})
         automaton = BytesAhoCorasick(needles)
         seen: set[bytes] = set()
         for path in paths:
             for chunk in _chunks(path):
+                if any(mark in chunk for mark in _HIDDEN):
+                    return True
                 seen |= {needles[hit[0]] for hit in automaton.find_matches_as_indexes(chunk, overlapping=True)}
-                if not seen.isdisjoint(_HIDDEN) or any(self._passes(words, seen) for words in self._wanted):
+                if any(self._passes(words, seen) for words in self._wanted):
                     return True
         return False
 

@@ -8,6 +8,7 @@ from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResul
 from slowwave.extraction.foreign.phrases import phrases
 from slowwave.extraction.foreign.readback import MemoryPlaces
 from slowwave.extraction.guards.echo import Heard, echoes
+from slowwave.extraction.guards.letters import plain, visible
 from slowwave.extraction.harness import answers_in, rejection_reason, written_texts
 from slowwave.memory.foreign import ForeignLine, Source
 from slowwave.memory.names import name_to_json
@@ -44,7 +45,7 @@ class Texts:
 
     def found(self, lines: Sequence[ForeignLine]) -> list[tuple[ForeignLine, str, Source]]:
         """Return which lines stood where: of each kind the first place."""
-        wanted = [(_LAST, line.text) for line in lines]
+        wanted = [(_LAST, _looks(line.text)) for line in lines]
         return [
             (lines[number], kind, self.sources[int(place)])
             for kind, heard in self.heard.items()
@@ -91,4 +92,9 @@ class Texts:
             at = self._at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
             source = Source(at, number, by, *self._place, message.id or "")
             self.sources.append(source)
-            self.heard[kind].append(Heard(number, text, str(number)))
+            self.heard[kind].append(Heard(number, _looks(text), str(number)))
+
+
+def _looks(text: str) -> str:
+    """Return a text as it looks: no hidden character and no borrowed letter parts a word."""
+    return text if text.isascii() else plain(visible(text))
