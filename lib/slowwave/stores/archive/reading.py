@@ -1,0 +1,130 @@
+"""Reading packs: their table, single files, and a few bytes of a file."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import zstandard
+
+from slowwave.errors import CorruptStateError, UnreadableError
+from slowwave.stores.archive.model import MAGIC, TRAILER, NewerError, PackedFile, PackedSession, Table, decoded, digest
+
+_REMEDY = "the sessions in it cannot be read; put the file back from a copy"
+
+
+class Pack:
+    """A pack that is open for reading; close it, or use it in a ``with`` block."""
+
+    def __init__(self, path: Path, fd: int | None = None) -> None:
+        """Open a pack and read its table.
+
+        Args:
+            path: the pack.
+            fd: a descriptor of it, which is closed with the pack; opened by its path without one.
+
+        Raises:
+            CorruptStateError: it was cut short or changed, or it is no pack.
+            UnreadableError: it cannot be opened, or a newer version of slowwave wrote it.
+        """
+        self.path = path
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if fd is None else fd
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be opened") from error
+        try:
+            self.table = self._table()
+        except BaseException:
+            os.close(self._fd)
+            raise
+        self._shared: zstandard.ZstdDecompressor | None = None
+
+    def __enter__(self) -> Self:
+        """Return the pack itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    def blocks(self, file: PackedFile, start: int = 0) -> Iterator[bytes]:
+        """Yield the plain bytes of a file from ``start`` on.
+
+        Raises:
+            CorruptStateError: a frame is not what was written.
+        """
+        at, place = 0, file.start
+        decompressor = self._decompressor(shared=file.shared)
+        for packed, plain in file.chunks:
+            if at + plain > start:
+                data = self._frame(decompressor, place, packed, plain)
+                yield data[max(start - at, 0) :]
+            at, place = at + plain, place + packed
+
+    def read(self, file: PackedFile, start: int = 0, size: int | None = None) -> bytes:
+        """Return ``size`` plain bytes of a file from ``start`` on, all of them without one.
+
+        Raises:
+            CorruptStateError: a frame is not what was written.
+        """
+        found = bytearray()
+        for block in self.blocks(file, start):
+            found += block
+            if size is not None and len(found) >= size:
+                break
+        return bytes(found[:size])
+
+    def check(self, session: PackedSession) -> None:
+        """Read all files of a session back and compare their hashes.
+
+        Raises:
+            CorruptStateError: one of them is not what was packed.
+        """
+        for file in session.files:
+            if file.kind != "file":
+                continue
+            found = digest()
+            for block in self.blocks(file):
+                found.update(block)
+            if found.hexdigest() != file.hash:
+                raise CorruptStateError(self.path, f"{file.path} is not what was packed", _REMEDY)
+
+    def _table(self) -> Table:
+        size = os.fstat(self._fd).st_size
+        tail = os.pread(self._fd, TRAILER.size, max(size - TRAILER.size, 0))
+        if len(tail) != TRAILER.size or os.pread(self._fd, len(MAGIC), 0) != MAGIC:
+            raise CorruptStateError(self.path, "is no pack", _REMEDY)
+        offset, length, expected, magic = TRAILER.unpack(tail)
+        packed = os.pread(self._fd, length, offset) if magic == MAGIC and offset + length < size else b""
+        found = digest()
+        found.update(packed)
+        if found.digest() != expected:
+            raise CorruptStateError(self.path, "was cut short or changed: its table is damaged", _REMEDY)
+        data = zstandard.ZstdDecompressor().decompress(packed)
+        try:
+            return decoded(data)
+        except NewerError as error:
+            raise UnreadableError(self.path, str(error), "use that version") from error
+
+    def _decompressor(self, *, shared: bool) -> zstandard.ZstdDecompressor:
+        if not shared:
+            return zstandard.ZstdDecompressor()
+        if self._shared is None:
+            offset, length = self.table.dictionary
+            self._shared = zstandard.ZstdDecompressor(
+                dict_data=zstandard.ZstdCompressionDict(os.pread(self._fd, length, offset))
+            )
+        return self._shared
+
+    def _frame(self, decompressor: zstandard.ZstdDecompressor, place: int, packed: int, plain: int) -> bytes:
+        try:
+            data = decompressor.decompress(os.pread(self._fd, packed, place), max_output_size=plain)
+        except zstandard.ZstdError as error:
+            raise CorruptStateError(self.path, f"the frame at byte {place} is damaged ({error})", _REMEDY) from error
+        if len(data) != plain:
+            raise CorruptStateError(self.path, f"the frame at byte {place} is not what was packed", _REMEDY)
+        return data

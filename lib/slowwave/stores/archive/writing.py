@@ -1,0 +1,170 @@
+"""Writing packs: compressed, read back and compared before the pack gets its name, so a pack that is there is whole."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import msgspec
+import zstandard
+
+from slowwave.errors import MovedError, RefusedError
+from slowwave.files import fsync_folder, replacement, write_all
+from slowwave.stores.archive.model import (
+    CHUNK,
+    LEVEL,
+    MAGIC,
+    SMALL,
+    TRAILER,
+    VERSION,
+    PackedFile,
+    PackedSession,
+    Table,
+    digest,
+    encoded,
+)
+from slowwave.stores.archive.reading import Pack
+
+# a dictionary pays when so many times its size is packed with it
+_PAYS = 30
+_LARGEST_DICTIONARY = 64 << 10
+_SMALLEST_DICTIONARY = 4 << 10
+# training looks at so many times its size at most
+_SAMPLES = 100
+
+
+class Wanted(NamedTuple):
+    """A session that is to be packed: what is known of it (without files), and everything of it in the file system."""
+
+    session: PackedSession
+    paths: Sequence[Path]
+
+
+def write_pack(path: Path, wanted: Sequence[Wanted]) -> Table:
+    """Pack sessions into a new file, read it back, and return its table.
+
+    Raises:
+        MovedError: a file changed while it was read; there is no pack.
+        CorruptStateError: what was read back is not what was packed; there is no pack.
+        RefusedError: the pack exists, or something of a session is neither a file nor a folder nor a link.
+        OSError: a file cannot be read, or the disk is full; there is no pack.
+    """
+    if os.path.lexists(path):
+        raise RefusedError(f"{path}: exists already")
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # the hash of a chunk is taken while the chunk is compressed: both let other threads run
+    with replacement(path, mode=0o600) as new, ThreadPoolExecutor(1) as pool:
+        table = _Writer(new, pool).write(wanted)
+        with Pack(path, os.dup(new)) as pack:
+            for session in pack.table.sessions:
+                pack.check(session)
+    fsync_folder(path.parent)
+    return table
+
+
+class _Writer:
+    """One pack while it is written."""
+
+    def __init__(self, fd: int, pool: Executor) -> None:
+        self._fd = fd
+        self._pool = pool
+        self._at = 0
+        self._plain = _compressor()
+        self._shared: zstandard.ZstdCompressor | None = None
+
+    def write(self, wanted: Sequence[Wanted]) -> Table:
+        self._put(MAGIC)
+        found = [(one.session, [entry for path in one.paths for entry in _entries(path)]) for one in wanted]
+        dictionary = self._dictionary([entry for _, entries in found for entry in entries])
+        sessions = tuple(
+            msgspec.structs.replace(session, files=tuple(self._entry(path, at) for path, at in entries))
+            for session, entries in found
+        )
+        table = Table(VERSION, sessions, dictionary)
+        packed = self._plain.compress(encoded(table))
+        check = digest()
+        check.update(packed)
+        offset = self._at
+        self._put(packed)
+        self._put(TRAILER.pack(offset, len(packed), check.digest(), MAGIC))
+        return table
+
+    def _put(self, data: bytes) -> None:
+        write_all(self._fd, data)
+        self._at += len(data)
+
+    def _dictionary(self, entries: Sequence[tuple[Path, os.stat_result]]) -> tuple[int, int]:
+        """Train a dictionary on the small files, write it, and return where it lies."""
+        small = [(path, at.st_size) for path, at in entries if stat.S_ISREG(at.st_mode) and 0 < at.st_size <= SMALL]
+        size = min(_LARGEST_DICTIONARY, sum(size for _, size in small) // _PAYS)
+        if size < _SMALLEST_DICTIONARY:
+            return 0, 0
+        every = max(1, sum(size for _, size in small) // (size * _SAMPLES))
+        samples = [path.read_bytes() for path, _ in small[::every]]
+        try:
+            trained = zstandard.train_dictionary(size, cast("list[Any]", samples))
+        except zstandard.ZstdError:
+            return 0, 0  # the files have too little in common; they are packed without one
+        data = trained.as_bytes()
+        place = self._at, len(data)
+        self._put(data)
+        self._shared = _compressor(trained)
+        return place
+
+    def _entry(self, path: Path, at: os.stat_result) -> PackedFile:
+        name, mode, when = os.fspath(path), stat.S_IMODE(at.st_mode), at.st_mtime_ns
+        if stat.S_ISDIR(at.st_mode):
+            return PackedFile(name, "folder", mode, when)
+        if stat.S_ISLNK(at.st_mode):
+            return PackedFile(name, "link", mode, when, hash=os.fspath(path.readlink()))
+        return self._file(path, at)
+
+    def _file(self, path: Path, at: os.stat_result) -> PackedFile:
+        shared = self._shared is not None and at.st_size <= SMALL
+        compressor = self._shared if self._shared is not None and shared else self._plain
+        start = self._at
+        check = digest()
+        chunks: list[tuple[int, int]] = []
+        with path.open("rb", buffering=0) as file:
+            size = 0
+            while data := _read(file.fileno(), min(CHUNK, at.st_size - size)):
+                size += len(data)
+                hashed = self._pool.submit(check.update, data)
+                packed = compressor.compress(data)
+                hashed.result()
+                chunks.append((len(packed), len(data)))
+                self._put(packed)
+            now = os.fstat(file.fileno())
+        if (now.st_size, now.st_mtime_ns, now.st_ino, size) != (at.st_size, at.st_mtime_ns, at.st_ino, at.st_size):
+            raise MovedError(f"{path}: somebody wrote to it while it was archived")
+        mode = stat.S_IMODE(at.st_mode)
+        return PackedFile(
+            os.fspath(path), "file", mode, at.st_mtime_ns, size, check.hexdigest(), start, tuple(chunks), shared
+        )
+
+
+def _compressor(trained: zstandard.ZstdCompressionDict | None = None) -> zstandard.ZstdCompressor:
+    if trained is None:
+        return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, dict_data=trained)
+
+
+def _entries(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield ``path`` and, when it is a folder, everything in it, folders before their content."""
+    at = path.lstat()
+    if not (stat.S_ISREG(at.st_mode) or stat.S_ISDIR(at.st_mode) or stat.S_ISLNK(at.st_mode)):
+        raise RefusedError(f"{path}: is neither a file nor a folder nor a link, so it cannot be archived")
+    yield path, at
+    if stat.S_ISDIR(at.st_mode):
+        for child in sorted(path.iterdir()):
+            yield from _entries(child)
+
+
+def _read(fd: int, size: int) -> bytes:
+    """Return ``size`` bytes, less only at the end of the file."""
+    data = os.read(fd, size)
+    while 0 < len(data) < size and (more := os.read(fd, size - len(data))):
+        data += more
+    return data
