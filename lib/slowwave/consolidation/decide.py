@@ -27,16 +27,19 @@ def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -
     operations = _by_people(state)
     grouping = Grouping(_remembered(state), gathered.known)
     refusals = Refusals.of(state, gathered)
-    doubts = Doubts(state.from_tools)
+    doubts, doubted = Doubts(state.from_tools), Grouping((), {})
     for candidate in sorted(gathered.waiting, key=lambda c: (c.observed_at, c.id)):
         reason = refusals.reason(candidate)
-        doubt = doubts.reason(candidate)
         if reason:
             operations.append(Operation("DROP", "", (candidate.id,), reason))
-        elif doubt:
-            operations.append(Operation("WAIT", "", (candidate.id,), doubt))
+        elif doubts.reason(candidate):
+            doubted.take(candidate)
         else:
             grouping.take(candidate)
+    operations += [
+        Operation("WAIT", "", tuple(c.id for c in fact.candidates), doubts.reason(fact.candidates[0]))
+        for fact in doubted.facts
+    ]
     accepted: list[Fact] = []
     for fact in grouping.facts:
         refused = _not_accepted(fact, accept_confidence)
