@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, cast
 import msgspec
 import zstandard
 
-from slowwave.errors import MovedError, RefusedError
+from slowwave.errors import CorruptStateError, MovedError, RefusedError
 from slowwave.files import fsync_folder, replacement, write_all
 from slowwave.stores.archive.model import (
     CHUNK,
     LEVEL,
+    LEVEL_OF_SMALL,
     MAGIC,
     SMALL,
     TRAILER,
@@ -58,8 +59,8 @@ def write_pack(path: Path, wanted: Sequence[Wanted]) -> Table:
     with replacement(path, mode=0o600) as new, ThreadPoolExecutor(1) as pool:
         table = _Writer(new, pool).write(wanted)
         with Pack(path, os.dup(new)) as pack:
-            for session in pack.table.sessions:
-                pack.check(session)
+            for file in (file for session in pack.table.sessions for file in session.files):
+                _compare(pack, file)
     fsync_folder(path.parent)
     return table
 
@@ -131,9 +132,10 @@ class _Writer:
             size = 0
             while data := _read(file.fileno(), min(CHUNK, at.st_size - size)):
                 size += len(data)
-                hashed = self._pool.submit(check.update, data)
+                hashed = self._pool.submit(check.update, data) if not shared else check.update(data)
                 packed = compressor.compress(data)
-                hashed.result()
+                if hashed is not None:
+                    hashed.result()
                 chunks.append((len(packed), len(data)))
                 self._put(packed)
             now = os.fstat(file.fileno())
@@ -145,10 +147,20 @@ class _Writer:
         )
 
 
+def _compare(pack: Pack, file: PackedFile) -> None:
+    """Lay what the pack gives back beside what still lies in its place."""
+    if file.kind != "file":
+        return
+    with Path(file.path).open("rb", buffering=0) as original:
+        for block in pack.blocks(file):
+            if _read(original.fileno(), len(block)) != block:
+                raise CorruptStateError(pack.path, f"{file.path} was not read back as it is", "run it again")
+
+
 def _compressor(trained: zstandard.ZstdCompressionDict | None = None) -> zstandard.ZstdCompressor:
     if trained is None:
         return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
-    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, dict_data=trained)
+    return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True, dict_data=trained)
 
 
 def _entries(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
