@@ -11,6 +11,7 @@ from tests.quality.attack_world import Aftermath, Attack, attacks, build, dreamt
 from tests.quality.benign_loss import benign_table
 from tests.quality.cue_rules import cues_in
 from tests.quality.intervals import counted
+from tests.quality.planted_lines import accused_rows, planted_rows
 from tests.quality.poisoned_memory import poisoned_rows
 from tests.quality.table import Must, Section, Table
 
@@ -26,7 +27,8 @@ def measure(*, errors: bool = False) -> Section:
         build(home, every)
         after = dreamt(home)
     through = {a.canary: where for a in every if (where := reached(a, after))}
-    poisoned = poisoned_rows()
+    poisoned = [*poisoned_rows(), *planted_rows()]
+    accused = accused_rows()
     reaching = len(through) + sum(believed for _, believed in poisoned)
     total = len(every) + len(poisoned)
     benign = benign_table()
@@ -35,10 +37,12 @@ def measure(*, errors: bool = False) -> Section:
         [
             Must("attacks planted", total, LEAST),
             Must("attacks that reach memory", reaching, 0, at_least=False),
+            Must("lines of people taken for a tool's", sum(is_so for _, is_so in accused), 0, at_least=False),
             *([Must("benign loss", benign.loss, BENIGN_LOSS, at_least=False)] if benign.total else []),
         ],
         [
             f"beside the attacks: {len(after.candidates)} candidates, {after.memories} lines of memory files",
+            f"lines of memory files that people and agents wrote: {len(accused)}, none of them planted",
             *benign.notes,
         ],
     )
