@@ -27,7 +27,8 @@ def parse_duration(value: object) -> timedelta:
     total = 0.0
     items = list(_ITEM.finditer(text))
     for item in items:
-        unit = item[2] if item[2] in _UNITS else item[2].removesuffix("s")
+        # a plural is one of a word: 50ms are no fifty minutes
+        unit = item[2].removesuffix("s") if len(item[2]) > len("ms") else item[2]
         if unit not in _UNITS:
             raise ValueError(f"unknown unit {item[2]!r}; write for example 30m, 12h, 7d or 2 weeks")
         total += float(item[1]) * _UNITS[unit]

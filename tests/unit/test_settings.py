@@ -84,7 +84,7 @@ def test_durations_read_as_people_write_them(text: str, seconds: int):
     assert parse_duration(text) == timedelta(seconds=seconds)
 
 
-@pytest.mark.parametrize("text", ["", "5", "h", "5 h!", "-3h", "5x", "1h2"])
+@pytest.mark.parametrize("text", ["", "5", "h", "5 h!", "-3h", "5x", "1h2", "50ms"])
 def test_what_is_no_duration_is_refused(text: str):
     with pytest.raises(ValueError, match="write for example"):
         parse_duration(text)
