@@ -1,178 +1,139 @@
-"""What is done to a session before its client resumes it, all through the command line, as a person would."""
+"""What happens to a session before its client resumes it: changes by slowwave, drawn turns, the client's own turns."""
 
-import contextlib
-import io
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from slowwave.cli import main
+from tests.conformance.clients import changes
+from tests.conformance.clients.changes import NOTE, PLANNED, SUMMARY
+from tests.conformance.clients.grown import grow
 
-SUMMARY = "SLOWWAVE-SUMMARY: the person said hello, files were read, all is well so far."
-NOTE = "SLOWWAVE-NOTE: remember the blue door."
-ANSWER = "SLOWWAVE-ANSWER: I will."
 CLAUDE = ("claude", "claude-2.0.76", "claude-1.0.128")
 ALL = (*CLAUDE, "codex", "pi")
-# Clawdbot takes a minute a session, so only for this.
+# Clawdbot takes long to start, so only for this.
 COMPACTED = (*ALL, "clawdbot")
-# A part of the summary that slowwave makes itself.
-PLANNED = "## Critical Context"
-# Sessions of the corpus are small: so little stays that every one of them is worth a compaction.
-_TINY = ("compaction.context_window=1000", "compaction.keep_recent_tokens=60")
+KEEPING = ("claude", "codex", "pi", "clawdbot")
+
+Change = Callable[[Path], Path]
 
 
-class RefusedError(Exception):
-    """A command of slowwave failed."""
+class Asks(NamedTuple):
+    """A turn that the client itself takes, for real.
 
-
-def run(*words: str) -> str:
-    """Run a command of slowwave and return what it prints.
-
-    Raises:
-        RefusedError: its exit code is not 0.
+    Attributes:
+        prompt: what it is asked; the scripted server has it use tools for some prompts.
     """
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(list(words))
-    if code:
-        raise RefusedError(f"{' '.join(words)}: exit {code}: {err.getvalue()[-300:]}")
-    out.seek(0)
-    return out.read().strip()
+
+    prompt: str
 
 
-def context(path: Path) -> list[dict[str, Any]]:
-    """Return the context of a session file as the command prints it."""
-    messages: list[dict[str, Any]] = json.loads(run("sessions", "context", str(path), "--json"))["messages"]
-    return messages
+# What has a client compact by itself: a command, or a server that reports a full window, which the next turn finds.
+_COMPACTING = {
+    **dict.fromkeys(CLAUDE, (Asks("/compact"),)),
+    "codex": (Asks("Please give a long answer [ctx=190000]"), Asks("Please say hello again")),
+    **dict.fromkeys(("pi", "clawdbot"), (Asks("Please give a long answer"), Asks("And a long answer [ctx=127000]"))),
+}
+
+
+class Compacts(NamedTuple):
+    """The client compacts the session by itself."""
+
+    def turns(self, client: str) -> tuple[Asks, ...]:
+        """Return the turns that make a client do it."""
+        return _COMPACTING[client]
+
+
+Step = Change | Asks | Compacts
 
 
 class Operation(NamedTuple):
-    """One thing that is done to a session.
+    """What is done to a session, one step after the other.
 
     Attributes:
         name: what it is called in the report.
         clients: whose sessions take it.
-        apply: does it, and returns the file that is then resumed.
+        steps: what is done; the last file is then resumed.
         shows: a text that the client must send afterwards, or "".
+        sessions: of how many sessions at most; 0 for all that are asked for.
     """
 
     name: str
     clients: tuple[str, ...]
-    apply: Callable[[Path], Path]
+    steps: tuple[Step, ...] = ()
     shows: str = ""
+    sessions: int = 0
 
 
-def _untouched(path: Path) -> Path:
-    return path
+_WORK = (Asks("Please fix the bug in calc.py"), Asks("Read the files in parallel"))
 
 
-def _append(path: Path) -> Path:
-    run("sessions", "append", str(path), "--role", "user", NOTE)
-    run("sessions", "append", str(path), "--role", "assistant", ANSWER)
-    return path
-
-
-def _heal(path: Path) -> Path:
-    """Cut the last line in half, as a crash does, and append: the torn half must not take the new record with it."""
-    whole = path.read_bytes()
-    last = whole.rstrip(b"\n").rfind(b"\n") + 1
-    path.write_bytes(whole[: last + (len(whole) - last) // 2])
-    return _append(path)
-
-
-def _compact(path: Path) -> Path:
-    run("sessions", "compact", str(path), "--summary", SUMMARY)
-    return path
-
-
-def _compact_keeping(path: Path) -> Path:
-    form = json.loads(run("sessions", "show", str(path), "--json"))
-    asked = [m["id"] for m in form["messages"] if m["origin"] == "typed" and m["active"] and not m["sidechain"]]
-    run("sessions", "compact", str(path), "--summary", SUMMARY, "--keep-from", asked[-1])
-    return path
-
-
-def _twice(path: Path) -> Path:
-    return _append(_compact(_append(_compact(path))))
-
-
-def _planned(path: Path) -> Path:
-    """Let slowwave decide what is summarised and what stays."""
-    run("sessions", "compact", str(path), *(word for key in _TINY for word in ("--set", key)))
-    return path
-
-
-def _long(path: Path) -> Path:
-    """Add turns whose words are long enough to be worth a summary."""
-    for number in range(4):
-        run("sessions", "append", str(path), "--role", "user", f"{NOTE} {number} " + "more and more words " * 60)
-        run("sessions", "append", str(path), "--role", "assistant", f"{ANSWER} {number} " + "and as many again " * 60)
-    return path
-
-
-def _planned_once(path: Path) -> Path:
-    return _planned(_long(path))
-
-
-def _planned_twice(path: Path) -> Path:
-    return _planned(_long(_planned_once(path)))
-
-
-def _planned_thrice(path: Path) -> Path:
-    return _append(_planned(_long(_planned_twice(path))))
-
-
-def _name(path: Path) -> Path:
-    run("sessions", "name", str(path), "a better name")
-    return path
-
-
-def _label(path: Path) -> Path:
-    form = json.loads(run("sessions", "show", str(path), "--json"))
-    run("sessions", "label", str(path), form["messages"][0]["id"], "start here")
-    return path
-
-
-def _branch(path: Path) -> Path:
-    """Go back to the first answer, with a summary of what is left behind."""
-    form = json.loads(run("sessions", "show", str(path), "--json"))
-    at = next(m["id"] for m in form["messages"] if m["role"] == "assistant" and m["active"] and not m.get("calls"))
-    run("sessions", "branch", str(path), "--from", at, "--summary", SUMMARY)
-    return _append(path)
-
-
-def _fork(path: Path) -> Path:
-    return _file_of(path, run("sessions", "fork", str(path), "--store", str(path.parent)))
-
-
-def _fork_at(path: Path) -> Path:
-    form = json.loads(run("sessions", "show", str(path), "--json"))
-    own = [m for m in form["messages"] if m["active"] and not m["sidechain"]]
-    at = next(m["id"] for m in own if m["role"] == "assistant" and not m.get("calls"))
-    return _file_of(path, run("sessions", "fork", str(path), "--at", at, "--store", str(path.parent)))
-
-
-def _file_of(path: Path, session_id: str) -> Path:
-    (found,) = [
-        p for p in path.parent.iterdir() if session_id.rsplit(maxsplit=1)[-1] in p.name and p.suffix == ".jsonl"
-    ]
-    return found
+def _drawn(seed: int, *compactions: Change) -> Operation:
+    """Return a row in which a session grows by the turns of a seed before each compaction."""
+    steps = [step for i, one in enumerate(compactions) for step in (partial(grow, seed=seed * 10 + i), one)]
+    return Operation(f"drawn turns {seed}, compacted {len(compactions)} times", COMPACTED, tuple(steps), PLANNED, 1)
 
 
 OPERATIONS = (
-    Operation("unchanged", ALL, _untouched),
-    Operation("two messages appended", ALL, _append, NOTE),
-    Operation("torn tail healed by an append", ALL, _heal, NOTE),
-    Operation("compaction appended", ALL, _compact, SUMMARY),
-    Operation("compaction that keeps the last turn", ("claude", "pi", "codex"), _compact_keeping, SUMMARY),
-    Operation("compacted twice, with messages between", ALL, _twice, NOTE),
-    Operation("compacted by slowwave once", COMPACTED, _planned_once, PLANNED),
-    Operation("compacted by slowwave twice", COMPACTED, _planned_twice, PLANNED),
-    Operation("compacted by slowwave three times", COMPACTED, _planned_thrice, PLANNED),
-    Operation("session named", ALL, _name),
-    Operation("message labelled", ("pi",), _label),
-    Operation("gone back to an older message, with a summary", ("pi",), _branch, SUMMARY),
-    Operation("forked whole", (*CLAUDE, "pi"), _fork),
-    Operation("branch extracted", (*CLAUDE, "pi"), _fork_at),
+    Operation("unchanged", ALL),
+    Operation("two messages appended", ALL, (changes.append,), NOTE),
+    Operation("torn tail healed by an append", ALL, (changes.tear, changes.append), NOTE),
+    Operation("compaction appended", ALL, (changes.summarise,), SUMMARY),
+    Operation("compaction that keeps the last turn", ("claude", "pi", "codex"), (changes.summarise_keeping,), SUMMARY),
+    Operation("compacted twice, with messages between", ALL, (changes.summarise, changes.append) * 2, NOTE),
+    Operation("compacted by slowwave once", COMPACTED, (changes.lengthen, changes.compact), PLANNED),
+    Operation("compacted by slowwave twice", COMPACTED, (changes.lengthen, changes.compact) * 2, PLANNED),
+    Operation(
+        "compacted by slowwave three times",
+        COMPACTED,
+        (*(changes.lengthen, changes.compact) * 3, changes.append),
+        PLANNED,
+    ),
+    Operation("turn of the client split", KEEPING, (*_WORK, changes.compact_to_the_last), PLANNED, 1),
+    Operation(
+        "turn of the client, compacted, turn, compacted, turn",
+        COMPACTED,
+        (*_WORK, changes.compact, *_WORK, changes.compact_widely, Asks("Please list the files")),
+        PLANNED,
+        1,
+    ),
+    Operation(
+        "compacted by its client, then by slowwave",
+        COMPACTED,
+        (Compacts(), *_WORK, changes.compact),
+        PLANNED,
+        1,
+    ),
+    Operation(
+        "compacted by slowwave, then by its client",
+        COMPACTED,
+        (*_WORK, changes.compact, *_WORK, Compacts()),
+        "",
+        1,
+    ),
+    Operation("compaction taken back", COMPACTED, (*_WORK, changes.take_back), "", 1),
+    Operation(
+        "compaction not taken back behind a turn of the client",
+        COMPACTED,
+        (*_WORK, changes.compact, Asks("Please say hello again"), changes.fail_to_take_back),
+        PLANNED,
+        1,
+    ),
+    Operation(
+        "gone back, then compacted",
+        (*CLAUDE, "pi", "clawdbot"),
+        (changes.lengthen, changes.rewind, changes.lengthen, changes.compact),
+        PLANNED,
+        1,
+    ),
+    Operation("forked, then compacted", (*CLAUDE, "pi"), (*_WORK, changes.fork, changes.compact), PLANNED, 1),
+    _drawn(1, changes.compact),
+    _drawn(2, changes.compact_widely, changes.compact),
+    _drawn(3, changes.compact, changes.compact_to_the_last, changes.compact_widely),
+    _drawn(4, changes.compact_to_the_last, changes.compact_to_the_last),
+    Operation("session named", ALL, (changes.name,)),
+    Operation("message labelled", ("pi",), (changes.label,)),
+    Operation("gone back to an older message, with a summary", ("pi",), (changes.branch, changes.append), SUMMARY),
+    Operation("forked whole", (*CLAUDE, "pi"), (changes.fork,)),
+    Operation("branch extracted", (*CLAUDE, "pi"), (changes.extract,)),
 )

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,24 +75,51 @@ def version(client: str) -> str:
 
 
 def resume(client: str, path: Path) -> Resumed:
-    """Resume one session file with a prompt.
+    """Resume one session file with a prompt; the file itself stays as it is.
 
     Raises:
         RuntimeError: the tool itself failed.
     """
-    command = [sys.executable, os.fspath(INSTALLED / "accept.py"), client, os.fspath(path), "--prompt", PROMPT]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if not done.stdout.lstrip().startswith("{"):
-        raise RuntimeError(f"{client}: {path.name}: {(done.stderr or done.stdout)[-400:]}")
-    result = json.loads(done.stdout)
+    result = _run(client, path, PROMPT)
     context: list[dict[str, Any]] = result["context"] or []
     if context and PROMPT in str(context[-1].get("text", "")):
-        context = context[:-1]
+        # Claude Code sends what stood last, the output of a local command say, in one message with the prompt
+        before = {**context[-1], "text": context[-1]["text"].partition(PROMPT)[0].strip()}
+        if not before["text"]:
+            del before["text"]
+        context = [*context[:-1], *([before] if len(before) > 1 else [])]
         if context and str(context[-1].get("text", "")).startswith(_NEW_TURN):
             context = context[:-1]
     file: dict[str, Any] = result["file"] if isinstance(result.get("file"), dict) else {}
     error = (result["stderr"] or result["stdout"])[-300:]
     return Resumed(result["rc"], context, bool(file.get("prefix_kept")), file.get("bad_lines_after", []), error)
+
+
+def go_on(client: str, path: Path, prompt: str) -> None:
+    """Let a client take a turn for real: the session is afterwards what the client has left.
+
+    Raises:
+        RuntimeError: the tool or the client failed, or the client rewrote what was there.
+    """
+    with tempfile.TemporaryDirectory(prefix="conformance-turn-") as folder:
+        result = _run(client, path, prompt, "--keep", folder)
+        if result["rc"] != 0 or not result["file"]["prefix_kept"]:
+            raise RuntimeError(
+                f"{client}: {prompt}: exit {result['rc']}: {(result['stderr'] or result['stdout'])[-300:]}"
+            )
+        (left,) = Path(folder).rglob(path.name)
+        shutil.copyfile(left, path)
+        if left.with_suffix("").is_dir():
+            shutil.copytree(left.with_suffix(""), path.with_suffix(""), dirs_exist_ok=True)
+
+
+def _run(client: str, path: Path, prompt: str, *more: str) -> dict[str, Any]:
+    command = [sys.executable, INSTALLED / "accept.py", client, path, "--prompt", prompt, *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if not done.stdout.lstrip().startswith("{"):
+        raise RuntimeError(f"{client}: {path.name}: {(done.stderr or done.stdout)[-400:]}")
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def comparable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

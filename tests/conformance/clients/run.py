@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.conformance.clients.operations import ALL, OPERATIONS, Operation, RefusedError, context
-from tests.conformance.clients.resume import CORPUS, Resumed, comparable, install, resume, version, why_not
+from tests.conformance.clients.changes import RefusedError, context
+from tests.conformance.clients.operations import COMPACTED, OPERATIONS, Asks, Compacts, Operation
+from tests.conformance.clients.resume import CORPUS, Resumed, comparable, go_on, install, resume, version, why_not
 
 RECORD = Path(__file__).parents[3] / "docs" / "conformance.md"
 BY_HAND = "\n## Contexts of edited sessions\n"
@@ -35,12 +36,12 @@ class Row(NamedTuple):
 def main() -> int:
     """Run the chosen rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clients", nargs="*", metavar="CLIENT", help=f"of {', '.join(ALL)}; all by default")
+    parser.add_argument("clients", nargs="*", metavar="CLIENT", help=f"of {', '.join(COMPACTED)}; all by default")
     parser.add_argument("--cases", type=int, default=3, help="sessions of each client (3); 0 takes all")
     parser.add_argument("--only", default="", metavar="TEXT", help="only operations whose name holds this")
     parser.add_argument("--record", action="store_true", help=f"write the table to {RECORD.name}")
     options = parser.parse_args()
-    clients: list[str] = options.clients or list(ALL)
+    clients: list[str] = options.clients or list(COMPACTED)
     reason = why_not()
     if reason:
         print(f"the real clients are SKIPPED: {reason}")
@@ -67,9 +68,10 @@ def by_hand(record: Path) -> str:
 
 def rows_of(client: str, most: int, only: str) -> Iterator[Row]:
     """Yield a row for each operation on each of a client's sessions."""
-    for case, path in list(sessions_of(client))[: most or None]:
+    for number, (case, path) in enumerate(list(sessions_of(client))[: most or None]):
         for operation in OPERATIONS:
-            if client in operation.clients and only in operation.name:
+            enough = operation.sessions and number >= operation.sessions
+            if client in operation.clients and only in operation.name and not enough:
                 yield tried(client, case, path, operation)
 
 
@@ -94,12 +96,28 @@ def tried(client: str, case: str, path: Path, operation: Operation) -> Row:
         if path.with_suffix("").is_dir():
             shutil.copytree(path.with_suffix(""), copy.with_suffix(""))
         try:
-            changed = operation.apply(copy)
+            changed = done_to(client, copy, operation)
             ours = comparable(context(changed))
-        except RefusedError as error:
+        except (RefusedError, RuntimeError) as error:
             return Row(client, case, operation.name, "DIFFERENT", str(error))
         seen = resume(client, changed)
         return Row(client, case, operation.name, *judged(seen, ours, operation.shows))
+
+
+def done_to(client: str, path: Path, operation: Operation) -> Path:
+    """Take the steps of an operation, and return the file that is then resumed.
+
+    Raises:
+        RefusedError: slowwave refused one.
+        RuntimeError: the client failed in a turn of its own.
+    """
+    for step in operation.steps:
+        if isinstance(step, Asks | Compacts):
+            for turn in step.turns(client) if isinstance(step, Compacts) else (step,):
+                go_on(client, path, turn.prompt)
+        else:
+            path = step(path)
+    return path
 
 
 def judged(seen: Resumed, ours: list[dict[str, object]], shows: str) -> tuple[str, str]:
@@ -126,8 +144,10 @@ def report(clients: list[str], rows: list[Row]) -> str:
         "Written by `make conformance RECORD=1`. Each client resumed copies of sessions that it had written itself,",
         "after one operation of slowwave on each, against a scripted server on loopback. A session counts when the",
         "messages that the client then sent are exactly those that `slowwave sessions context FILE` prints, when what",
-        "was written is among them, and when the client only appended to the file. Clawdbot takes pi's records and was",
-        "not run after them; the databases of opencode and OpenClaw are never written to.",
+        "was written is among them, and when the client only appended to the file. In some rows the client itself",
+        "takes turns in between, with its tools, or compacts; drawn turns (parallel calls, long results, pictures,",
+        "errors, rewinds) are made from a seed in the client's own records. Clawdbot takes pi's records and was tried",
+        "with compactions alone; the databases of opencode and OpenClaw are never written to.",
         "",
         f"Run on {datetime.now(UTC):%Y-%m-%d} with " + ", ".join(f"{c} {version(c)}" for c in clients) + ".",
         "",
