@@ -8,6 +8,7 @@ from prefect.cache_policies import NO_CACHE
 
 from slowwave.jobs.tally import Tally
 from slowwave.jobs.workers import Reports, compact_portion
+from tasks.discretion import discreet_errors
 from tasks.portions import each
 
 # Longer than any night; it only breaks a hung file system out.
@@ -23,6 +24,7 @@ TIMEOUT_S = 4 * 3600
     timeout_seconds=TIMEOUT_S,
     task_run_name="compact-{index}",
 )
+@discreet_errors()
 def compact_group(manifest: Path, index: int) -> Reports:
     """Compact the sessions of one group of projects."""
     return compact_portion(manifest, index, os.environ)

@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from slowwave.jobs.tally import Tally
 from slowwave.jobs.workers import Reports, erase_portion, erase_rest
 from slowwave.report import Report
+from tasks.discretion import discreet_errors
 from tasks.portions import each, once_for
 
 TIMEOUT_S = 4 * 3600
@@ -23,12 +24,14 @@ TIMEOUT_S = 4 * 3600
     timeout_seconds=TIMEOUT_S,
     task_run_name="erase-{index}",
 )
+@discreet_errors()
 def erase_group(manifest: Path, index: int) -> Reports:
     """Take the secrets out of one group of projects."""
     return erase_portion(manifest, index, os.environ)
 
 
 @task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
+@discreet_errors()
 def erase_others(manifest: Path, project: str) -> Report:
     """Take the secrets out of what belongs to no project."""
     return erase_rest(manifest, os.environ, project)

@@ -11,6 +11,7 @@ from prefect.tasks import Task
 
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.tally import Plan, Tally, plan_job
+from tasks.discretion import discreet_errors
 
 
 def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:
@@ -26,6 +27,7 @@ def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -
     retry_jitter_factor=0.5,
     retry_condition_fn=_is_passing,
 )
+@discreet_errors()
 def plan_run(job: str, given: JobParameters) -> Plan:
     """Return the plan of a run."""
     return plan_job(job, run_of(given, os.environ))
@@ -36,6 +38,7 @@ def planned(job: str, given: JobParameters) -> Generator[Tally]:
     """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
     plan = plan_run(job, given)
     try:
-        yield Tally(plan)
+        with discreet_errors():
+            yield Tally(plan)
     finally:
         plan.manifest.unlink(missing_ok=True)

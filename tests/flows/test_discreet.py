@@ -12,6 +12,7 @@ from slowwave.jobs.story import Run
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build, secrets
 from slowwave.stores.model import Project
+from tasks import extraction, planning
 from tests.flows.test_jobs import NOW, artifacts, flow_state, given, report_of
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
@@ -47,3 +48,49 @@ def test_no_secret_reaches_the_scheduler(
     )
     assert "[secret:github]" in shown
     assert [name for name, secret in {"token": TOKEN, **secrets()}.items() if secret in shown] == []
+
+
+class Kept(logging.Handler):
+    """Keeps records as a handler of Prefect would send them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(logging.Formatter("%(message)s").format(record))
+
+
+@pytest.mark.parametrize("broken", ["tasks.extraction.extract_portion", "tasks.planning.plan_job"])
+def test_no_secret_of_an_error_reaches_what_prefect_logs_and_keeps(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    store = build(own_home, NOW).home
+
+    def breaks(*_: Any) -> Any:
+        raise ValueError(f"stumbled over {TOKEN}") from KeyError(TOKEN)
+
+    monkeypatch.setattr(broken, breaks)
+    for task in (extraction.extract_batch, planning.plan_run):
+        monkeypatch.setattr(task, "retry_delay_seconds", [0, 0])
+    kept = Kept()
+    for name in ("prefect.task_runs", "prefect.flow_runs"):
+        logging.getLogger(name).addHandler(kept)
+    try:
+        state = flow_state("extract", given(store, run_id="broken"), monkeypatch)
+    finally:
+        for name in ("prefect.task_runs", "prefect.flow_runs"):
+            logging.getLogger(name).removeHandler(kept)
+    shown = "\n".join((*kept.lines, *messages(), str(state.message), repr(state.data)))
+    assert "Traceback" in shown
+    assert "stumbled over [secret:github]" in shown
+    assert TOKEN not in shown
+
+
+def messages() -> list[str]:
+    """Return the messages of the states of all runs on the server."""
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - tests of the library never pay for it
+
+    with get_client(sync_client=True) as client:
+        runs = [*client.read_task_runs(), *client.read_flow_runs()]
+    return [str(run.state.message) for run in runs if run.state]

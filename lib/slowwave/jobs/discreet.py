@@ -40,3 +40,41 @@ def _item(item: Item) -> Item:
 
 def _clean(lines: list[str]) -> list[str]:
     return [NAMELESS(line) for line in lines]
+
+
+def discreet_error(error: BaseException) -> BaseException:
+    """Return an error without secrets, also in what caused it; the scheduler keeps its message and its traceback.
+
+    The error itself is cleaned where that is possible, so that its type still says whether a retry helps.
+    """
+    _clean_chain(error, set())
+    return _shown(error)
+
+
+def _clean_chain(error: BaseException | None, seen: set[int]) -> None:
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    error.args = tuple(NAMELESS(one) if isinstance(one, str) else one for one in error.args)
+    if isinstance(error, OSError):
+        # it makes its message of these
+        for name in ("strerror", "filename", "filename2"):
+            if isinstance(text := getattr(error, name), str):
+                setattr(error, name, NAMELESS(text))
+    if hasattr(error, "__notes__"):
+        error.__notes__ = _clean(error.__notes__)
+    _clean_chain(error.__cause__, seen)
+    _clean_chain(error.__context__, seen)
+    is_hidden = error.__suppress_context__
+    if error.__cause__ is not None:
+        error.__cause__ = _shown(error.__cause__)
+    if error.__context__ is not None:
+        error.__context__ = _shown(error.__context__)
+    error.__suppress_context__ = is_hidden
+
+
+def _shown(error: BaseException) -> BaseException:
+    """Return an error whose message is clean: another one for what makes its message of things that cannot change."""
+    text = str(error)
+    clean = NAMELESS(text)
+    return error if clean == text else RuntimeError(f"{type(error).__name__}: {clean}")

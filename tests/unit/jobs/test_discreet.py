@@ -1,5 +1,6 @@
 """No report that leaves the library holds a secret, whatever it quotes and whichever way it goes."""
 
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,9 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import SystemClock
-from slowwave.errors import CorruptStateError
+from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.jobs import story
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.discreet import discreet, discreet_error
 from slowwave.jobs.tally import Plan, Tally
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build
@@ -76,3 +77,45 @@ def test_a_direct_run_prints_and_logs_none(
     assert code == 6
     assert "[secret:github]" in out.out + out.err
     assert TOKEN not in out.out + out.err + caplog.text
+
+
+class OpaqueError(Exception):
+    """An error that makes its message of what it holds."""
+
+    def __init__(self, held: bytes) -> None:
+        super().__init__(held)
+
+    def __str__(self) -> str:
+        return self.args[0].decode()
+
+
+def _raised(*, opaque: bool) -> BaseException:
+    try:
+        try:
+            first = KeyError(f"no {TOKEN}")
+            first.add_note(f"beside {TOKEN}")
+            raise OSError(2, "gone", f"/tmp/{TOKEN}") from first  # noqa: TRY301 - a chain is what is tested
+        except OSError:
+            raise (OpaqueError(TOKEN.encode()) if opaque else UnreadableError(f"/p/{TOKEN}", TOKEN)) from None
+    except (OpaqueError, UnreadableError) as error:
+        return error
+
+
+@pytest.mark.parametrize("opaque", [True, False])
+def test_an_error_and_all_that_caused_it_hold_no_secret(opaque: bool):
+    error = _raised(opaque=opaque)
+    assert error.__context__ is not None
+    clean = discreet_error(error)
+    error.__suppress_context__ = False
+    shown = "".join(traceback.format_exception(clean)) + "".join(traceback.format_exception(error.__context__))
+    assert TOKEN not in shown
+    assert shown.count("[secret:github]") >= 4
+
+
+def test_an_error_keeps_its_type_so_that_its_retry_is_decided_by_it():
+    assert isinstance(discreet_error(OSError(5, "input/output error", f"/p/{TOKEN}")), OSError)
+
+
+def test_an_error_without_a_secret_stays_as_it_is():
+    error = ValueError("nothing", 3)
+    assert (discreet_error(error) is error, error.args) == (True, ("nothing", 3))
