@@ -124,6 +124,14 @@ class CompactionSettings(_Section, frozen=True):
     min_score: Annotated[
         float, Meta(ge=0, le=1, description="Share of its probes that a model's summary must answer; 0 asks nothing")
     ] = 0.6
+    focus: Annotated[str, Meta(description="What a model's narrative looks at above all, in a person's words")] = ""
+    prune: Annotated[
+        Literal["first", "only", "off"],
+        Meta(
+            description="first clears old outputs of tools and summarises only where that is not enough; only never"
+            " summarises; off never clears (Codex; other clients have no record for it)"
+        ),
+    ] = "first"
     nightly: Annotated[
         bool, Meta(description="Let nightly compact, too; slowwave run compact does it whenever it is asked to")
     ] = False

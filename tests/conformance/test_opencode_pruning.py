@@ -54,7 +54,7 @@ def test_stops_at_a_summary_and_at_what_was_pruned_before() -> None:
 def test_clears_the_outputs_and_nothing_else() -> None:
     messages = talk(*(turn(n) for n in range(9)))
     items = items_of(messages, OPENCODE)
-    after = cleared(items, prune(items))
+    after = [item.message for item in cleared(items, prune(items)) if item.message is not None]
     assert [m.results[0].text == CLEARED for m in after if m.results] == [True] * 3 + [False] * 6
     assert [m for m in after if not m.results] == [m for m in messages if not m.results]
     assert pruned(after) == []

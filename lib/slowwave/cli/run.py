@@ -21,6 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
     parser.add_argument("--secrets", action="store_true", help="erase: take out every secret that is found")
     parser.add_argument("--apply", action="store_true", help="erase: do it; otherwise only the plan is shown")
+    parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
     parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
     parser.add_argument("--direct", action="store_true", help="run in this process, without Prefect")
@@ -33,6 +34,10 @@ def run(args: argparse.Namespace) -> int:
     """Run the job, print its report, return the exit code that the report means."""
     if args.sample:
         _enter_sample(args)
+    if args.focus:
+        if args.job not in ("compact", "nightly"):
+            raise UsageError("--focus belongs to compact")
+        args.overrides = [*args.overrides, f"compaction.focus={args.focus}"]
     settings = settings_of(args)  # refuse bad settings before anything starts
     if args.job == "erase":
         if not args.secrets:

@@ -13,7 +13,16 @@ WIDTH = 108
 TEXT_WIDTH = 66
 MOST_INDEX_LINES = 24
 # counters of what a run did, or would do, besides candidates and dreams
-_DEEDS = ("found", "replaced", "compacted", "planned", "model_answers", "model_batch_questions", "model_questions")
+_DEEDS = (
+    "found",
+    "replaced",
+    "compacted",
+    "pruned",
+    "planned",
+    "model_answers",
+    "model_batch_questions",
+    "model_questions",
+)
 
 
 def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
@@ -111,10 +120,17 @@ def _operations(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[s
 
 def _compactions(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
     """The plan of every compaction, in full: it is what a dry run is for."""
-    rows = [i for i in items if i["action"] == "compact"]
-    if rows:
+    every = list(items)
+    back = "(slowwave sessions uncompact ID takes it back)"
+    titles = {
+        "compact": "Would be compacted" if dry_run else f"Compacted {back}",
+        "prune": "Old outputs of tools would be cleared" if dry_run else f"Old outputs of tools cleared {back}",
+    }
+    for action, title in titles.items():
+        rows = [i for i in every if i["action"] == action]
+        if not rows:
+            continue
         yield ""
-        title = "Would be compacted" if dry_run else "Compacted (slowwave sessions uncompact ID takes it back)"
         yield f"{title}: {len(rows)}"
         for item in rows:
             yield f"  {item['target']}"

@@ -17,7 +17,7 @@ _MODULES = {
     "text": "sessions_text",
     "search": "sessions_search",
     **dict.fromkeys(("append", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
-    "uncompact": "sessions_compact",
+    **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
@@ -139,8 +139,18 @@ def _writing(command: _Command) -> None:
     compact.add_argument(
         "--dry-run", action="store_true", help="without --summary: show plan and summary, write nothing"
     )
+    compact.add_argument(
+        "--focus", default="", metavar="TEXT", help="without --summary: what a model's narrative looks at above all"
+    )
+    prune = command(
+        "prune",
+        "clear old outputs of tools from what the client sends, and keep every word; nothing is rewritten (Codex; other"
+        " clients have no record for it)",
+    )
+    prune.add_argument("id", metavar="ID", help=_ID)
+    prune.add_argument("--dry-run", action="store_true", help="show what would be cleared, write nothing")
     uncompact = command(
-        "uncompact", "take back the last compaction of slowwave's, while nothing was appended behind it"
+        "uncompact", "take back slowwave's last compaction or pruning, while nothing was appended behind it"
     )
     uncompact.add_argument("id", metavar="ID", help=_ID)
     branch = command("branch", "go on from an older message, and keep what came after it as a branch (pi)")

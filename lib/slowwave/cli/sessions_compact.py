@@ -1,57 +1,93 @@
-"""``slowwave sessions compact`` without a summary, and ``uncompact``."""
+"""``slowwave sessions compact`` without a summary, ``prune`` and ``uncompact``."""
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import say, say_json
+from slowwave.cli.output import say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.clock import SystemClock
-from slowwave.compaction.job.book import folder_of
-from slowwave.compaction.job.by_hand import compact_one
+from slowwave.compaction.job.book import Appended, folder_of
+from slowwave.compaction.job.by_hand import compact_one, prune_one
 from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.summary import by_ledger
 from slowwave.compaction.job.undoing import undo
-from slowwave.errors import DONE
+from slowwave.errors import DONE, UsageError
 from slowwave.places import home_folder
-from slowwave.report import Report
-from slowwave.secrets.key import redactor_of
+from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import FoundSession
 
 
 def compact(args: argparse.Namespace) -> int:
-    """Append a compaction whose summary is the ledger of what goes away, whether the session is large or not."""
-    settings, session = settings_of(args), stored_session(chosen_session(args, args.id))
-    run = Compacting(
-        "",
-        settings,
-        SystemClock(),
-        os.environ,
-        by_ledger,
-        lambda _session: Report("extract"),
-        "by-hand",
-        force=True,
-        dry_run=args.dry_run,
-        redact=redactor_of(settings, os.environ, create=not args.dry_run),
-    )
+    """Append a compaction that is planned and summarised here, whether the session is large or not; memories first."""
+    session = stored_session(chosen_session(args, args.id))
+    run = _run(args, session)
     draft, done = compact_one(session, run)
-    fields = {
-        "session": session.id,
-        "uuid": done.message if done else "",
-        "path": os.fspath(session.files.paths[0]),
-        "plan": draft.reason,
-        "summary": draft.summary.text,
-        **({"compaction": done.id} if done else {}),
-    }
+    told = {"plan": draft.reason, "summary": draft.summary.text, "notes": list(draft.summary.notes)}
     if args.json:
-        say_json([fields])
+        say_json([_fields(session, done) | told | {"warnings": run.report.warnings}])
     else:
         say(draft.reason)
         say(f"compacted: {done.id}" if done else draft.summary.text)
+        _tell(run, draft.summary.notes)
     return DONE
+
+
+def prune(args: argparse.Namespace) -> int:
+    """Clear old outputs of tools by an overlay; every word stays."""
+    session = stored_session(chosen_session(args, args.id))
+    run = _run(args, session)
+    clearing, done = prune_one(session, run)
+    if args.json:
+        calls = {"plan": clearing.reason, "calls": sorted(clearing.calls), "tokens_freed": clearing.freed}
+        say_json([_fields(session, done) | calls | {"warnings": run.report.warnings}])
+    else:
+        say(clearing.reason)
+        if done:
+            say(f"pruned: {done.id} (slowwave sessions uncompact {session.id} takes it back)")
+        _tell(run)
+    return DONE
+
+
+def _run(args: argparse.Namespace, session: StoredSession) -> Compacting:
+    from slowwave.jobs.compacting import by_hand  # noqa: PLC0415 - uncompact needs no projects
+    from slowwave.jobs.story import Run, new_run_id  # noqa: PLC0415 - as above
+
+    settings, clock = settings_of(args), SystemClock()
+    if focus := getattr(args, "focus", ""):
+        settings = focused(settings, focus)
+    return by_hand(session, Run(new_run_id(clock), settings, clock, os.environ, force=True, dry_run=args.dry_run))
+
+
+def focused(settings: Settings, focus: str) -> Settings:
+    """Return settings in which a model's narrative looks at something above all.
+
+    Raises:
+        UsageError: no model tells one.
+    """
+    if not (settings.model.base_url and settings.model.name) or settings.compaction.model == "off":
+        raise UsageError("--focus is for a model's narrative, and none is set: name model.base_url and model.name")
+    return replace(settings, compaction=replace(settings.compaction, focus=focus))
+
+
+def _fields(session: StoredSession, done: Appended | None) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "session": session.id,
+        "uuid": done.message if done else "",
+        "path": os.fspath(session.files.paths[0]),
+    }
+    return fields | ({"compaction": done.id} if done else {})
+
+
+def _tell(run: Compacting, notes: Sequence[str] = ()) -> None:
+    for line in notes:
+        say(line)
+    for line in run.report.warnings:
+        warn(line)
 
 
 def uncompact(args: argparse.Namespace) -> int:
@@ -79,4 +115,4 @@ def stored_session(found: FoundSession) -> StoredSession:
     )
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"uncompact": uncompact}
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"prune": prune, "uncompact": uncompact}

@@ -46,6 +46,8 @@ def compactions(args: argparse.Namespace) -> int:
     if is_open(book):
         as_it_stands(book, session)
     summaries = [message for message in dialect.read(files).messages if message.origin == "summary"]
+    own = {done.before for done in book.compactions if done.source == "prune"}
+    summaries = [m for m in summaries if m.text or not own.intersection(span.offset for span in m.sources)]
     rows = _rows(summaries, book.compactions)
     if args.json:
         stopped = book.error if book.is_stopped else ""
@@ -66,7 +68,7 @@ def _rows(summaries: Sequence[Message], known: Sequence[Appended]) -> list[_Row]
     """Return every summary with what is known of it; where summaries have no ids, ours are the last ones."""
     by_id = {done.message: done for done in known if done.message}
     rows = [_Row(message, by_id.pop(message.id or "", None)) for message in summaries]
-    rest = [done for done in known if done.message in by_id or not done.message]
+    rest = [done for done in known if done.source != "prune" and (done.message in by_id or not done.message)]
     free = [
         at for at, row in enumerate(rows) if row.done is None and row.message is not None and row.message.id is None
     ]
@@ -76,7 +78,7 @@ def _rows(summaries: Sequence[Message], known: Sequence[Appended]) -> list[_Row]
             rows[at] = rows[at]._replace(done=done)
         else:
             rows.append(_Row(None, done))
-    return rows
+    return rows + [_Row(None, done) for done in known if done.source == "prune"]
 
 
 def _lines(row: _Row, files: SessionFiles) -> Iterator[str]:
@@ -87,13 +89,22 @@ def _lines(row: _Row, files: SessionFiles) -> Iterator[str]:
         return
     yield f"  {done.id}: {done.trigger}"
     yield f"  {done.tokens_before:,} tokens before, about {done.tokens_after:,} after"
+    if done.source == "prune":
+        yield from (f"  {note}, all {done.kept} messages kept" for note in done.notes)
+        yield from _ranges("cleared", done, files)
+        return
     stays = f"{done.kept} kept from {done.keep_from}" if done.kept else "none kept"
     yield f"  {done.summarised} messages summarised by the {done.source}, {stays}"
     yield from (f"  {note}" for note in done.notes)
     yield from _proof(done.proof)
+    yield from _ranges("summarised", done, files)
+
+
+def _ranges(what: str, done: Appended, files: SessionFiles) -> Iterator[str]:
+    """Tell where that which the client sends no more can be read."""
     for part, offset, length in done.dropped:
         path = files.paths[min(part, len(files.paths) - 1)]
-        yield f"  summarised: bytes {offset:,} to {offset + length:,} of {path}"
+        yield f"  {what}: bytes {offset:,} to {offset + length:,} of {path}"
 
 
 def _proof(proof: dict[str, Any]) -> Iterator[str]:

@@ -105,6 +105,8 @@ def compact(args: argparse.Namespace) -> int:
         return compact_planned(args)
     if args.dry_run:
         raise UsageError("--dry-run shows the plan of a compaction without --summary")
+    if args.focus:
+        raise UsageError("--focus is for a summary that a model tells; leave --summary out")
     summary = _text(args.summary, "summary")
     found = chosen_session(args, args.id)
     with held(_writers(args).known(found)) as (writer, session):

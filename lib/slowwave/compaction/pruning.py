@@ -54,15 +54,12 @@ def prune(
     return Pruning(tuple(found), freed) if freed > minimum_tokens else Pruning()
 
 
-def cleared(items: Sequence[Item], pruning: Pruning) -> list[Message]:
-    """Return the messages of items with the outputs of a pruning cleared; nothing else changes."""
-    gone = {(output.at, output.number) for output in pruning.outputs}
-    touched = {at for at, _ in gone}
-    return [
-        _cleared(item.message, {n for i, n in gone if i == at}) if at in touched else item.message
-        for at, item in enumerate(items)
-        if item.message is not None
-    ]
+def cleared(items: Sequence[Item], pruning: Pruning, rule: Rule = OPENCODE) -> list[Item]:
+    """Return items with the outputs of a pruning cleared; nothing else changes."""
+    gone: dict[int, set[int]] = {}
+    for output in pruning.outputs:
+        gone.setdefault(output.at, set()).add(output.number)
+    return [_without(item, gone[at], rule) if at in gone else item for at, item in enumerate(items)]
 
 
 def _old_outputs(items: Sequence[Item], rule: Rule) -> Iterator[Output]:
@@ -93,6 +90,13 @@ def _tools(items: Sequence[Item]) -> dict[tuple[int, int], str]:
             if caller is not None and answer is not None:
                 tools[at, number] = caller.calls[answer.number].name
     return tools
+
+
+def _without(item: Item, numbers: set[int], rule: Rule) -> Item:
+    if item.message is None:
+        return item
+    message = _cleared(item.message, numbers)
+    return item._replace(message=message, tokens=rule.of_message(message))
 
 
 def _cleared(message: Message, numbers: set[int]) -> Message:

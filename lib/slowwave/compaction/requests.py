@@ -1,4 +1,4 @@
-"""What a model is asked for a plan's summary, and how the answers become one.
+"""What a model is asked for a plan's summary in the seeds' sections, and how the answers become one.
 
 Source: ``generateSummary``, ``generateTurnPrefixSummary`` and ``compact`` of pi 0.58.3, §7.5.4 of the ULID
 specification. Two answers where a turn is split: one about the turns before, one about its beginning. A summary that
@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 
 from slowwave.compaction.items import Item
 from slowwave.compaction.plan import Plan
-from slowwave.compaction.serialise import PI_SEPARATOR, flat
+from slowwave.compaction.serialise import PI_SEPARATOR, RESULT_UNITS, flat
 from slowwave.compaction.triggers import Budget
 
 Part = Literal["history", "prefix"]
-Form = Literal["initial", "update", "prefix"]
+Form = Literal["initial", "update", "prefix", "rounds", "prose"]
 
 # of the reserve, as tenths: that is the room in which the summary has to fit beside the kept range
 _HISTORY_TENTHS = 8
@@ -34,7 +34,7 @@ _STRUCTURE = (
     "## Next Steps\n## Critical Context"
 )
 _PREFIX_STRUCTURE = "## Original Request\n## Early Progress\n## Context for Suffix"
-_TASKS: dict[Form, str] = {
+_TASKS: dict[Literal["initial", "update", "prefix"], str] = {
     "initial": (
         "Summarise the conversation above so that another model can go on with the work. Use exactly these headings, "
         f"with short points below each and (none) where there is nothing to say:\n\n{_STRUCTURE}\n\n{_EXACT}"
@@ -52,14 +52,39 @@ _TASKS: dict[Form, str] = {
 
 
 class Request(NamedTuple):
-    """One call of a model."""
+    """One call of a model.
+
+    Attributes:
+        part: what of the plan it is about.
+        form: what is asked for.
+        items: what is shown; a model for which that is too long is asked about the newer part of them.
+        task: what stands behind the conversation.
+        max_tokens: the longest answer.
+        previous: the summary that the answer goes on from.
+        separator: between the parts of the flat text.
+        most_units: how much is shown of what a tool returned.
+        reasoning: how hard to think, where the model can.
+        system: who the model is.
+    """
 
     part: Part
     form: Form
-    prompt: str
+    items: tuple[Item, ...]
+    task: str
     max_tokens: int
+    previous: str = ""
+    separator: str = PI_SEPARATOR
+    most_units: int = RESULT_UNITS
     reasoning: Literal["high"] | None = None
     system: str = SYSTEM
+
+    @property
+    def prompt(self) -> str:
+        """The conversation, the summary before it, and the task."""
+        messages = (item.message for item in self.items if item.message is not None)
+        text = flat(messages, separator=self.separator, most=self.most_units)
+        before = f"<previous-summary>\n{self.previous}\n</previous-summary>\n\n" if self.previous else ""
+        return f"<conversation>\n{text}\n</conversation>\n\n{before}{self.task}"
 
 
 def requests(
@@ -76,14 +101,15 @@ def requests(
     """
     asked: list[Request] = []
     if _speaks(plan.history):
-        form: Form = "update" if plan.previous_summary else "initial"
+        form: Literal["initial", "update"] = "update" if plan.previous_summary else "initial"
         task = _TASKS[form] + (f"\n\nAdditional focus: {focus}" if focus else "")
-        prompt = _conversation(plan.history, separator, plan.previous_summary) + task
         most = budget.reserve * _HISTORY_TENTHS // 10
-        asked.append(Request("history", form, prompt, most, "high" if reasons else None))
+        thinks: Literal["high"] | None = "high" if reasons else None
+        history = Request("history", form, plan.history, task, most, plan.previous_summary, separator)
+        asked.append(history._replace(reasoning=thinks))
     if _speaks(plan.prefix):
         most = budget.reserve * _PREFIX_TENTHS // 10
-        asked.append(Request("prefix", "prefix", _conversation(plan.prefix, separator) + _TASKS["prefix"], most))
+        asked.append(Request("prefix", "prefix", plan.prefix, _TASKS["prefix"], most, separator=separator))
     return asked
 
 
@@ -96,9 +122,3 @@ def joined(plan: Plan, answers: dict[Part, str]) -> str:
 
 def _speaks(items: tuple[Item, ...]) -> bool:
     return any(item.message is not None for item in items)
-
-
-def _conversation(items: tuple[Item, ...], separator: str, previous: str = "") -> str:
-    text = flat((item.message for item in items if item.message is not None), separator=separator)
-    before = f"<previous-summary>\n{previous}\n</previous-summary>\n\n" if previous else ""
-    return f"<conversation>\n{text}\n</conversation>\n\n{before}"

@@ -1,7 +1,8 @@
-"""Cersei's way to make a conversation smaller: rounds, the newest messages that fit, and dropping the rest.
+"""Cersei's way to make a conversation smaller: summaries by rounds, and the newest messages that stay.
 
-Source: ``compact.rs`` of Cersei 0.1.8 and the seed's section Auto-Compact. Its plain cuts part calls from their
-results, which no provider accepts; the ones here move back until none is parted.
+Source: ``compact.rs`` of Cersei 0.1.8 and seed 000, section Auto-Compact. Its plain cuts part calls from their results,
+which no provider accepts; the ones here move back until none is parted. A question for every round would be hundreds
+for one session: rounds that fit are asked about together.
 """
 
 from collections.abc import Sequence
@@ -9,8 +10,11 @@ from typing import NamedTuple
 
 from slowwave.compaction.cuts import parted
 from slowwave.compaction.estimates import CERSEI, Rule
-from slowwave.compaction.items import items_of
+from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.javascript import fields_of
+from slowwave.compaction.plan import Plan
+from slowwave.compaction.requests import Request
+from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import Message
 
 KEEP_RECENT_MESSAGES = 10
@@ -20,6 +24,10 @@ _TASK = (
     "created or changed (with their paths), which results of tools still matter, what is left to do, and which errors "
     "came up and how they were solved."
 )
+
+
+_CARRY = "Take over from <previous-summary> what still holds."
+_ANSWER_TOKENS = 4_096
 
 
 class Round(NamedTuple):
@@ -68,6 +76,41 @@ def snip(messages: Sequence[Message], keep: int = KEEP_RECENT_MESSAGES, rule: Ru
 def compact_prompt(instructions: str = "") -> str:
     """Return what a model is asked behind the conversation."""
     return _TASK + (f"\n\nAdditional context: {instructions}" if instructions else "")
+
+
+def round_requests(plan: Plan, budget: Budget, focus: str = "") -> list[Request]:
+    """Return a question for each group of rounds, in order; what was summarised before goes with the first.
+
+    Args:
+        plan: what is summarised.
+        budget: about so many tokens as it keeps go into one question, more where one round has more.
+        focus: what a person asked to look at.
+    """
+    items = {id(item.message): item for item in plan.history + plan.prefix if item.message is not None}
+    found: list[tuple[Item, ...]] = []
+    size = 0
+    for group in rounds([item.message for item in items.values() if item.message is not None]):
+        own = tuple(items[id(message)] for message in group.messages)
+        if found and size + group.tokens <= budget.keep_recent_tokens:
+            found[-1] += own
+            size += group.tokens
+        else:
+            found.append(own)
+            size = group.tokens
+    first, later = _task(plan.previous_summary, focus), compact_prompt(focus)
+    return [
+        Request("history", "rounds", own, later if at else first, _ANSWER_TOKENS, "" if at else plan.previous_summary)
+        for at, own in enumerate(found)
+    ]
+
+
+def joined_rounds(answers: Sequence[str]) -> str:
+    """Return the answers about all groups as one summary."""
+    return "\n\n".join(answers)
+
+
+def _task(previous: str, focus: str) -> str:
+    return (f"{_CARRY} " if previous else "") + compact_prompt(focus)
 
 
 def wrapped_summary(text: str) -> str:

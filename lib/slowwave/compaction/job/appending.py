@@ -1,15 +1,15 @@
-"""One compaction of one session: appended under its lock, then read back.
+"""One append to one session: a compaction or a pruning, under its lock, then read back.
 
 It is taken away again when the client would not go on from exactly the summary and what was to stay.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.clock import FixedClock
-from slowwave.compaction.file_operations import FileOperations
 from slowwave.compaction.job.book import Expected
 from slowwave.compaction.job.derived import content_stamp, ids_of, time_of
 from slowwave.compaction.job.growth import (
@@ -22,15 +22,13 @@ from slowwave.compaction.job.growth import (
     take_back,
 )
 from slowwave.compaction.job.outcome import difference
-from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.plan import Plan
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import MovedError, SlowwaveError
 from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import FoundFile, FoundSession
-from slowwave.stores.writing.base import Compaction, Means, checked
-from slowwave.stores.writing.opened import Writers, held
+from slowwave.stores.writing.base import Means
+from slowwave.stores.writing.opened import Opened, Writers, held
 from slowwave.stores.writing.ulid import UlidWriter
 
 
@@ -53,31 +51,21 @@ class Order(NamedTuple):
 
     Attributes:
         session: the session.
-        stamp: its content when the plan was made.
-        reading: what was read of it then.
-        plan: the plan.
-        summary: the text that stands in the place of what goes away.
-        files: files that were read and changed up to the kept range.
-        tokens: the size of the context before.
+        stamp: its content when it was planned.
+        at: when its last message was written, where messages tell.
+        write: has the writer append it, and returns what the client calls it.
         expected: what the client has to go on from.
-        by_hand: a person asked for it.
-        proof: how well the summary was proven.
     """
 
     session: StoredSession
     stamp: str
-    reading: Reading
-    plan: Plan
-    summary: str
-    files: FileOperations
-    tokens: int
+    at: datetime | None
+    write: Callable[[Opened], str]
     expected: Expected
-    by_hand: bool = False
-    proof: Mapping[str, object] = {}
 
 
 def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Written:
-    """Append a compaction and look at what the client goes on from.
+    """Append to a session and look at what the client goes on from.
 
     Args:
         order: what is appended.
@@ -96,21 +84,19 @@ def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Writ
     session, paths = order.session, order.session.files.paths
     before: dict[Path, os.stat_result] = {}
     means = Means(
-        FixedClock(time_of(order.reading.at, paths)),
+        FixedClock(time_of(order.at, paths)),
         home,
         ids=ids_of(session.id, order.stamp),
         part_bytes=settings.store.part_bytes,
         fsync=True,
         announce=lambda path, size, data: intend(growth_to_be(before, path, size, data)),
     )
-    compaction = _compaction(order)
-    checked(compaction)
     opened = Writers(means).known(found_of(session))
     with held(opened):
         if not paths or content_stamp(paths) != order.stamp:
             raise MovedError(f"session {session.id}: changed since it was planned; the next run looks at it again")
         before.update(sizes_of(paths))
-        message = opened.writer.compaction(opened.target, compaction)
+        message = order.write(opened)
         now = files_of(paths[0]) if session.dialect == "cersei" else list(paths)
         grown = growth_of(before, now)
         try:
@@ -134,20 +120,6 @@ def found_of(session: StoredSession) -> FoundSession:
     files = [FoundFile(p.name, (at := p.stat()).st_size, at.st_mtime_ns, at.st_dev, at.st_ino) for p in paths]
     source = session.source if session.source in ("archived", "reset", "deleted", "backup") else ""
     return FoundSession(str(paths[0].parent), session.id, files, session.kind == "subagent", source=source)
-
-
-def _compaction(order: Order) -> Compaction:
-    plan, files = order.plan, order.files
-    return Compaction(
-        order.summary,
-        plan.first_kept,
-        order.tokens,
-        tuple(files.read_files),
-        tuple(files.modified_files),
-        "manual" if order.by_hand else "auto",
-        tokens_summarised=plan.tokens_summarised,
-        proof=order.proof,
-    )
 
 
 def _check(order: Order, files: SessionFiles) -> None:

@@ -20,7 +20,7 @@ from slowwave.places import state_folder
 _NAME_DIGITS = 24
 
 
-class Appended(msgspec.Struct, frozen=True):
+class Appended(msgspec.Struct, frozen=True, kw_only=True):
     """One compaction that slowwave appended.
 
     Attributes:
@@ -39,19 +39,20 @@ class Appended(msgspec.Struct, frozen=True):
         summarised: how many messages the summary stands for.
         keep_from: the first message that stays, None where none does.
         dropped: part, offset and length of the bytes that the summary stands for.
-        source: ``ledger``, or ``model`` where a model told the summary's narrative.
+        source: ``ledger``, or ``model`` where a model told the summary's narrative; ``prune`` where only outputs of
+            tools were cleared, whose bytes ``dropped`` names.
         proof: the share of the probes that the summary answers, by kind, and what it does not, with where that stands.
         notes: what else there is to say about the summary.
     """
 
-    id: str
+    id: str = ""
     run: str
-    path: str
-    before: int | None
-    after: int
-    sha256: str
-    mtime_ns: int
-    message: str
+    path: str = ""
+    before: int | None = None
+    after: int = 0
+    sha256: str = ""
+    mtime_ns: int = 0
+    message: str = ""
     trigger: str
     tokens_before: int
     tokens_after: int
@@ -73,6 +74,7 @@ class Expected(msgspec.Struct, frozen=True):
         messages: how many messages these are.
         guess: the size before, which has to become less.
         planned: the size that was planned.
+        is_whole: there is no new summary, these are all messages.
     """
 
     summary: str
@@ -80,6 +82,7 @@ class Expected(msgspec.Struct, frozen=True):
     messages: int
     guess: int
     planned: int
+    is_whole: bool = False
 
 
 class Pending(msgspec.Struct, frozen=True):

@@ -1,10 +1,16 @@
-"""A compaction that a person asked for: of any session, also one that was stopped or that a person went back to."""
+"""What a person asked for: a compaction or a pruning of any session, also one that was stopped or taken back."""
 
-from slowwave.compaction.job.book import Appended
+from slowwave.compaction.job.book import Appended, Book
+from slowwave.compaction.job.clearing import Clearing, clear, clearing_of, why_not
 from slowwave.compaction.job.derived import content_stamp
-from slowwave.compaction.job.drafting import Draft, drafted, settled_book, write
+from slowwave.compaction.job.drafting import Draft, drafted, write
+from slowwave.compaction.job.due import due
+from slowwave.compaction.job.flushing import flush
+from slowwave.compaction.job.noting import settled_book
+from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import refusal
+from slowwave.compaction.plan import NoPlan
 from slowwave.errors import UsageError
 from slowwave.stores.model import StoredSession
 
@@ -16,17 +22,45 @@ _REFUSED = {
 
 
 def compact_one(session: StoredSession, run: Compacting) -> tuple[Draft, Appended | None]:
-    """Compact one session now; with ``run.dry_run`` only plan it.
+    """Compact one session now, its memories first; with ``run.dry_run`` only plan it.
 
     Raises:
         UsageError: nothing would be gained, or its client takes no compaction; the message says why.
         RefusedError: a client has it open.
         SlowwaveError: it cannot be read.
     """
+    book, stamp = _book(session, run)
+    draft = drafted(session, stamp, run, by_hand=True)
+    if not isinstance(draft, Draft):
+        raise UsageError(f"{session.id}: {run.report.items[-1].reason}; nothing was written")
+    if run.dry_run:
+        return draft, None
+    flush(session, stamp, run, draft.reading.cwd, book)
+    return draft, write(draft, book, run, by_hand=True)
+
+
+def prune_one(session: StoredSession, run: Compacting) -> tuple[Clearing, Appended | None]:
+    """Clear old outputs of tools of one session now; with ``run.dry_run`` only plan it.
+
+    Raises:
+        UsageError: too little would be gained, or its client has no record for it; the message says why.
+        RefusedError: a client has it open.
+        SlowwaveError: it cannot be read.
+    """
+    if reason := why_not(session.dialect):
+        raise UsageError(
+            f"{session.id}: {reason}; a compaction clears them from what a model reads. Nothing was written"
+        )
+    book, stamp = _book(session, run)
+    reading = read_session(session.dialect, session.files)
+    found = due(reading, run.settings.compaction, soft=0)
+    clearing = clearing_of(session, stamp, reading, found)
+    if isinstance(clearing, NoPlan):
+        raise UsageError(f"{session.id}: {clearing.reason}; nothing was written")
+    return clearing, None if run.dry_run else clear(clearing, book, run)
+
+
+def _book(session: StoredSession, run: Compacting) -> tuple[Book, str]:
     if reason := refusal(session):
         raise UsageError(f"{session.id}: {_REFUSED[reason]}; nothing was written")
-    book = settled_book(session, run)
-    draft = drafted(session, content_stamp(session.files.paths), run, by_hand=True)
-    if draft is None:
-        raise UsageError(f"{session.id}: {run.report.items[-1].reason}; nothing was written")
-    return draft, None if run.dry_run else write(draft, book, run, by_hand=True)
+    return settled_book(session, run), content_stamp(session.files.paths)

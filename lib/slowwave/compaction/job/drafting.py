@@ -1,23 +1,26 @@
-"""A session with its plan and its summary, before anything is appended; and how that is written and noted."""
+"""A session with its plan and its summary, before anything is appended; and how that is written.
 
-from typing import Any
+Where its client has a record that clears old outputs of tools, and that is enough, nothing is summarised.
+"""
+
+from collections.abc import Mapping
 
 from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS
-from slowwave.compaction.job.appending import Order, append
-from slowwave.compaction.job.book import Appended, Book, Pending, read_book, write_book
+from slowwave.compaction.job.appending import Order
+from slowwave.compaction.job.book import Appended, Book
+from slowwave.compaction.job.clearing import Clearing, clearing_of
 from slowwave.compaction.job.due import Due, budget_of, due
-from slowwave.compaction.job.flushing import flush, noted
-from slowwave.compaction.job.growth import Growth, state_of
-from slowwave.compaction.job.openclaw import note_compaction
+from slowwave.compaction.job.flushing import flush
+from slowwave.compaction.job.noting import count_compaction, noted_append
 from slowwave.compaction.job.outcome import expected_of
 from slowwave.compaction.job.planning import planned, ranges_of, spans_of, tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.settling import as_it_stands, growth_in, is_open, settle
 from slowwave.compaction.job.summary import Summary, summary_of
 from slowwave.compaction.plan import NoPlan, Plan
 from slowwave.stores.model import StoredSession
-from slowwave.stores.writing.base import Means
+from slowwave.stores.writing.base import Compaction, checked
+from slowwave.stores.writing.opened import Opened
 
 
 class Draft:
@@ -46,8 +49,10 @@ class Draft:
         )
 
 
-def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: bool = False) -> Draft | None:
+def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: bool = False) -> Draft | Clearing | None:
     """Return what would be appended to a session; None after saying why nothing is.
+
+    What a person asks for by hand is always a summary.
 
     Raises:
         SlowwaveError: it cannot be read, or its client takes no compaction there.
@@ -63,7 +68,23 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
         else:
             run.report.count("not_due")
         return None
-    budget = budget_of(session.dialect, chosen)
+    clearing = NoPlan("") if by_hand or chosen.prune == "off" else clearing_of(session, stamp, reading, found)
+    if isinstance(clearing, Clearing) and (chosen.prune == "only" or not _is_due_after(clearing, run)):
+        return clearing
+    if chosen.prune == "only" and not by_hand:
+        run.skip("plan", session, f"{found.reason}; {clearing.reason}")
+        return None
+    return _summarised(session, stamp, reading, found, run)
+
+
+def _is_due_after(clearing: Clearing, run: Compacting) -> bool:
+    live = sum(len(span.raw) for span in spans_of(clearing.left)) if run.settings.compaction.trigger_bytes else 0
+    return due(clearing.after, run.settings.compaction, soft=0, live_bytes=live).is_due
+
+
+def _summarised(session: StoredSession, stamp: str, reading: Reading, found: Due, run: Compacting) -> Draft | None:
+    """Return what would be appended with a summary; None after saying why nothing is."""
+    budget = budget_of(session.dialect, run.settings.compaction)
     plan = planned(reading, budget)
     if isinstance(plan, NoPlan):
         run.skip("plan", session, f"{found.reason}; {plan.reason}")
@@ -77,90 +98,50 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
     return draft
 
 
-def settled_book(session: StoredSession, run: Compacting) -> Book:
-    """Return what is known of a session, with whatever a killed run left unfinished finished first.
-
-    Raises:
-        CorruptStateError: the book is damaged.
-        SlowwaveError, OSError: as :func:`slowwave.compaction.job.settling.settle`.
-    """
-    book = read_book(run.folder, session.id, session.dialect, session.files.paths[0])
-    if run.dry_run:
-        if is_open(book):
-            as_it_stands(book, session)
-        return book
-    known = len(book.compactions)
-    if told := settle(book, run.folder, session, Means(run.clock, run.home)):
-        run.report.warnings.append(f"session {session.id}: {told}")
-    if len(book.compactions) > known:
-        count_compaction(session, run)
-    return book
-
-
 def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -> Appended:
-    """Append what was drafted; it is noted before the transcript is touched, and again when it stands.
+    """Append what was drafted.
 
     Raises:
         SlowwaveError: as :func:`slowwave.compaction.job.appending.append`.
         OSError: the disk is full.
     """
-    order = _order(draft, by_hand=by_hand)
-
-    def intend(grown: Growth) -> None:
-        book.pending = Pending(_noted(draft, grown, run.run_id), order.expected)
-        write_book(run.folder, book)
-
-    try:
-        grown, message = append(order, run.settings, run.home, intend)
-    except Exception:
-        if book.pending is not None and state_of(growth_in(book.pending.done)) == "absent":
-            book.pending = None
-            write_book(run.folder, book)
-        raise
-    done = _noted(draft, grown, run.run_id, message)
-    book.succeed(done)
-    write_book(run.folder, book)
-    count_compaction(draft.session, run)
-    return done
-
-
-def count_compaction(session: StoredSession, run: Compacting) -> None:
-    """Count a compaction where its client counts them, too."""
-    if session.dialect == "openclaw":
-        noted(session, run, lambda: note_compaction(session.files.paths[0], session.id))
-
-
-def _order(draft: Draft, *, by_hand: bool) -> Order:
-    summary = draft.summary
-    # what was lost stands in the book alone: with the record it would be sent to other machines with the transcript
-    score = {name: value for name, value in _proof(summary).items() if name != "lost"}
-    expected = expected_of(draft.reading, draft.plan, summary.text)
-    what = (draft.session, draft.stamp, draft.reading, draft.plan, summary.text, summary.files, draft.due.tokens)
-    return Order(*what, expected, by_hand, score)
-
-
-def _noted(draft: Draft, grown: Growth, run_id: str, message: str = "") -> Appended:
-    return Appended(
-        id=grown.sha256[:12],
-        run=run_id,
-        path=str(grown.path),
-        before=grown.before,
-        after=grown.after,
-        sha256=grown.sha256,
-        mtime_ns=grown.mtime_ns,
-        message=message,
+    session, plan, summary = draft.session, draft.plan, draft.summary
+    proof = summary.loss.as_fields() if summary.loss is not None else {}
+    compaction = _compaction(draft, {name: value for name, value in proof.items() if name != "lost"}, by_hand=by_hand)
+    checked(compaction)
+    expected = expected_of(draft.reading, plan, summary.text)
+    note = Appended(
+        run=run.run_id,
         trigger=draft.due.reason,
         tokens_before=draft.due.tokens,
         tokens_after=draft.tokens_after,
         kept=draft.kept,
         summarised=draft.summarised,
-        keep_from=draft.plan.first_kept,
+        keep_from=plan.first_kept,
         dropped=draft.dropped,
-        source=draft.summary.source,
-        proof=_proof(draft.summary),
-        notes=list(draft.summary.notes),
+        source=summary.source,
+        proof=proof,
+        notes=list(summary.notes),
     )
 
+    def append(opened: Opened) -> str:
+        return opened.writer.compaction(opened.target, compaction)
 
-def _proof(summary: Summary) -> dict[str, Any]:
-    return summary.loss.as_fields() if summary.loss is not None else {}
+    done = noted_append(Order(session, draft.stamp, draft.reading.at, append, expected), note, book, run)
+    count_compaction(session, run)
+    return done
+
+
+def _compaction(draft: Draft, score: Mapping[str, object], *, by_hand: bool) -> Compaction:
+    """Return the record; what was lost stands in the book alone, else it would travel with the transcript."""
+    plan, files = draft.plan, draft.summary.files
+    return Compaction(
+        draft.summary.text,
+        plan.first_kept,
+        draft.due.tokens,
+        tuple(files.read_files),
+        tuple(files.modified_files),
+        "manual" if by_hand else "auto",
+        tokens_summarised=plan.tokens_summarised,
+        proof=score,
+    )

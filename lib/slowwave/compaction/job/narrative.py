@@ -5,15 +5,14 @@ less than the ledger does, costs the session nothing.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import cast
 
 from slowwave.compaction.cuts import cut_points
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.summary import Gone, Summarise, Summary, ledger_for, probes_for, proven
-from slowwave.compaction.plan import Plan
+from slowwave.compaction.job.telling import shown, telling_of
 from slowwave.compaction.proof import THRESHOLD, verdict
-from slowwave.compaction.requests import Part, Request, joined, requests
+from slowwave.compaction.requests import Part, Request
 from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, MalformedAnswerError, ModelError, Usage
 
 # how often the oldest half is left out before the model is done without
@@ -32,23 +31,27 @@ _LINE_FORM = "Write the summary itself and nothing else."
 Paid = Callable[[Usage], None]
 
 
-def by_model(model: LanguageModel, threshold: float = THRESHOLD, paid: Paid = lambda _usage: None) -> Summarise:
+def by_model(
+    model: LanguageModel, threshold: float = THRESHOLD, paid: Paid = lambda _usage: None, focus: str = ""
+) -> Summarise:
     """Return a maker of summaries that asks a model for the narrative.
 
     Args:
         model: who is asked.
         threshold: share of the probes that a summary has to answer.
         paid: is told what each answer cost.
+        focus: what a person asked to look at above all.
     """
 
     def summarise(gone: Gone) -> Summary:
         ledger, probes = ledger_for(gone), probes_for(gone)
         alone = proven(gone, ledger, probes)
         try:
-            told = _told(gone, model, paid)
+            told, notes = _told(gone, model, paid, focus)
         except ModelError as error:
             return alone._replace(notes=(*alone.notes, f"no narrative: {error}"))
-        whole = proven(gone, ledger, probes, told)
+        whole = proven(gone, ledger, probes, told, has_sections=telling_of(gone.reading.dialect).has_sections)
+        whole = whole._replace(notes=(*whole.notes, *notes))
         if whole.loss is None or alone.loss is None:
             return alone
         decision = verdict(whole.loss, threshold)
@@ -60,36 +63,50 @@ def by_model(model: LanguageModel, threshold: float = THRESHOLD, paid: Paid = la
     return summarise
 
 
-def _told(gone: Gone, model: LanguageModel, paid: Paid) -> str:
-    """Return what the model tells.
+def _told(gone: Gone, model: LanguageModel, paid: Paid, focus: str) -> tuple[str, list[str]]:
+    """Return what the model tells, and what it was not shown.
 
     Raises:
         ModelError: it does not answer, or what goes away is too long however much is left out.
     """
-    plan = replace(gone.plan, previous_summary=gone.previous)
+    telling = telling_of(gone.reading.dialect)
+    plan, cleared = shown(gone)
+    answers: list[tuple[Part, str]] = []
+    left_out = 0
+    for request in telling.ask(gone, plan, focus):
+        answer, missing = _answered(request, gone, model, paid)
+        answers.append((request.part, answer))
+        left_out += missing
+    notes = [f"{cleared} old outputs of tools were cleared from what the model read"] if cleared else []
+    notes += [f"the oldest {left_out} messages were too long for the model, the ledger alone tells them"] * (
+        left_out > 0
+    )
+    return telling.join(plan, answers), notes
+
+
+def _answered(request: Request, gone: Gone, model: LanguageModel, paid: Paid) -> tuple[str, int]:
+    """Return the answer, and how many messages had to be left out of the question, the oldest first."""
+    whole = len(request.items)
     for _ in range(_TRIES):
         try:
-            return _asked(gone, plan, model, paid)
+            return _asked(request, gone, model, paid), whole - len(request.items)
         except ContextOverflowError:
-            shorter = _without_oldest(plan)
-            if shorter is None:
+            later = _later_half(request.items)
+            if later is None:
                 raise
-            plan = shorter
+            request = request._replace(items=later)
     raise ContextOverflowError(f"still too long after the oldest part was left out {_TRIES} times")
 
 
-def _asked(gone: Gone, plan: Plan, model: LanguageModel, paid: Paid) -> str:
-    answers: dict[Part, str] = {}
-    for request in requests(plan, gone.budget, separator=gone.separator):
-        answer = model.answer(_ask(request, gone))
-        paid(answer.usage)
-        given: object = answer.data
-        fields = cast("dict[str, object]", given) if isinstance(given, dict) else {"summary": answer.text}
-        data = fields.get("summary")
-        if not isinstance(data, str) or not data.strip():
-            raise MalformedAnswerError("the answer holds no summary")
-        answers[request.part] = data.strip()
-    return joined(replace(plan, files=type(plan.files)()), answers)
+def _asked(request: Request, gone: Gone, model: LanguageModel, paid: Paid) -> str:
+    answer = model.answer(_ask(request, gone))
+    paid(answer.usage)
+    given: object = answer.data
+    fields = cast("dict[str, object]", given) if isinstance(given, dict) else {"summary": answer.text}
+    data = fields.get("summary")
+    if not isinstance(data, str) or not data.strip():
+        raise MalformedAnswerError("the answer holds no summary")
+    return data.strip()
 
 
 def _ask(request: Request, gone: Gone) -> Ask:
@@ -104,15 +121,7 @@ def _ask(request: Request, gone: Gone) -> Ask:
     )
 
 
-def _without_oldest(plan: Plan) -> Plan | None:
-    """Return a plan without the older half of its history, cut where no call is parted from its result."""
-    later = _later_half(plan.history)
-    if later is not None:
-        return replace(plan, history=later)
-    later = _later_half(plan.prefix)
-    return None if later is None else replace(plan, prefix=later)
-
-
 def _later_half(items: Sequence[Item]) -> tuple[Item, ...] | None:
+    """Return the newer half, cut where no call is parted from its result; None where nothing can be left out."""
     at = next((point for point in cut_points(items) if point >= max(1, len(items) // 2)), None)
     return None if at is None else tuple(items[at:])

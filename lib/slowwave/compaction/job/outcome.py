@@ -12,7 +12,7 @@ from slowwave.compaction.job.book import Expected
 from slowwave.compaction.job.planning import tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import Plan
-from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.model import Block, SessionFiles, ToolResult
 
 
 def expected_of(reading: Reading, plan: Plan, summary: str) -> Expected:
@@ -29,15 +29,18 @@ def difference(dialect: str, files: SessionFiles, expected: Expected) -> str:
         UnreadableError, UsageError: as :func:`slowwave.compaction.job.reading.read_session`.
     """
     after = read_session(dialect, files)
-    at = next((i for i in range(len(after.items) - 1, -1, -1) if after.items[i].kind == "compaction"), None)
-    message = after.items[at].message if at is not None else None
-    if at is None or message is None or expected.summary not in message.text:
-        return "the client would not send the summary"
+    at = -1
+    if not expected.is_whole:
+        at = next((i for i in range(len(after.items) - 1, -1, -1) if after.items[i].kind == "compaction"), -1)
+        message = after.items[at].message if at >= 0 else None
+        if message is None or expected.summary not in message.text:
+            return "the client would not send the summary"
     # Codex shows what a person asked in front of the summary
     stays = [item for item in after.items[at + 1 :] if item.speaks]
     if digest_of(stays) != expected.stays:
         return (
-            f"the client would send {len(stays)} messages behind the summary, not the {expected.messages} of the plan"
+            f"the client would send {len(stays)} messages{'' if expected.is_whole else ' behind the summary'},"
+            f" not the {expected.messages} of the plan"
         )
     if after.guess >= expected.guess:
         return f"{expected.guess:,} tokens would become {after.guess:,}, {expected.planned:,} were planned"
@@ -49,5 +52,11 @@ def digest_of(items: Sequence[Item]) -> str:
     digest = hashlib.sha256()
     for item in items:
         if item.message is not None:
-            digest.update(repr((item.message.role, item.message.blocks)).encode("utf-8", "surrogatepass"))
+            shown = (item.message.role, tuple(map(_shown, item.message.blocks)))
+            digest.update(repr(shown).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def _shown(block: Block) -> object:
+    """Return what the model sees of a block: whether a tool failed, some dialects tell by the text alone."""
+    return ("result", block.id, block.text) if isinstance(block, ToolResult) else block

@@ -124,6 +124,8 @@ def _named(done: Appended, session: StoredSession) -> Appended:
     """Return a note with what the client calls the summary, which only the append itself tells."""
     from msgspec.structs import replace  # noqa: PLC0415 - after a kill only
 
+    if done.source == "prune":
+        return done
     dialect = by_name(session.dialect)
     files = SessionFiles(session.id, tuple(files_now(session)))
     part = files.paths.index(Path(done.path)) if Path(done.path) in files.paths else 0

@@ -6,9 +6,11 @@ It appends to transcripts and rewrites nothing. A second run finds nothing new s
 from collections.abc import Sequence
 
 from slowwave.compaction.job.book import Book, write_book
+from slowwave.compaction.job.clearing import Clearing, clear
 from slowwave.compaction.job.derived import content_stamp
-from slowwave.compaction.job.drafting import Draft, drafted, settled_book, write
+from slowwave.compaction.job.drafting import Draft, drafted, write
 from slowwave.compaction.job.flushing import flush
+from slowwave.compaction.job.noting import settled_book
 from slowwave.compaction.job.rested import Rested
 from slowwave.compaction.job.run import Compacting
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
@@ -37,7 +39,7 @@ def compact_sessions(project: Project, sessions: Sequence[StoredSession], run: C
         if reason := refusal(session):
             run.report.count(reason)
             continue
-        if run.report.counts.get("compacted", 0) + run.report.counts.get("planned", 0) >= limit:
+        if sum(run.report.counts.get(name, 0) for name in ("compacted", "pruned", "planned")) >= limit:
             run.report.gates.append(
                 Gate(
                     "limit", project.key, passed=False, reason=f"{limit} sessions in one run (compaction.max_sessions)"
@@ -121,15 +123,19 @@ def _attempted(session: StoredSession, book: Book, stamp: str, run: Compacting) 
         run.fail(session, message)
 
 
-def _carried_out(draft: Draft, book: Book, run: Compacting) -> None:
-    item = Item(draft.session.id, "compact", draft.reason, run.project)
+def _carried_out(draft: Draft | Clearing, book: Book, run: Compacting) -> None:
+    action, done_word = ("prune", "pruned") if isinstance(draft, Clearing) else ("compact", "compacted")
+    item = Item(draft.session.id, action, draft.reason, run.project)
     if run.dry_run:
         run.report.items.append(item)
         run.report.count("planned")
         return
-    flush(draft.session, draft.stamp, run, draft.reading.cwd, book)
-    done = write(draft, book, run)
+    if isinstance(draft, Clearing):
+        done = clear(draft, book, run)  # nothing that was said goes away, so there are no memories to save first
+    else:
+        flush(draft.session, draft.stamp, run, draft.reading.cwd, book)
+        done = write(draft, book, run)
     run.report.items.append(item)
-    run.report.count("compacted")
+    run.report.count(done_word)
     run.report.count("tokens_before", done.tokens_before)
     run.report.count("tokens_after", done.tokens_after)

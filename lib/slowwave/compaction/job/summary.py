@@ -7,14 +7,14 @@ again, since it gets the ledger of everything that they said.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowwave.compaction.cuts import find_cut
 from slowwave.compaction.file_operations import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Plan
-from slowwave.compaction.rounds import wrapped_summary
+from slowwave.compaction.rounds import snip, wrapped_summary
 from slowwave.compaction.serialise import PI_SEPARATOR, ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import Message
@@ -100,7 +100,7 @@ def summary_of(reading: Reading, plan: Plan, budget: Budget, summarise: Summaris
     """Return the summary of a plan in the form of its client."""
     made = summarise(Gone(reading, plan, budget, redact))
     text = made.text
-    if not plan.kept and (recent := _recent(plan, budget)):
+    if not plan.kept and (recent := _recent(plan, budget, reading.dialect)):
         bare = without_tags(text)
         text = bare.rstrip() + recent + text[len(bare) :]
     text = _sound(redact(text))
@@ -131,25 +131,51 @@ def probes_for(gone: Gone) -> "list[Probe]":
     return probes_of(gone.messages, gone.reading.cwd, redact=gone.redact)
 
 
-def proven(gone: Gone, ledger: "Ledger", probes: "Sequence[Probe]", narrative: str = "") -> Summary:
-    """Return a ledger as a summary, with a narrative where there is one, and what it lost."""
+def proven(
+    gone: Gone, ledger: "Ledger", probes: "Sequence[Probe]", narrative: str = "", *, has_sections: bool = True
+) -> Summary:
+    """Return a ledger as a summary, with a narrative where there is one, and what it lost.
+
+    Args:
+        gone: what goes away.
+        ledger: what is surely told.
+        probes: what the summary is asked.
+        narrative: what a model told.
+        has_sections: it stands in the ledger's sections; other text stands before the ledger.
+    """
     from slowwave.compaction.ledger import render  # noqa: PLC0415 - as above
     from slowwave.compaction.proof import checked  # noqa: PLC0415 - as above
 
-    made = render(ledger, narrative, redact=gone.redact)
+    lead = "" if has_sections else without_tags(narrative).strip()
+    if lead:
+        lead = gone.redact(lead) + "\n\n"
+        ledger = _beside(ledger, lead)
+    made = render(ledger, narrative if has_sections else "", redact=gone.redact)
+    text = lead + made.text
     notes = (f"no room for {len(made.dropped)} lines",) if made.dropped else ()
     if made.read_left_out:
         notes += (f"no room for {len(made.read_left_out)} files that were only read",)
     source = "model" if narrative else "ledger"
-    return Summary(made.text, ledger.files, checked(probes, made.text), source, notes)
+    return Summary(text, ledger.files, checked(probes, text), source, notes)
 
 
-def _recent(plan: Plan, budget: Budget) -> str:
-    items = [*plan.history, *plan.prefix]
-    cut = find_cut(items, budget.keep_recent_tokens // _RECENT_SHARE)
-    if cut.first_kept == 0:
+def _beside(ledger: "Ledger", lead: str) -> "Ledger":
+    """Return a ledger that leaves room for a text before it, and takes at least half of the room itself."""
+    most = ledger.settings.most_bytes
+    left = max(most - len(lead.encode("utf-8", "surrogatepass")), most // 2)
+    return replace(ledger, settings=replace(ledger.settings, most_bytes=left))
+
+
+def _recent(plan: Plan, budget: Budget, dialect: str) -> str:
+    items = [item for item in (*plan.history, *plan.prefix) if item.message is not None]
+    at = find_cut(items, budget.keep_recent_tokens // _RECENT_SHARE).first_kept
+    if dialect == "cersei":
+        # seed 000: the ten newest are always preserved
+        messages = [item.message for item in items if item.message is not None]
+        at = min(at, len(messages) - len(snip(messages).kept)) or at
+    if at == 0:
         return ""  # a summary that repeats all of it would be longer than what it stands for
-    text = flat(item.message for item in items[cut.first_kept :] if item.message is not None)
+    text = flat(item.message for item in items[at:] if item.message is not None)
     return f"\n\n<recent-messages>\n{text}\n</recent-messages>" if text.strip() else ""
 
 

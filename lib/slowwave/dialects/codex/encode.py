@@ -78,15 +78,19 @@ def item_line(item: Mapping[str, object], *, form: Form, ordinal: int | None, at
 
 
 def compacted_line(
-    summary: str,
+    summary: str | None,
     history: Sequence[Mapping[str, object]],
     *,
     window: Mapping[str, object],
     ordinal: int | None,
     at: datetime,
 ) -> bytes:
-    """Return a compaction whose ``history`` replaces everything before it; ``window`` numbers the context windows."""
-    payload = {"message": summary_text(summary), "replacement_history": list(history), **window}
+    """Return a compaction whose ``history`` replaces everything before it; ``window`` numbers the context windows.
+
+    Without a summary nothing is summarised: its message is empty, as in compactions that the server makes.
+    """
+    told = "" if summary is None else summary_text(summary)
+    payload = {"message": told, "replacement_history": list(history), **window}
     return _wrapped("compacted", payload, ordinal, at)
 
 

@@ -5,7 +5,7 @@ a dialect has no record for is refused here, once: a writer overrides the operat
 stands inside of ``with writer.alone(target)``, which refuses a session that a client has open.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,6 +188,11 @@ class Writer:
         """Append a compaction and return the id of its summary ("" where records have none)."""
         del compaction
         self._refuse(target.id, "compaction records")
+
+    def clear(self, target: Target, calls: Collection[str], text: str) -> None:
+        """Let a text stand in the place of what these calls returned; their outputs stay in the file."""
+        del calls, text
+        self._refuse(target.id, "records that clear what a tool returned")
 
     def branch(self, target: Target, message_id: str | None, summary: str | None) -> str:
         """Go on from an older message (None: from before the first), with a summary of what is left behind.

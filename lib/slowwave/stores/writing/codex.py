@@ -2,23 +2,23 @@
 
 A session is begun and forked by Codex alone: its header holds the instructions of that version of the client, and its
 forks name a byte of the parent's file. Rollouts know no tombstones (``thread_rolled_back`` takes back whole turns),
-no labels and no branches: lines follow each other.
+no labels and no branches: lines follow each other. What a tool returned is cleared by a history that replaces itself.
 """
 
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from slowwave.dialects.codex import encode
-from slowwave.dialects.codex.dialect import CODEX
+from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
 from slowwave.dialects.codex.home import home_of, thread_in_name
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.records.append import append_record, append_records
 from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
-from slowwave.stores.writing.codex_history import is_rolled_back, replacement, window_after
+from slowwave.stores.writing.codex_history import Item, cleared, is_rolled_back, replacement, window_after
 from slowwave.stores.writing.codex_lock import writer_lock
 from slowwave.stores.writing.lookup import first_record, records_backward
 
@@ -70,26 +70,44 @@ class CodexWriter(Writer):
             UsageError: the rollout is of a version that knew no compactions.
         """
         uuid = self.means.ids()
+        summary = encode.summary_item(compaction.summary, uuid=uuid)
+
+        def history(whole: CodexTranscript) -> list[Item]:
+            return replacement(whole, summary, compaction.keep_from)
+
+        self._replace(target, uuid, compaction.summary, history)
+        return f"msg_{uuid}"
+
+    def clear(self, target: Target, calls: Collection[str], text: str) -> None:
+        """Append a replacement history that is the history itself, without what these calls returned.
+
+        Raises:
+            UsageError: the rollout is of a version that knew no compactions.
+        """
+        self._replace(target, self.means.ids(), None, lambda whole: cleared(whole, calls, text))
+
+    def _replace(
+        self, target: Target, uuid: str, summary: str | None, history: Callable[[CodexTranscript], list[Item]]
+    ) -> None:
+        """Append a history in the place of all before it, in a turn of its own where a rollback would reach it."""
 
         def lines(form: encode.Form, ordinal: int | None) -> list[bytes]:
             if form == "bare":
                 raise UsageError(f"{target.id}: a rollout of before version 0.34 takes no compactions")
-            summary = encode.summary_item(compaction.summary, uuid=uuid)
             whole = CODEX.read(SessionFiles(target.id, target.files))
-            history = replacement(whole, summary, compaction.keep_from)
+            items = history(whole)
             window = window_after(whole, self.means.ids())
             at = self.means.clock.now()
             in_turn = is_rolled_back(whole)
             numbers = [None if ordinal is None else ordinal + i for i in range(3)]
             own = numbers[1] if in_turn else numbers[0]
-            line = encode.compacted_line(compaction.summary, history, window=window, ordinal=own, at=at)
+            line = encode.compacted_line(summary, items, window=window, ordinal=own, at=at)
             if not in_turn:
                 return [line]
             start, end = encode.turn_lines(uuid, ordinals=(numbers[0], numbers[2]), at=at)
             return [start, line, end]
 
         self._append(target, lines)
-        return f"msg_{uuid}"
 
     def name(self, target: Target, name: str) -> None:
         """Append the name to the index of the home and make it durable, as the client does; the last line counts.

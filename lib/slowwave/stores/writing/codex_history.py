@@ -4,7 +4,7 @@ The items are taken over as they stand in the rollout, with every field: a conte
 version knows would lose the rest for good.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -38,6 +38,13 @@ def replacement(whole: CodexTranscript, summary: Item, keep_from: str | None) ->
         start = found
     asked = _asked(sent[:start], items[:start])
     return [*asked, summary, *items[start:]]
+
+
+def cleared(whole: CodexTranscript, calls: Collection[str], text: str) -> list[Item]:
+    """Return the history as it is, with a text in the place of what these calls returned."""
+    lines = [*whole.inherited, *whole.lines]
+    items = _raw_items(replay(lines, is_paginated=whole.is_paginated), lines)
+    return [{**item, "output": text} if "output" in item and item.get("call_id") in calls else item for item in items]
 
 
 def _asked(sent: Sequence[Sent], items: Sequence[Item]) -> list[Item]:

@@ -64,7 +64,8 @@ class Talk:
 
     @property
     def paths(self) -> list[Path]:
-        return sorted(p for p in self.folder.rglob("*.jsonl") if not p.is_relative_to(self.folder / "home"))
+        found = (p for p in self.folder.rglob("*.jsonl") if not p.is_relative_to(self.folder / "home"))
+        return sorted(p for p in found if ".slowwave" not in p.parts)
 
     @property
     def path(self) -> Path:
