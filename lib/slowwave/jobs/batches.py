@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -21,6 +21,7 @@ from slowwave.files import atomic_write
 from slowwave.jobs.parameters import clock_of
 from slowwave.jobs.story import Run
 from slowwave.places import state_folder
+from slowwave.quantities import Count, Period
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
 
@@ -142,7 +143,7 @@ def write_manifest(manifest: Manifest, environ: Mapping[str, str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{manifest.run_id}.manifest.json"
     # the standard library's JSON: file names that are not UTF-8 pass through it unharmed
-    atomic_write(path, json.dumps(msgspec.to_builtins(manifest, enc_hook=os.fspath)).encode())
+    atomic_write(path, json.dumps(msgspec.to_builtins(manifest, enc_hook=_encode)).encode())
     return path
 
 
@@ -163,7 +164,11 @@ def _parsed(path: Path, _mtime_ns: int, _inode: int) -> Manifest:
     return msgspec.convert(json.loads(path.read_bytes()), type=Manifest, dec_hook=_decode)
 
 
+def _encode(value: Any) -> str:
+    return str(value) if isinstance(value, Period | Count) else os.fspath(cast("Path", value))
+
+
 def _decode(kind: type, value: Any) -> Any:
-    if kind is Path:
-        return Path(value)
+    if kind is Path or issubclass(kind, Period | Count):
+        return kind(value)
     raise TypeError(f"a manifest holds no {kind}")

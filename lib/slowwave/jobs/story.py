@@ -19,6 +19,7 @@ from slowwave.jobs.compacting import compact, compact_at_night
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import journal_of, language_model, note_account
+from slowwave.jobs.run_files import remove_old
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erasure import erase_project, finish
@@ -163,6 +164,8 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     found = known_projects(run.settings, run.environ)
     report = Report(job, run.id)
     report.warnings += [str(problem) for problem in found.problems]
+    if not run.dry_run:
+        _clear_away(report, run)
     if extract in STEPS[job]:
         note_left_behind(report, run.settings, run.environ)
     projects = chosen_by(run.project, found.projects, lambda p: (p.key, p.root))
@@ -172,6 +175,15 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     report.count("projects", len(projects))
     report.memories = {p.key: str(p.memory) for p in projects}
     return projects, report
+
+
+def _clear_away(report: Report, run: Run) -> None:
+    """Remove what runs of long ago left behind; that it cannot be done costs no night."""
+    try:
+        if removed := remove_old(run.environ, run.clock.now()):
+            report.count("old_run_files", removed)
+    except OSError as error:
+        report.warnings.append(told(error, "runs"))
 
 
 def contained(step: Step, project: Project, run: Run) -> Report:

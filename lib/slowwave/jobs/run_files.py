@@ -1,0 +1,31 @@
+"""The files that runs leave in the state folder: manifests of killed runs, and accounts of what a model was asked.
+
+A manifest goes with its run; one that is left belongs to a run that was killed. Accounts are read at the end of their
+run, and stay a month for a person who asks what was charged, as long as the server keeps its own history of runs.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from slowwave.places import state_folder
+
+KEPT = timedelta(days=30)
+_FILES = ("*.manifest.json", "*.model.json")
+
+
+def remove_old(environ: Mapping[str, str], now: datetime) -> int:
+    """Remove the files of runs that last changed more than :data:`KEPT` ago; return how many.
+
+    Raises:
+        OSError: the state folder cannot be read or written.
+    """
+    folder = state_folder(environ) / "runs"
+    before = (now - KEPT).timestamp()
+    removed = 0
+    for path in [path for name in _FILES for path in sorted(folder.glob(name))]:
+        with suppress(FileNotFoundError):  # another run was faster
+            if path.stat().st_mtime < before:
+                path.unlink()
+                removed += 1
+    return removed
