@@ -1,7 +1,6 @@
 """Clawdbot's safeguard around compaction, by what its own tests of ``compaction-safeguard.ts`` say of failures.
 
-Its shares and its margin are in ``test_clawdbot_compaction.py``; that no history is cut without a summary is a rule of
-whoever applies a plan: a plan changes nothing.
+That no history is cut without a summary is a rule of whoever applies a plan: a plan changes nothing.
 """
 
 from slowwave.compaction.failures import Failure, failures, failures_section

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.compaction.calls import answers
-from slowwave.compaction.chunks import chunks_of, prune_to_share, split_by_share
 from slowwave.compaction.cuts import find_cut
 from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import Item, items_of
@@ -134,37 +133,8 @@ def test_rounds_snips_and_chunks_keep_every_message_and_no_call_parted(
     assert list(kept) == conversation[len(conversation) - len(kept) :]
     for at in (len(conversation) - len(kept), keep_index(conversation, tokens, PI)):
         assert at in (0, len(conversation)) or _unparted(items, at)
-    for pieces in (split_by_share(conversation, number), chunks_of(conversation, tokens)):
-        assert [m for piece in pieces for m in piece] == conversation
-        assert all(pieces)
-        at = 0
-        for piece in pieces:
-            assert _unparted(items, at)
-            at += len(piece)
 
 
 def _unparted(items: Sequence[Item], at: int) -> bool:
     links = answers((item.calls, item.results) for item in items)
     return not any(a is not None and a.at < at for found in links[at:] for a in found)
-
-
-@given(_conversations(), st.integers(1, 3000))
-def test_pruning_accounts_for_every_message(conversation: list[Message], window: int) -> None:
-    pruned = prune_to_share(conversation, window)
-    assert sorted(map(id, pruned.messages + pruned.dropped)) == sorted(map(id, conversation))
-    assert (
-        pruned.kept_tokens <= pruned.budget_tokens or len(split_by_share(pruned.messages)) <= 1 or not pruned.messages
-    )
-
-
-@given(_conversations(), st.integers(1, 3000))
-def test_a_pruned_history_holds_every_message_once_and_no_result_without_its_call(
-    conversation: list[Message], window: int
-) -> None:
-    pruned = prune_to_share(conversation, window)
-    assert sorted(id(m) for m in [*pruned.messages, *pruned.dropped]) == sorted(map(id, conversation))
-    kept = iter(conversation)
-    assert all(any(m is other for other in kept) for m in pruned.messages)  # in order
-    if pruned.dropped:
-        ids = [([c.id for c in m.calls], [r.id for r in m.results]) for m in pruned.messages]
-        assert all(own is not None and not own.is_double for found in answers(ids) for own in found)

@@ -146,3 +146,56 @@ def test_a_damaged_book_is_told_and_never_taken_for_none(tmp_path: Path, own_hom
     file.write_text("{")
     assert slowwave("sessions", "uncompact", talk.path) == UNREADABLE
     assert "no record of compactions" in capsys.readouterr().err
+
+
+def test_by_hand_the_memories_are_saved_first(tmp_path: Path, capsys: Capture):
+    talk = talk_in(tmp_path)
+    rule = "Always use pnpm here, never npm."
+    assert slowwave("sessions", "append", talk.path, "--role", "user", rule, "--answer", "I will.") == DONE
+    talk.rest()
+    assert slowwave("sessions", "compact", talk.path, *SET, "--dry-run") == DONE
+    folder = talk.path.parent / "memory"
+    assert not folder.exists()
+    assert slowwave("sessions", "compact", talk.path, *SET) == DONE
+    capsys.readouterr()
+    candidates = (folder / ".slowwave" / "candidates.jsonl").read_text("utf-8")
+    assert "pnpm" in candidates
+
+
+def test_a_focus_needs_a_model_and_a_summary_that_it_tells(tmp_path: Path, capsys: Capture):
+    talk = talk_in(tmp_path)
+    before = talk.path.read_bytes()
+    assert slowwave("sessions", "compact", talk.path, *SET, "--focus", "the door") == USAGE
+    assert "model.base_url" in capsys.readouterr().err
+    assert slowwave("sessions", "compact", talk.path, "--summary", "x", "--focus", "the door") == USAGE
+    assert slowwave("run", "extract", "--direct", "--focus", "the door", "--store", tmp_path / "projects") == USAGE
+    assert talk.path.read_bytes() == before
+
+
+def test_prune_shows_clears_explains_and_is_taken_back(tmp_path: Path, capsys: Capture):
+    talk = Talk(tmp_path / "rollouts", "codex", 11_900).grow(14)
+    before = talk.path.read_bytes()
+    assert slowwave("sessions", "prune", talk.path, "--dry-run") == DONE
+    assert "clears 11 old outputs of tools" in capsys.readouterr().out
+    assert talk.path.read_bytes() == before
+    assert slowwave("sessions", "prune", talk.path, "--json") == DONE
+    made = printed(capsys)
+    assert len(made["calls"]) == 11
+    assert made["tokens_freed"] > 20_000
+    assert slowwave("sessions", "show", talk.path, "--compactions") == DONE
+    shown = capsys.readouterr().out
+    assert "11 outputs of tools cleared" in shown
+    assert "cleared: bytes" in shown
+    assert slowwave("sessions", "show", talk.path, "--compactions", "--json") == DONE
+    (row,) = printed(capsys)["compactions"]
+    assert (row["source"], row["by"]) == ("prune", "slowwave")
+    assert slowwave("sessions", "uncompact", talk.path) == DONE
+    assert talk.path.read_bytes() == before
+
+
+def test_where_a_client_has_no_record_for_it_prune_says_why(tmp_path: Path, capsys: Capture):
+    talk = talk_in(tmp_path)
+    assert slowwave("sessions", "prune", talk.path) == USAGE
+    told = capsys.readouterr().err
+    assert "Claude Code takes no later record" in told
+    assert "a compaction clears them" in told
