@@ -1,0 +1,155 @@
+"""Where a name or a phrase stands in bytes, in whatever form: plain, escaped in JSON, URL-encoded, in base64 or hex.
+
+One expression matches every character of it in each of its forms, so that forms may be mixed and nested (JSON in JSON);
+upper and lower case are one, and so is any space between words. It is tried only where some sign of the phrase was seen
+before. In base64 and hex the phrase itself is looked for; runs that may be base64 are decoded and looked through in
+turn, too. What is found is a range of the bytes themselves, whole codes only.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+from slowwave.retention.subjects.coded import CodedPhrase
+
+# both alphabets, broken into lines as programs print it, with the escapes that JSON gives to a line end and a slash
+_BREAK = rb"(?:(?:\\+[rn]|[\r\n])+|\\+(?=/))"
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}(?:" + _BREAK + rb"[A-Za-z0-9+/_-]+)*")
+_BREAKS = re.compile(_BREAK)
+# base64 in base64, as a JSON text within a request that was logged
+_DEPTH = 3
+_ENTITIES = {"&": rb"&amp;", "<": rb"&lt;", ">": rb"&gt;", '"': rb"&quot;", "'": rb"&(?:apos|\#39);"}
+# one space for another, and line ends however often escaped
+_SPACE = rb"(?:\s|\\+[nrt]|\\+u00(?:20|a0|0[9ad])|%(?:20|09|0[AaDd]|[Cc]2%[Aa]0)|\+|\xc2\xa0|&nbsp;|=\r?\n)+"
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9]{2,}")
+_STANDARD = bytes.maketrans(b"-_", b"+/")
+
+
+class Needle:
+    """A phrase that is looked for."""
+
+    def __init__(self, phrase: str) -> None:
+        """Prepare the search for a phrase.
+
+        Raises:
+            ValueError: it has no letter and no digit, so that it would be found everywhere.
+        """
+        words = phrase.split()
+        if not any(char.isalnum() for char in phrase):
+            raise ValueError("write a name or a phrase with at least one letter or digit")
+        self.phrase = " ".join(words)
+        self._expression = re.compile(_SPACE.join(b"".join(map(_forms, word)) for word in words))
+        self._signs = BytesAhoCorasick(_signs(self.phrase), implementation=Implementation.DFA)
+        forms = list(_usual_forms(self.phrase))
+        self._coded = CodedPhrase(forms)
+        self._in_hex = BytesAhoCorasick([one.hex().encode() for one in forms], implementation=Implementation.DFA)
+        self._least = len(self.phrase.encode())
+
+    def occurs_in(self, data: bytes) -> bool:
+        """Say whether the phrase stands anywhere in ``data``."""
+        return next(self._find(data, _DEPTH), None) is not None
+
+    def find(self, data: bytes) -> list[tuple[int, int]]:
+        """Return the ranges of ``data`` in which the phrase stands, in order, without overlaps."""
+        found: list[tuple[int, int]] = []
+        for start, stop in sorted(self._find(data, _DEPTH)):
+            if found and start < found[-1][1]:
+                found[-1] = found[-1][0], max(stop, found[-1][1])
+            else:
+                found.append((start, stop))
+        return found
+
+    def _find(self, data: bytes, depth: int) -> Iterator[tuple[int, int]]:
+        low = data.lower()
+        if self._signs.find_matches_as_indexes(low):
+            for match in self._expression.finditer(data):
+                yield match.span()
+        for _, start, stop in self._in_hex.find_matches_as_indexes(low):
+            yield start, stop
+        yield from self._coded.find(data)
+        if not depth:
+            return
+        for run in _BASE64.finditer(data):
+            if len(run[0]) * 3 // 4 >= self._least and not run[0].islower():
+                yield from self._in_base64(run[0], run.start(), depth - 1)
+
+    def _in_base64(self, run: bytes, at: int, depth: int) -> Iterator[tuple[int, int]]:
+        """Look into a run that may begin anywhere in a longer one: a path before it belongs to its alphabet, too."""
+        places = _places(run)
+        signs = bytes(map(run.__getitem__, places)).translate(_STANDARD)
+        for shift in range(4):
+            body = signs[shift:]
+            body = body[: len(body) - (len(body) % 4 == 1)]
+            for start, stop in self._find(base64.b64decode(body + b"=" * (-len(body) % 4)), depth):
+                last = min(shift + -(-stop // 3) * 4, len(signs)) - 1
+                yield at + places[shift + start // 3 * 4], at + places[last] + 1
+
+
+def _signs(phrase: str) -> list[bytes]:
+    """Return what of a phrase is in lower case in any text that holds it: a plain part, or a code within that."""
+    part = max(_PLAIN.findall(phrase), key=len, default="") or phrase[0]
+    whole = [part.lower().encode()] if part.isascii() else []
+    codes = {form for char in part for one in (char, char.lower(), char.upper()) for form in _codes(one)}
+    return [*whole, *sorted(codes)]
+
+
+def _codes(char: str) -> Iterator[bytes]:
+    """Yield, in lower case, the codes for a character, and its bytes where they are no plain letter."""
+    data = char.encode("utf-8", "surrogatepass")
+    if not char.isascii():
+        yield data.lower()
+        yield b"u" + char.encode("utf-16-be", "surrogatepass")[:2].hex().encode()
+    else:
+        yield b"u00%02x" % data[0]
+    yield b"%%%02x" % data[0]
+    yield b"&#"
+
+
+def _usual_forms(phrase: str) -> Iterator[bytes]:
+    """Yield a phrase as programs write it before they encode it."""
+    for one in (phrase, phrase.lower(), phrase.upper(), phrase.title(), phrase.casefold()):
+        yield one.encode("utf-8", "surrogatepass")
+        yield json.dumps(one)[1:-1].encode()
+        yield quote(one, safe="", errors="surrogatepass").encode()
+
+
+def _places(run: bytes) -> Sequence[int]:
+    """Return where the signs of a run stand in it, without what breaks it into lines."""
+    breaks = list(_BREAKS.finditer(run))
+    if not breaks:
+        return range(len(run))
+    places: list[int] = []
+    at = 0
+    for one in breaks:
+        places += range(at, one.start())
+        at = one.end()
+    return [*places, *range(at, len(run))]
+
+
+def _forms(char: str) -> bytes:
+    """Return an expression for a character in every form and case."""
+    every = dict.fromkeys((char, char.lower(), char.upper(), char.casefold()))
+    return b"(?:" + b"|".join(form for one in every for form in _forms_of(one)) + b")"
+
+
+def _forms_of(text: str) -> Iterator[bytes]:
+    data = text.encode("utf-8", "surrogatepass")
+    yield re.escape(data)
+    yield b"".join(b"%%(?i:%02x)" % byte for byte in data)
+    units = text.encode("utf-16-be", "surrogatepass")
+    codes = (units[at : at + 2].hex().encode() for at in range(0, len(units), 2))
+    yield b"".join(rb"\\+u(?i:%b)" % code for code in codes)
+    if text in ('"', "/", "'"):
+        yield rb"\\+" + re.escape(data)
+    if text == "\\":
+        yield rb"\\{2,}"
+    if text in _ENTITIES:
+        yield _ENTITIES[text]
+    elif len(text) == 1 and not text.isascii():
+        yield b"&#(?:0*%d|[xX]0*(?i:%x));" % (ord(text), ord(text))

@@ -1,0 +1,131 @@
+"""A phrase is found in every form, exactly where it stands, and nowhere else."""
+
+import base64
+import json
+import random
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowwave.retention.subjects.needles import Needle
+
+PHRASES = [
+    "Ada Lovelace", "Jürgen Groß", "山田 太郎", "o'Neill \"Bob\"", "ada@example.org",
+    "Zoë/😀 Smith", "+49 30 1234-567", "C:\\Users\\ada",
+]  # fmt: skip
+Form = Callable[[str], bytes]
+
+
+def plain(text: str) -> bytes:
+    return text.encode()
+
+
+def in_json(text: str) -> bytes:
+    return json.dumps(text).encode()
+
+
+def in_json_as_it_is(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+def in_json_twice(text: str) -> bytes:
+    return json.dumps(json.dumps({"said": text})).encode()
+
+
+def in_address(text: str) -> bytes:
+    return b"https://example.org/?q=" + quote(text, safe="").encode()
+
+
+def in_form(text: str) -> bytes:
+    return b"name=" + quote_plus(text).encode() + b"&x=1"
+
+
+def in_base64(text: str) -> bytes:
+    return base64.b64encode(text.encode())
+
+
+def in_base64_of_addresses(text: str) -> bytes:
+    return base64.urlsafe_b64encode(b"> " + text.encode() + b"~~?").rstrip(b"=")
+
+
+def in_hex(text: str) -> bytes:
+    return text.encode().hex().encode()
+
+
+def in_lines_of_base64(text: str) -> bytes:
+    return base64.encodebytes(b"x" * 70 + text.encode() + b"x" * 80)
+
+
+def in_lines_of_base64_in_json(text: str) -> bytes:
+    return json.dumps(in_lines_of_base64(text).decode()).replace("/", "\\/").encode()
+
+
+FORMS: list[Form] = [
+    plain, in_json, in_json_as_it_is, in_json_twice, in_address, in_form, in_base64, in_base64_of_addresses, in_hex,
+    in_lines_of_base64, in_lines_of_base64_in_json,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_phrase_is_found_in_every_form(phrase: str, form: Form) -> None:
+    needle = Needle(phrase)
+    for changed in (phrase, phrase.upper(), phrase.lower()):
+        for before in ("", "x", "ab ", "abc: "):
+            assert needle.occurs_in(b'{"a":1,' + form(f"{before}{changed} said it") + b"}")
+            assert needle.find(b"..." + form(before + changed) + b"...")
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+@pytest.mark.parametrize("inner", [plain, in_json, in_address])
+def test_also_in_base64_of_another_form_at_any_place(phrase: str, inner: Form) -> None:
+    for size in range(4):
+        coded = base64.b64encode(b"y" * size + inner(phrase) + b" and more")
+        assert Needle(phrase).occurs_in(b"/home/ab/" + coded)
+        assert Needle(phrase).occurs_in(base64.b64encode(b"data:" + coded))
+
+
+@pytest.mark.parametrize("space", [" ", "  ", "\n", "\t ", "\u00a0"])
+def test_any_space_is_one_space(space: str) -> None:
+    # in hex the phrase is looked for as it is written
+    for form in (one for one in FORMS if one is not in_hex):
+        assert Needle("Ada Lovelace").occurs_in(form(f"Ada{space}Lovelace"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_what_is_found_is_exactly_what_stands_there(seed: int) -> None:
+    chance = random.Random(seed)
+    phrase = chance.choice(PHRASES)
+    form = chance.choice([plain, in_json, in_json_as_it_is])
+    other = b'{"n": 12, "text": "nothing of that kind, Ada L. and Gross"} '
+    quoted = form(phrase)
+    inside = quoted[1:-1] if form is not plain else quoted
+    data = other * chance.randrange(3) + quoted + b", " + other
+    at = data.index(inside)
+    assert Needle(phrase).find(data) == [(at, at + len(inside))]
+
+
+def test_ranges_in_base64_cover_whole_groups_and_the_phrase() -> None:
+    for size in range(12):
+        coded = base64.b64encode(b"z" * size + b"Ada Lovelace" + b"z" * 9)
+        ((start, stop),) = Needle("ada lovelace").find(b'"' + coded + b'"')
+        assert ((start - 1) % 4, (stop - 1) % 4) == (0, 0)
+        shown = base64.b64decode(coded[start - 1 : stop - 1])
+        assert b"Ada Lovelace" in shown
+        assert len(shown) <= len("Ada Lovelace") + 4
+
+
+@pytest.mark.parametrize("text", ["Ada", "Lovelace Ada", "AdaLovelace", "Ada X Lovelace", "Ad\u0430 Lovelace"])
+def test_what_is_not_the_phrase_is_not_found(text: str) -> None:
+    for form in FORMS:
+        assert Needle("Ada Lovelace").find(form(text)) == []
+
+
+@pytest.mark.parametrize("phrase", ["", "  ", "--", "\n"])
+def test_a_phrase_that_would_be_everywhere_is_refused(phrase: str) -> None:
+    with pytest.raises(ValueError, match="letter or digit"):
+        Needle(phrase)
