@@ -2,12 +2,14 @@
 
 Claude Code, pi, OpenClaw and the ULID specification leave room for the answer; Cersei and Codex take a share of the
 window; crabtalk a number of tokens. What a person sets as the window goes before what the client noted, that before
-the table; a provider that counted more than the table knows proves that the model sees more.
+the table; a provider that counted more than the table knows proves that the model sees more. The size is what the
+provider counted; else what a tokenizer counts, where one is installed that knows the model; else an estimate.
 """
 
 from typing import NamedTuple
 
 from slowwave.compaction.job.reading import Reading
+from slowwave.compaction.tokenizer import exact_tokens
 from slowwave.compaction.triggers import (
     AUTO_COMPACT_SHARE,
     CRABTALK_THRESHOLD,
@@ -52,16 +54,31 @@ def due(reading: Reading, settings: CompactionSettings, *, soft: int, live_bytes
         soft: how many tokens below the trigger counts as near.
         live_bytes: bytes of the records that its context is made of.
     """
-    size = reading.size
     window = window_of(reading, settings)
-    how = "counted" if size.counted else "estimated"
     limit = limit_of(reading.dialect, window, settings)
-    is_due = _is_over(reading.dialect, size.total, window, settings)
-    reason = f"{size.total:,} tokens {how} of {window:,}, limit {limit:,}"
+    total, how = _size(reading, limit)
+    is_due = _is_over(reading.dialect, total, window, settings)
+    reason = f"{total:,} tokens {how} of {window:,}, limit {limit:,}"
     if not is_due and 0 < settings.trigger_bytes < live_bytes:
         is_due, reason = True, f"{live_bytes:,} bytes in the context, limit {settings.trigger_bytes:,}"
-    is_near = not is_due and _is_over(reading.dialect, size.total + soft, window, settings)
-    return Due(is_due, is_near, reason, size.total, window)
+    is_near = not is_due and _is_over(reading.dialect, total + soft, window, settings)
+    return Due(is_due, is_near, reason, total, window)
+
+
+def _size(reading: Reading, limit: int) -> tuple[int, str]:
+    """Return the size of a context and how it is known: counted by its provider, by a tokenizer, or estimated.
+
+    A tokenizer is asked where the estimate alone could be wrong about the limit: it is off by a half at most.
+    """
+    size = reading.size
+    if size.counted:
+        return size.total, "counted"
+    is_whole = reading.guess == sum(item.tokens for item in reading.items)  # of a long session only the end is held
+    if is_whole and limit <= size.total * 2 and size.total <= limit * 2:
+        messages = (item.message for item in reading.items if item.message is not None)
+        if (exact := exact_tokens(messages, reading.model)) is not None:
+            return exact, "counted by the tokenizer"
+    return size.total, "estimated"
 
 
 def budget_of(dialect: str, settings: CompactionSettings) -> Budget:
