@@ -18,6 +18,7 @@ from slowwave.compaction.job.growth import (
     growth_of,
     growth_to_be,
     keep_time,
+    own_part,
     sizes_of,
     take_back,
 )
@@ -83,13 +84,19 @@ def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Writ
     """
     session, paths = order.session, order.session.files.paths
     before: dict[Path, os.stat_result] = {}
+    meant: list[Growth] = []
+
+    def announce(path: Path, size: int, data: bytes) -> None:
+        meant.append(growth_to_be(before, path, size, data))
+        intend(meant[-1])
+
     means = Means(
         FixedClock(time_of(order.at, paths)),
         home,
         ids=ids_of(session.id, order.stamp),
         part_bytes=settings.store.part_bytes,
         fsync=True,
-        announce=lambda path, size, data: intend(growth_to_be(before, path, size, data)),
+        announce=announce,
     )
     opened = Writers(means).known(found_of(session))
     with held(opened):
@@ -99,15 +106,22 @@ def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Writ
         message = order.write(opened)
         now = files_of(paths[0]) if session.dialect == "cersei" else list(paths)
         grown = growth_of(before, now)
+        own = own_part(grown, meant[-1])
         try:
+            _check_alone(grown, own)
             _check(order, SessionFiles(session.id, tuple(now)))
         except BaseException:
-            take_back(grown)
+            take_back(own)
             if isinstance(opened.writer, UlidWriter):
                 opened.writer.refresh(opened.target)
             raise
         keep_time(grown)
     return Written(grown, message)
+
+
+def _check_alone(grown: Growth, own: Growth) -> None:
+    if own != grown:
+        raise MovedError(f"{grown.path}: a client wrote to it at the same moment; the next run looks at it again")
 
 
 def found_of(session: StoredSession) -> FoundSession:

@@ -160,7 +160,7 @@ def read_book(folder: Path, session: str, dialect: str, path: Path) -> Book:
     Raises:
         CorruptStateError: its file is damaged: that never counts as nothing done.
     """
-    return read_file(_file(folder, path)) or Book(session, dialect, os.path.realpath(path))
+    return read_file(file_of(folder, path)) or Book(session, dialect, os.path.realpath(path))
 
 
 def read_file(file: Path) -> Book | None:
@@ -184,7 +184,7 @@ def write_book(folder: Path, book: Book) -> None:
         OSError: the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    atomic_write(_file(folder, Path(book.path)), msgspec.json.encode(book))
+    atomic_write(file_of(folder, Path(book.path)), msgspec.json.encode(book))
 
 
 def all_books(folder: Path) -> list[Book]:
@@ -197,6 +197,7 @@ def all_books(folder: Path) -> list[Book]:
     return [book for file in files if (book := read_file(file)) is not None]
 
 
-def _file(folder: Path, path: Path) -> Path:
+def file_of(folder: Path, path: Path) -> Path:
+    """Return where the book of a session lies, whose first file is given."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:_NAME_DIGITS]
     return folder / f"{name}.json"

@@ -1,5 +1,6 @@
 """What a person asked for: a compaction or a pruning of any session, also one that was stopped or taken back."""
 
+from slowwave.compaction.job.alone import one_at_a_time
 from slowwave.compaction.job.book import Appended, Book
 from slowwave.compaction.job.clearing import Clearing, clear, clearing_of, why_not
 from slowwave.compaction.job.derived import content_stamp
@@ -21,6 +22,7 @@ _REFUSED = {
 }
 
 
+@one_at_a_time
 def compact_one(session: StoredSession, run: Compacting) -> tuple[Draft, Appended | None]:
     """Compact one session now, its memories first; with ``run.dry_run`` only plan it.
 
@@ -39,6 +41,7 @@ def compact_one(session: StoredSession, run: Compacting) -> tuple[Draft, Appende
     return draft, write(draft, book, run, by_hand=True)
 
 
+@one_at_a_time
 def prune_one(session: StoredSession, run: Compacting) -> tuple[Clearing, Appended | None]:
     """Clear old outputs of tools of one session now; with ``run.dry_run`` only plan it.
 

@@ -71,6 +71,15 @@ def _time_of(before: Mapping[Path, os.stat_result], path: Path) -> int:
     return (old or max(before.values(), key=lambda stat: stat.st_mtime_ns)).st_mtime_ns
 
 
+def own_part(grown: Growth, meant: Growth) -> Growth:
+    """Return what of a growth is the append that was meant: all of it, but where a client wrote right before it."""
+    if (grown.before, grown.after, grown.sha256) == (meant.before, meant.after, meant.sha256):
+        return grown
+    start = grown.after - (meant.after - (meant.before or 0))
+    # its time is that of the client's words now
+    return Growth(grown.path, max(start, 0), grown.after, meant.sha256, grown.path.stat().st_mtime_ns)
+
+
 def state_of(grown: Growth) -> State:
     """Say, under the lock of the file, what became of an append that was begun.
 

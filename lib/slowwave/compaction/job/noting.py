@@ -34,7 +34,8 @@ def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> A
     try:
         grown, message = append(order, run.settings, run.home, intend)
     except Exception:
-        if book.pending is not None and state_of(growth_in(book.pending.done)) == "absent":
+        # where something else stands now, a client wrote it, and what failed says so
+        if book.pending is not None and state_of(growth_in(book.pending.done)) in ("absent", "other"):
             book.pending = None
             write_book(run.folder, book)
         raise

@@ -5,7 +5,8 @@ It appends to transcripts and rewrites nothing. A second run finds nothing new s
 
 from collections.abc import Sequence
 
-from slowwave.compaction.job.book import Book, write_book
+from slowwave.compaction.job.alone import alone
+from slowwave.compaction.job.book import Book, file_of, write_book
 from slowwave.compaction.job.clearing import Clearing, clear
 from slowwave.compaction.job.derived import content_stamp
 from slowwave.compaction.job.drafting import Draft, drafted, write
@@ -70,13 +71,12 @@ def _contained(session: StoredSession, run: Compacting) -> bool:
     """Compact one session; whatever is wrong with it stays its own trouble. Return whether it is far from due."""
     before = run.report.counts.get("not_due", 0)
     try:
-        book = settled_book(session, run)
-        if not run.force and _is_small(session, run.settings):
+        is_new = not file_of(run.folder, session.files.paths[0]).exists()
+        if is_new and not run.force and _is_small(session, run.settings):
             run.report.count("small")
             return False
-        stamp = content_stamp(session.files.paths)
-        if _may(session, book, stamp, run):
-            _attempted(session, book, stamp, run)
+        with alone(session, run.folder, dry_run=run.dry_run):
+            _looked_at(session, run)
     except MovedError as error:
         run.skip("moved", session, str(error))
     except RefusedError as error:
@@ -86,6 +86,16 @@ def _contained(session: StoredSession, run: Compacting) -> bool:
     except (SlowwaveError, OSError) as error:
         run.fail(session, str(error))
     return run.report.counts.get("not_due", 0) > before
+
+
+def _looked_at(session: StoredSession, run: Compacting) -> None:
+    book = settled_book(session, run)
+    if not run.force and _is_small(session, run.settings):
+        run.report.count("small")
+        return
+    stamp = content_stamp(session.files.paths)
+    if _may(session, book, stamp, run):
+        _attempted(session, book, stamp, run)
 
 
 def _is_small(session: StoredSession, settings: Settings) -> bool:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from slowwave.clock import SystemClock
+from slowwave.compaction.job.alone import alone
 from slowwave.compaction.job.appending import found_of
 from slowwave.compaction.job.book import Appended, read_book, write_book
 from slowwave.compaction.job.growth import take_back
@@ -20,8 +21,13 @@ def undo(session: StoredSession, folder: Path, home: Path) -> Appended:
     Raises:
         NotFoundError: slowwave knows of no compaction that it appended.
         MovedError: something was appended behind it; nothing was changed.
-        RefusedError: a client has the session open.
+        RefusedError: a client has the session open, or another run is at it.
     """
+    with alone(session, folder):
+        return _undone(session, folder, home)
+
+
+def _undone(session: StoredSession, folder: Path, home: Path) -> Appended:
     means = Means(SystemClock(), home)
     book = read_book(folder, session.id, session.dialect, session.files.paths[0])
     settle(book, folder, session, means)
