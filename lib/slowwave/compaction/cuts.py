@@ -44,6 +44,23 @@ def find_cut(items: Sequence[Item], keep_recent_tokens: int) -> Cut:
     return Cut(first, start if start is not None and start < first else None)
 
 
+def is_settled(items: Sequence[Item], keep_recent_tokens: int, *, is_lenient: bool = False) -> bool:
+    """Say whether items before these would leave the cut where it is, and the turn around it.
+
+    Args:
+        items: the end of a context.
+        keep_recent_tokens: as for :func:`find_cut`.
+        is_lenient: the turn may have begun before them, and calls to their results may be missing altogether.
+    """
+    filled = _filled_at(items, keep_recent_tokens)
+    at = None if filled is None else next((point for point in cut_points(items) if point >= filled), None)
+    if not at or is_lenient:
+        return bool(at)
+    links = answers((item.calls, item.results) for item in items)
+    is_whole = all(answer is not None for own in links for answer in own)
+    return is_whole and _turn_start(items, at) is not None
+
+
 def cut_points(items: Sequence[Item]) -> list[int]:
     """Return the indexes at which a kept range may begin."""
     parting = parted(items)

@@ -17,7 +17,7 @@ from slowwave.dialects.pi.load import Loaded
 from slowwave.dialects.pi.messages import PiMessage
 from slowwave.dialects.pi.records import Entry, text_or_empty
 
-_KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, Kind] = {
     "user": "user",
     "bashExecution": "user",
     "custom_message": "user",
@@ -71,7 +71,7 @@ def _part_length(part: Mapping[str, object]) -> int:
 
 
 def _item(entry: Entry, cwd: str, *, is_stale: bool) -> Item:
-    kind = _KINDS.get(entry.kind, "setting")
+    kind = KINDS.get(entry.kind, "setting")
     body = entry.message() if entry.role else entry.fields()
     if kind == "setting" or body.get("excludeFromContext"):
         return Item(entry.id, "setting", is_stale=is_stale)

@@ -4,12 +4,14 @@ A plan is over the items of a context, so a second compaction summarises what th
 between the two. Nothing is decided twice: without new words since the last compaction there is no plan.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from slowwave.compaction.cuts import Cut, find_cut
 from slowwave.compaction.file_operations import NO_FILES, FileOperations, of_calls
 from slowwave.compaction.items import Item
+from slowwave.compaction.live.earlier import Earlier
 from slowwave.compaction.triggers import Budget
 from slowwave.compaction.usage import ContextTokens, context_tokens
 
@@ -25,6 +27,7 @@ class Plan:
         previous_summary: the summary that the new one goes on from, without its lists of files; "" for the first.
         files: read and changed so far, those of earlier compactions included, those of the kept range not.
         context: the size of the context before.
+        earlier: what goes away before ``history`` and is not held; None where that is nothing.
     """
 
     history: tuple[Item, ...]
@@ -33,6 +36,22 @@ class Plan:
     previous_summary: str
     files: FileOperations
     context: ContextTokens
+    earlier: Earlier | None = None
+
+    @property
+    def gone(self) -> Iterator[Item]:
+        """All that goes away, in order; what is not held is read again.
+
+        Raises:
+            UnreadableError: the session cannot be read, or has changed since.
+        """
+        return chain(self.earlier.items() if self.earlier is not None else (), self.history, self.prefix)
+
+    @property
+    def messages_summarised(self) -> int:
+        """How many messages the summary will stand for; about so many where not all of them are held."""
+        held = sum(item.speaks for item in self.history + self.prefix)
+        return held + (self.earlier.messages if self.earlier is not None else 0)
 
     @property
     def first_kept(self) -> str | None:
@@ -47,7 +66,8 @@ class Plan:
     @property
     def tokens_summarised(self) -> int:
         """Estimate of what the summary will stand for, without the summary before it."""
-        return sum(item.tokens for item in self.history + self.prefix)
+        held = sum(item.tokens for item in self.history + self.prefix)
+        return held + (self.earlier.tokens if self.earlier is not None else 0)
 
     @property
     def tokens_kept(self) -> int:
@@ -62,25 +82,28 @@ class NoPlan:
     reason: str
 
 
-def prepare(items: Sequence[Item], budget: Budget, *, least_tokens: int = 1) -> Plan | NoPlan:
+def prepare(
+    items: Sequence[Item], budget: Budget, *, least_tokens: int = 1, earlier: Earlier | None = None
+) -> Plan | NoPlan:
     """Return the plan for a context.
 
     Args:
         items: the context, its latest compaction among them.
         budget: how much of it is kept.
         least_tokens: refuse to summarise less than this.
+        earlier: what lies before them; it goes away.
     """
     previous, region = _apart(items)
     if nothing := _nothing_new(region, previous):
         return nothing
-    plan = divided(items, find_cut(region, budget.keep_recent_tokens))
+    plan = divided(items, find_cut(region, budget.keep_recent_tokens), earlier)
     return _refusal(plan, budget, least_tokens) or plan
 
 
-def prepare_whole(items: Sequence[Item]) -> Plan | NoPlan:
+def prepare_whole(items: Sequence[Item], earlier: Earlier | None = None) -> Plan | NoPlan:
     """Return the plan for a client that keeps nothing before a compaction: all of the context is summarised."""
     previous, region = _apart(items)
-    return _nothing_new(region, previous) or divided(items, Cut(len(region)))
+    return _nothing_new(region, previous) or divided(items, Cut(len(region)), earlier)
 
 
 def _apart(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
@@ -97,10 +120,12 @@ def _nothing_new(region: Sequence[Item], previous: Item | None) -> NoPlan | None
     return None
 
 
-def divided(items: Sequence[Item], cut: Cut) -> Plan:
+def divided(items: Sequence[Item], cut: Cut, earlier: Earlier | None = None) -> Plan:
     """Return the plan that cuts a context, without its latest compaction, at a place; refusals are not looked at."""
     previous, region = _apart(items)
     turn = cut.first_kept if cut.turn_start is None else cut.turn_start
+    if earlier is not None and earlier.has_turn and cut.turn_start is None and _is_within(region, cut.first_kept):
+        turn = 0  # it began before the items
     gone = region[: cut.first_kept]
     calls = (call for item in gone if item.message is not None for call in item.message.calls)
     return Plan(
@@ -110,11 +135,18 @@ def divided(items: Sequence[Item], cut: Cut) -> Plan:
         "" if previous is None else previous.summary,
         (NO_FILES if previous is None else previous.files) | of_calls(calls),
         context_tokens(items),
+        earlier,
     )
 
 
+def _is_within(region: Sequence[Item], at: int) -> bool:
+    """Say whether a kept range that begins at ``at`` begins in a turn that none of the items began."""
+    first = next((i for i in range(at, len(region)) if region[i].speaks), len(region))
+    return first < len(region) and not any(item.kind == "user" for item in region[: first + 1])
+
+
 def _refusal(plan: Plan, budget: Budget, least_tokens: int) -> NoPlan | None:
-    if not any(item.speaks for item in plan.history + plan.prefix):
+    if plan.messages_summarised == 0:
         if plan.tokens_kept < budget.keep_recent_tokens:
             return NoPlan(f"all of it, {plan.tokens_kept:,} tokens, fits into the {budget.keep_recent_tokens:,} kept")
         return NoPlan(f"nothing stands before the first message that can be kept, {plan.tokens_kept:,} tokens")

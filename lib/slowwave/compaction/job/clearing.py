@@ -78,6 +78,8 @@ def clearing_of(session: StoredSession, stamp: str, reading: Reading, is_due: Du
     """Return what is cleared of a session, or why nothing is."""
     if reason := why_not(reading.dialect):
         return NoPlan(f"{reason}; a compaction clears old outputs from what the summarising model reads")
+    if reading.earlier is not None:
+        return NoPlan("so long a session is summarised: a history that replaces itself would repeat all of it")
     items = reading.items
     pruning = prune(items)
     chosen = {(output.at, output.number) for output in pruning.outputs}

@@ -13,10 +13,10 @@ from slowwave.compaction.job.due import Due, budget_of, due
 from slowwave.compaction.job.flushing import flush
 from slowwave.compaction.job.noting import count_compaction, noted_append
 from slowwave.compaction.job.outcome import expected_of
-from slowwave.compaction.job.planning import planned, ranges_of, spans_of, tokens_after
+from slowwave.compaction.job.planning import dropped_by, live_bytes, planned, spans_of, tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.summary import Summary, summary_of
+from slowwave.compaction.job.summary import ROOM, ROOM_BYTES, Summary, summary_of
 from slowwave.compaction.plan import NoPlan, Plan
 from slowwave.stores.model import StoredSession
 from slowwave.stores.writing.base import Compaction, checked
@@ -31,9 +31,8 @@ class Draft:
     ) -> None:
         self.session, self.stamp, self.reading, self.due = session, stamp, reading, is_due
         self.plan, self.summary = plan, summary
-        gone = [item for item in plan.history + plan.prefix if item.speaks]
-        self.summarised = len(gone)
-        self.dropped = ranges_of(gone)
+        self.summarised = plan.messages_summarised
+        self.dropped = dropped_by(plan)
         self.kept = sum(item.speaks for item in plan.kept)
         saved = reading.guess - tokens_after(reading, plan, summary.text)
         self.tokens_after = max(0, is_due.tokens - saved)
@@ -43,10 +42,11 @@ class Draft:
         """What would be done, in one sentence."""
         keeps = f"keeps {self.kept} from {self.plan.first_kept}" if self.kept else "keeps none"
         split = ", in the middle of a turn" if self.plan.is_split and self.kept else ""
-        return (
-            f"{self.due.reason}; summarises {self.summarised} messages, {keeps}{split};"
-            f" about {self.tokens_after:,} tokens after"
-        )
+        about, after = "", f"about {self.tokens_after:,} tokens after"
+        if self.plan.earlier is not None:
+            about = "about "
+            after = f"{after}, at most {ROOM_BYTES:,} bytes of them the summary" if self.summary is ROOM else after
+        return f"{self.due.reason}; summarises {about}{self.summarised} messages, {keeps}{split}; {after}"
 
 
 def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: bool = False) -> Draft | Clearing | None:
@@ -57,9 +57,9 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
     Raises:
         SlowwaveError: it cannot be read, or its client takes no compaction there.
     """
-    reading = read_session(session.dialect, session.files)
     chosen = run.settings.compaction
-    live = sum(len(span.raw) for span in spans_of(reading.items)) if chosen.trigger_bytes else 0
+    reading = read_session(session.dialect, session.files, keep=budget_of(session.dialect, chosen).keep_recent_tokens)
+    live = live_bytes(reading) if chosen.trigger_bytes else 0
     found = due(reading, chosen, soft=SOFT_THRESHOLD_TOKENS, live_bytes=live)
     if not (found.is_due or by_hand or run.force):
         if found.is_near:
@@ -89,7 +89,11 @@ def _summarised(session: StoredSession, stamp: str, reading: Reading, found: Due
     if isinstance(plan, NoPlan):
         run.skip("plan", session, f"{found.reason}; {plan.reason}")
         return None
-    draft = Draft(session, stamp, reading, found, plan, summary_of(reading, plan, budget, run.summarise, run.redact))
+    if run.dry_run and plan.earlier is not None:
+        summary = ROOM  # its ledger takes longer than all the rest of the plan; how long it may become is known
+    else:
+        summary = summary_of(reading, plan, budget, run.summarise, run.redact)
+    draft = Draft(session, stamp, reading, found, plan, summary)
     after = tokens_after(reading, plan, draft.summary.text)
     if after >= reading.guess:
         reason = f"{found.reason}; the context would not shrink: {reading.guess:,} tokens would become {after:,}"

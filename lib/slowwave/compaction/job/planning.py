@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from slowwave.compaction.cuts import Cut, cut_points
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.reading import Reading
+from slowwave.compaction.live.earlier import joined_ranges
 from slowwave.compaction.plan import NoPlan, Plan, divided, prepare, prepare_whole
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.codex.history import is_boundary
@@ -19,8 +20,8 @@ _INTRODUCED = {"claude": 162, "codex": 400, "pi": 107, "openclaw": 107, "ulid": 
 def planned(reading: Reading, budget: Budget) -> Plan | NoPlan:
     """Return the plan for a session, or why there is none."""
     if not reading.keeps:
-        return prepare_whole(reading.items)
-    plan = prepare(reading.items, budget)
+        return prepare_whole(reading.items, reading.earlier)
+    plan = prepare(reading.items, budget, earlier=reading.earlier)
     return plan if isinstance(plan, NoPlan) else _nameable(plan, reading.items)
 
 
@@ -39,7 +40,7 @@ def _nameable(plan: Plan, items: Sequence[Item]) -> Plan:
     at = next((p for p in points if region[p].id is not None and not (p and _only_thinks(region[p - 1]))), None)
     if at == start:
         return plan
-    return divided(items, Cut(len(region) if at is None else at))
+    return divided(items, Cut(len(region) if at is None else at), plan.earlier)
 
 
 def _only_thinks(item: Item) -> bool:
@@ -57,9 +58,22 @@ def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
     stays = plan.tokens_kept + reading.rule.of_text(summary + " " * _INTRODUCED.get(reading.dialect, 0))
     if reading.dialect == "codex":
         # the client keeps what a person asked, up to a number of tokens, also where it is summarised
+        # the newest ones are among the items that are held
         asked = (item for item in plan.history + plan.prefix if item.message is not None and is_boundary(item.message))
         stays += min(USER_TOKENS, sum(item.tokens for item in asked))
     return stays
+
+
+def live_bytes(reading: Reading) -> int:
+    """Return the bytes of the records that a context is made of."""
+    earlier = reading.earlier.size if reading.earlier is not None else 0
+    return earlier + sum(len(span.raw) for span in spans_of(reading.items))
+
+
+def dropped_by(plan: Plan) -> list[tuple[int, int, int]]:
+    """Return part, offset and length of the bytes that a plan's summary stands for, neighbours joined."""
+    held = ranges_of([item for item in plan.history + plan.prefix if item.speaks])
+    return joined_ranges([*plan.earlier.ranges(), *held]) if plan.earlier is not None else held
 
 
 def spans_of(items: Sequence[Item]) -> list[Span]:
@@ -70,12 +84,4 @@ def spans_of(items: Sequence[Item]) -> list[Span]:
 
 def ranges_of(items: Sequence[Item]) -> list[tuple[int, int, int]]:
     """Return part, offset and length of the bytes that items come from, neighbours joined: where to read them again."""
-    ranges: list[tuple[int, int, int]] = []
-    for span in spans_of(items):
-        end = span.offset + len(span.raw)
-        if ranges and ranges[-1][0] == span.part and span.offset <= ranges[-1][1] + ranges[-1][2] + 2:
-            part, start, _ = ranges[-1]
-            ranges[-1] = (part, start, end - start)
-        else:
-            ranges.append((span.part, span.offset, len(span.raw)))
-    return ranges
+    return joined_ranges((span.part, span.offset, len(span.raw)) for span in spans_of(items))

@@ -3,29 +3,35 @@
 Only the end of a session that was compacted before is read, where that is surely enough.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
-import msgspec
-
+from slowwave.compaction.claude_items import claude_items, counted
+from slowwave.compaction.codex_items import codex_items
+from slowwave.compaction.cuts import is_settled
 from slowwave.compaction.estimates import CLAUDE, CODEX, PI, Rule, rule_of
 from slowwave.compaction.items import Item, items_of
+from slowwave.compaction.javascript import fields_of
+from slowwave.compaction.job.counters import Counters, counters_in
+from slowwave.compaction.live.codex import CodexTrail
+from slowwave.compaction.live.earlier import Earlier
+from slowwave.compaction.live.items import KINDS, About
+from slowwave.compaction.live.trail import Trail
+from slowwave.compaction.live.window import BACKWARD, WINDOW_BYTES, Window, trail_of, window_of
 from slowwave.compaction.pi_entries import pi_items
-from slowwave.compaction.usage import ContextTokens, Usage, context_tokens, read_usage, usage_of
-from slowwave.dialects.base import Dialect, read_for_context
-from slowwave.dialects.model import Message, Origin, SessionFiles, ToolResult
-from slowwave.dialects.plain import PlainMessage
+from slowwave.compaction.triggers import KEEP_RECENT_TOKENS
+from slowwave.compaction.usage import ContextTokens, Usage, context_tokens
+from slowwave.dialects.base import Dialect, TailDialect
+from slowwave.dialects.model import SessionFiles, Transcript
 from slowwave.dialects.registry import by_name
 from slowwave.errors import UsageError
-from slowwave.records.model import REFUSALS
 from slowwave.stores.writing.lookup import first_record, records_backward
 
 # Messages before a compaction cannot stay: the client hides all of them.
 _KEEP_NONE = ("cersei", "crabtalk")
-_SYNTHETIC = "<synthetic>"
-_IS_SUMMARY = re.compile(rb'"isCompactSummary": ?true')
+# A turn may be longer than this many windows, and results of calls that nobody made may stand in it.
+_MOST_GROWTH = 8
 
 
 class Reading(NamedTuple):
@@ -41,6 +47,7 @@ class Reading(NamedTuple):
         window: tokens that this model can see, where the client noted it; 0 where not.
         recorded: what the provider counted last, where that stands beside the messages (Codex).
         at: when its last message was written, where messages tell.
+        earlier: what lies before the items and is not held; None where that is nothing.
     """
 
     dialect: str
@@ -52,18 +59,20 @@ class Reading(NamedTuple):
     window: int = 0
     recorded: Usage | None = None
     at: datetime | None = None
+    earlier: Earlier | None = None
 
     @property
     def size(self) -> ContextTokens:
         """The size of the context: what the provider counted as far as it goes, then an estimate."""
         if self.recorded is not None:
             return ContextTokens(self.recorded.context_tokens, 0)
-        return context_tokens(self.items)
+        size = context_tokens(self.items)
+        return size if size.counted or self.earlier is None else size._replace(guessed=self.guess)
 
     @property
     def guess(self) -> int:
         """The estimate of the whole context, whatever a provider counted."""
-        return sum(item.tokens for item in self.items)
+        return sum(item.tokens for item in self.items) + (self.earlier.tokens if self.earlier is not None else 0)
 
     @property
     def spoken(self) -> list[Item]:
@@ -71,155 +80,148 @@ class Reading(NamedTuple):
         return [item for item in self.items if item.speaks and item.kind != "compaction"]
 
 
-def read_session(dialect: str, files: SessionFiles) -> Reading:
-    """Read a session.
+def read_session(
+    dialect: str, files: SessionFiles, *, keep: int = KEEP_RECENT_TOKENS, window_bytes: int = WINDOW_BYTES
+) -> Reading:
+    """Read a session: the end that its last compaction left, else about the end that a plan needs, else all of it.
+
+    Args:
+        dialect: name of its dialect.
+        files: the session.
+        keep: tokens that a plan is to keep; the items reach back to where it cuts, and the turn around that.
+        window_bytes: a session up to this size is read as a whole, and at least this much of any other.
 
     Raises:
         UnreadableError: a file of it cannot be opened.
         UsageError: nothing can be told of where its client would go on; the message says why.
     """
-    reading = _READERS.get(dialect, _any)(by_name(dialect), files)
+    rules = by_name(dialect)
+    is_long = dialect in KINDS and all(path.is_file() for path in files.paths)
+    is_long = is_long and sum(path.stat().st_size for path in files.paths) > window_bytes
+    # a walk backward meets a compaction as soon as a search for it does
+    trail = trail_of(dialect, files) if is_long and dialect in BACKWARD else None
+    tail = rules.tail(files) if trail is None and isinstance(rules, TailDialect) else None
+    if tail is None and trail is None and is_long and dialect not in BACKWARD:
+        trail = trail_of(dialect, files)
+    if trail is not None:
+        reading = _end(dialect, files, trail, keep, window_bytes)
+    else:
+        reading = _READERS.get(dialect, _any)(rules, rules.read(files) if tail is None else tail)
     messages = [item.message for item in reading.items if item.message is not None]
     return reading._replace(
+        keeps=reading.keeps and dialect not in _KEEP_NONE,
         cwd=reading.cwd or next((m.cwd for m in messages if m.cwd), ""),
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
     )
 
 
-def _any(dialect: Dialect, files: SessionFiles) -> Reading:
+def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) -> Reading:
+    """Return the end of a context, as far as a plan that keeps so many tokens looks at it."""
+    least = size
+    while True:
+        window = window_of(dialect, files, trail, size)
+        reading = _ENDS.get(dialect, _end_of_any)(window, files, dialect)
+        if window.start == 0 or is_settled(reading.items, keep, is_lenient=size >= least * _MOST_GROWTH):
+            return reading
+        size *= 2
+
+
+def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:
+    about = About()
+    items = KINDS[dialect].items(window.records, about, True)  # noqa: FBT003 - one of a table
+    return Reading(dialect, items, rule_of(dialect), earlier=window.earlier(dialect, files, about))
+
+
+def _end_of_claude(window: Window, files: SessionFiles, dialect: str) -> Reading:
+    from slowwave.dialects.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
+
+    versions = (version_in(env.version) for _, env in reversed(window.records) if env.version)
+    about = About(version=next(filter(None, versions), (2, 1)))
+    reading = _of_claude(KINDS[dialect].items(window.records, about, True), about.version)  # noqa: FBT003
+    return reading._replace(earlier=window.earlier(dialect, files, about))
+
+
+def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
+    from slowwave.dialects.pi.context import settings_of  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.dialects.pi.records import entry_of  # noqa: PLC0415 - as above
+
+    about = About(_text(first_record(files.paths[0]).get("cwd")))
+    entries = [entry_of(env, span) for span, env in window.records]
+    model = settings_of(entries, entries).model
+    items = KINDS[dialect].items(window.records, about, True)  # noqa: FBT003
+    return _of_pi(dialect, items, about.cwd, model.name if model is not None else "")._replace(
+        earlier=window.earlier(dialect, files, about)
+    )
+
+
+def _end_of_codex(window: Window, files: SessionFiles, dialect: str) -> Reading:
+    trail = cast("CodexTrail", window.trail)
+    items = KINDS[dialect].items(window.records, About(), True)  # noqa: FBT003
+    reading = _of_codex(items, counters_in(trail.counters()), files)
+    return reading._replace(earlier=window.earlier(dialect, files, About()))
+
+
+def _any(dialect: Dialect, transcript: Transcript) -> Reading:
     rule = rule_of(dialect.name)
-    context = dialect.context(read_for_context(dialect, files))
-    return Reading(dialect.name, items_of(context, rule), rule, keeps=dialect.name not in _KEEP_NONE)
+    return Reading(dialect.name, items_of(dialect.context(transcript), rule), rule)
 
 
-def _claude(dialect: Dialect, files: SessionFiles) -> Reading:
+def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
     from slowwave.dialects.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.dialects.claude.repair import FILLER  # noqa: PLC0415 - as above
     from slowwave.dialects.claude.resume import version_of  # noqa: PLC0415 - as above
-    from slowwave.stores.writing.claude import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
 
-    transcript = cast("ClaudeTranscript", read_for_context(dialect, files))
-    context = [part for message in dialect.context(transcript) for part in _without_summary(message)]
-    if context and context[-1].role == "assistant" and context[-1].text == FILLER:
-        context.pop()  # no record of the session says it
-    items = items_of(context, CLAUDE)
-    model = ""
-    for at in range(len(items) - 1, -1, -1):
-        answer = _answer_of(items[at])
-        if answer.get("model") not in (None, _SYNTHETIC):
-            model = model or str(answer["model"])
-            if (usage := usage_of(answer)) is not None:
-                items[at] = items[at]._replace(usage=usage)
-                break
-    return Reading(dialect.name, items, CLAUDE, version_of(transcript.tree) >= FIRST_THAT_KEEPS, model=model)
+    return _of_claude(claude_items(dialect.context(transcript)), version_of(cast("ClaudeTranscript", transcript).tree))
 
 
-def _without_summary(message: Message) -> list[Message]:
-    """Return a message, in two where the client joins its summary with what follows or stands before it.
+def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
+    from slowwave.stores.writing.claude import FIRST_THAT_KEEPS  # noqa: PLC0415 - of a night's sessions few are read
 
-    What a compaction kept begins with a person's words more often than not, and the client sends both as one.
-    """
-    if message.role != "user":
-        return [message]
-    is_summary = [_IS_SUMMARY.search(span.raw) is not None for span in message.sources]
-    if not any(is_summary) or (all(is_summary) and message.origin == "summary"):
-        return [message]
-    at = is_summary.index(True)
-    stop = len(is_summary) - is_summary[::-1].index(True)
-    parts = ((0, at), (at, stop), (stop, len(is_summary)))
-    return [_part(message, a, b, is_summary=a == at) for a, b in parts if a < b]
+    model = counted(items)
+    return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)
 
 
-def _part(message: Message, start: int, stop: int, *, is_summary: bool) -> Message:
-    blocks, sources = message.blocks[start:stop], message.sources[start:stop]
-    record = _decoded(sources[0].raw)
-    own = record.get("uuid")
-    origin: Origin = "typed"
-    if is_summary:
-        origin = "summary"
-    elif all(isinstance(block, ToolResult) for block in blocks):
-        origin = "tool"
-    elif record.get("isMeta") or record.get("type") != "user":
-        origin = "injected"
-    name = own if isinstance(own, str) else None
-    return PlainMessage(message.role, blocks, sources, origin, name, message.timestamp, message.cwd)
-
-
-def _answer_of(item: Item) -> Mapping[str, Any]:
-    """Return an answer in the API's own form, from the last record of it."""
-    if item.kind != "assistant" or item.message is None or not item.message.sources:
-        return {}
-    message = _decoded(item.message.sources[-1].raw).get("message")
-    return cast("Mapping[str, Any]", message) if isinstance(message, dict) else {}
-
-
-def _decoded(raw: bytes) -> dict[str, Any]:
-    try:
-        value: object = msgspec.json.decode(raw)
-    except REFUSALS:
-        return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _pi(dialect: Dialect, files: SessionFiles) -> Reading:
+def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
     from slowwave.dialects.openclaw.tree import OWN_TYPES  # noqa: PLC0415 - few sessions of a night are read
     from slowwave.dialects.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
-    transcript = cast("PiTranscript", read_for_context(dialect, files))
-    if any(entry.type in OWN_TYPES for entry in transcript.loaded.entries):
+    whole, files = cast("PiTranscript", transcript), transcript.files
+    if any(entry.type in OWN_TYPES for entry in whole.loaded.entries):
         raise UsageError(
             f"{files.id}: holds records of OpenClaw that move the leaf or reset it; only its client compacts"
         )
     cwd = _text(first_record(files.paths[0]).get("cwd"))
-    model = transcript.model.name if transcript.model is not None else ""
-    return Reading(dialect.name, pi_items(transcript.path, transcript.loaded, cwd), PI, cwd=cwd, model=model)
+    model = whole.model.name if whole.model is not None else ""
+    return _of_pi(dialect.name, pi_items(whole.path, whole.loaded, cwd), cwd, model)
 
 
-def _codex(dialect: Dialect, files: SessionFiles) -> Reading:
-    from slowwave.dialects.codex.injected import SUMMARY_PREFIX  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.dialects.codex.messages import CodexMessage  # noqa: PLC0415 - as above
-
-    items = items_of(dialect.context(read_for_context(dialect, files)), CODEX)
-    for at, item in enumerate(items):
-        message = item.message
-        if isinstance(message, CodexMessage):  # what calls were given, decoded: the ledger looks for files in it
-            message = msgspec.structs.replace(message, as_sent=False, opened=None)
-        items[at] = item._replace(summary=item.summary.removeprefix(SUMMARY_PREFIX).strip(), message=message)
-    usage, window, model = _codex_counters(files)
-    cwd = _text(_fields(first_record(files.paths[0]).get("payload")).get("cwd"))
-    return Reading(dialect.name, items, CODEX, cwd=cwd, model=model, window=window, recorded=usage)
+def _of_pi(dialect: str, items: list[Item], cwd: str, model: str) -> Reading:
+    return Reading(dialect, items, PI, cwd=cwd, model=model)
 
 
-def _codex_counters(files: SessionFiles) -> tuple[Usage | None, int, str]:
-    """Return what the provider counted since the last compaction, the window and the model, as far as noted."""
-    usage: Usage | None = None
-    window, model, is_before = 0, "", False
-    for record in records_backward(files.paths[-1]) if files.paths[-1].suffix == ".jsonl" else ():
-        payload = _fields(record.get("payload"))
-        is_before = is_before or record.get("type") == "compacted"
-        if record.get("type") == "turn_context" and not model:
-            model = str(payload.get("model") or "")
-        info = _fields(payload.get("info") if payload.get("type") == "token_count" else None)
-        counted = read_usage(_fields(info.get("last_token_usage")))
-        if counted.context_tokens:
-            window = window or int(info.get("model_context_window") or 0)
-            usage = usage or (None if is_before else counted)
-        if model and (window or is_before):
-            break
-    return usage, window, model
+def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
+    items, last = codex_items(dialect.context(transcript)), transcript.files.paths[-1]
+    return _of_codex(items, counters_in(records_backward(last) if last.suffix == ".jsonl" else ()), transcript.files)
+
+
+def _of_codex(items: list[Item], counters: Counters, files: SessionFiles) -> Reading:
+    cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
+    usage, window, model = counters
+    return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage)
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _fields(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
-_READERS: Mapping[str, Callable[[Dialect, SessionFiles], Reading]] = {
+_READERS: Mapping[str, Callable[[Dialect, Transcript], Reading]] = {
     "claude": _claude,
     "pi": _pi,
     "openclaw": _pi,
     "codex": _codex,
+}
+_ENDS: Mapping[str, Callable[[Window, SessionFiles, str], Reading]] = {
+    "claude": _end_of_claude,
+    "pi": _end_of_pi,
+    "openclaw": _end_of_pi,
+    "codex": _end_of_codex,
 }

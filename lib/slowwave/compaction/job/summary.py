@@ -14,7 +14,7 @@ from slowwave.compaction.cuts import find_cut
 from slowwave.compaction.file_operations import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Plan
-from slowwave.compaction.rounds import snip, wrapped_summary
+from slowwave.compaction.rounds import recent_index, wrapped_summary
 from slowwave.compaction.serialise import PI_SEPARATOR, ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import Message
@@ -52,7 +52,7 @@ class Gone:
     @property
     def messages(self) -> list[Message]:
         """The messages that go away, in order."""
-        return [item.message for item in self.plan.history + self.plan.prefix if item.message is not None]
+        return [item.message for item in self.plan.gone if item.message is not None]
 
     @property
     def previous(self) -> str:
@@ -92,6 +92,10 @@ class Summary(NamedTuple):
     source: str = "ledger"
     notes: tuple[str, ...] = ()
 
+
+# What a summary takes at most, where it is not made: a dry run says what a plan comes to.
+ROOM_BYTES = 16_000
+ROOM = Summary("x" * ROOM_BYTES, NO_FILES)
 
 Summarise = Callable[[Gone], Summary]
 
@@ -168,12 +172,12 @@ def _beside(ledger: "Ledger", lead: str) -> "Ledger":
 
 def _recent(plan: Plan, budget: Budget, dialect: str) -> str:
     items = [item for item in (*plan.history, *plan.prefix) if item.message is not None]
-    at = find_cut(items, budget.keep_recent_tokens // _RECENT_SHARE).first_kept
+    most = budget.keep_recent_tokens // _RECENT_SHARE
     if dialect == "cersei":
-        # seed 000: the ten newest are always preserved
-        messages = [item.message for item in items if item.message is not None]
-        at = min(at, len(messages) - len(snip(messages).kept)) or at
-    if at == 0:
+        at = recent_index([item.message for item in items if item.message is not None], most)
+    else:
+        at = find_cut(items, most).first_kept
+    if at == 0 and plan.earlier is None:
         return ""  # a summary that repeats all of it would be longer than what it stands for
     text = flat(item.message for item in items[at:] if item.message is not None)
     return f"\n\n<recent-messages>\n{text}\n</recent-messages>" if text.strip() else ""

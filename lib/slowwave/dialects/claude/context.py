@@ -27,16 +27,25 @@ def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
     """
     if not is_window:
         tree = window_of(tree) or tree
-    version = version_of(tree)
+    return sent(resumed(tree), version_of(tree))
+
+
+def sent(records: list[Node], version: tuple[int, int], *, is_end: bool = True) -> Sequence[Message]:
+    """Return what is sent of the records of a conversation, in its order.
+
+    Args:
+        records: all of them, or a stretch in which every call has its result.
+        version: of the client.
+        is_end: nothing follows them, so that what is open at their end is answered.
+    """
     modern = version >= (2, 1)
-    records = resumed(tree)
     turns = [turn for node in records if (turn := turn_of(node, modern=modern)) is not None]
-    turns = without_open_calls(turns, answer_last=modern)
+    turns = without_open_calls(turns, answer_last=modern and is_end)
     if modern:
         said = without_blank(turns, keep_empty=True)
-        return [t.message() for t in paired(merged(_answered(said, records), over_results=True))]
+        return [t.message() for t in paired(merged(_answered(said, records) if is_end else said, over_results=True))]
     # Older versions join first: prompts on both sides of an answer without words stay apart. An empty list is nothing.
-    spoken = [*(t for t in turns if t.parts), *_older_filler(records)]
+    spoken = [*(t for t in turns if t.parts), *(_older_filler(records) if is_end else ())]
     joined = merged(spoken, over_results=version >= (2, 0))
     return [t.message() for t in without_blank(joined, keep_empty=False)]
 

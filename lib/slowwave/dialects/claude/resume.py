@@ -18,11 +18,17 @@ from slowwave.dialects.claude.tree import SPOKEN, Tree
 def version_of(tree: Tree) -> tuple[int, int]:
     """Return major and minor version of the client that wrote the last record; the newest known when none says."""
     for node in reversed(tree.nodes):
-        if node.env.version:
-            numbers = node.env.version.split(".")[:2]
-            if len(numbers) == 2 and all(n.isdecimal() for n in numbers):  # noqa: PLR2004  # major.minor
-                return int(numbers[0]), int(numbers[1])
+        if node.env.version and (version := version_in(node.env.version)) is not None:
+            return version
     return 2, 1
+
+
+def version_in(text: str) -> tuple[int, int] | None:
+    """Return major and minor version as a record names them, None where it does not."""
+    numbers = text.split(".")[:2]
+    if len(numbers) == 2 and all(n.isdecimal() for n in numbers):  # noqa: PLR2004  # major.minor
+        return int(numbers[0]), int(numbers[1])
+    return None
 
 
 def resumed(tree: Tree) -> list[Node]:

@@ -44,7 +44,7 @@ class History(Generic[T]):
         first = self._starts[0]
         kept = max(0, len(self._starts) - turns)
         cut = self._starts[kept]
-        while cut > first and _is_context(self.messages[cut - 1]):
+        while cut > first and is_renewed(self.messages[cut - 1]):
             cut -= 1
         dropped = self.messages[cut:]
         del self.messages[cut:], self._starts[kept:]
@@ -73,7 +73,7 @@ def _is_from_agent(message: CodexMessage) -> bool:
     return len(texts) == 1 and agents.is_instruction(texts[0].encode("utf-8", "replace"))
 
 
-def _is_context(message: Message) -> bool:
+def is_renewed(message: Message) -> bool:
     """Say whether this is context that the harness puts in front of a turn; a summary is none."""
     if not isinstance(message, CodexMessage) or message.item.kind != "message":
         return False

@@ -31,7 +31,7 @@ def window_start(lines: Sequence[Line]) -> int | None:
 
 def own_lines(lines: Sequence[Line]) -> list[Line]:
     """Return the lines that count in a paginated rollout: of each file, those behind its last header."""
-    headers = (index for index, line in enumerate(lines) if line.kind == "session_meta" and _is_header(line))
+    headers = (index for index, line in enumerate(lines) if line.kind == "session_meta" and is_header(line))
     last = {lines[index].span.part: index for index in headers}
     return [line for index, line in enumerate(lines) if index > last.get(line.span.part, -1)]
 
@@ -43,7 +43,8 @@ def _has_window(line: Line) -> bool:
     return is_numbered and replacement_items(line) is not None
 
 
-def _is_header(line: Line) -> bool:
+def is_header(line: Line) -> bool:
+    """Say whether a header is one for the client: it has every field that it needs."""
     fields = line.fields()
     return all(isinstance(fields.get(name), str) for name in _HEADER) and len(fields["id"]) == len(_AN_ID)
 

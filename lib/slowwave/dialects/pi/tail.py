@@ -32,7 +32,7 @@ def tail_of(files: SessionFiles) -> Tail | None:
     Raises:
         UnreadableError: a file cannot be opened.
     """
-    header = _header(files)
+    header = header_of(files)
     if header is None:
         return None
     suffix = Suffix(files.paths, DECODER)
@@ -50,7 +50,8 @@ def tail_of(files: SessionFiles) -> Tail | None:
     return None
 
 
-def _header(files: SessionFiles) -> Entry | None:
+def header_of(files: SessionFiles) -> Entry | None:
+    """Return the header of a file of version 3 or later whose first line is sound, else None."""
     first = first_record(files.paths[0], DECODER) if len(files.paths) == 1 else None
     if first is None:
         return None

@@ -1,0 +1,99 @@
+"""The plan of a session of which only the end is held is that of the session read as a whole."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slowwave.compaction.items import Item
+from slowwave.compaction.job.planning import dropped_by, planned
+from slowwave.compaction.job.reading import Reading, read_session
+from slowwave.compaction.plan import NoPlan, Plan
+from slowwave.compaction.triggers import Budget
+from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.registry import sniff
+from slowwave.errors import UsageError
+from tests.unit.compaction.job.talks import IDS, Talk
+
+CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
+WHOLE = 1 << 40
+# of the session: never all of it
+WINDOWS = (2_000, 20_000)
+
+
+def shown(items: Sequence[Item]) -> list[object]:
+    return [
+        (i._replace(message=None), i.message and (i.message.role, i.message.blocks, i.message.origin)) for i in items
+    ]
+
+
+def both(dialect: str, files: SessionFiles, keep: int, window: int) -> tuple[Reading, Reading] | None:
+    end = read_session(dialect, files, keep=keep, window_bytes=window)
+    return None if end.earlier is None else (read_session(dialect, files, keep=keep, window_bytes=WHOLE), end)
+
+
+def check(whole: Reading, end: Reading, keep: int) -> None:
+    assert end.earlier is not None
+    assert shown([*end.earlier.items(), *end.items]) == shown(whole.items)
+    assert end.size == whole.size or whole.size.counted == 0
+    one, other = (planned(reading, Budget(keep_recent_tokens=keep)) for reading in (whole, end))
+    if isinstance(one, NoPlan) or isinstance(other, NoPlan):
+        assert one == other
+        return
+    assert shown(list(other.gone)) == shown([*one.history, *one.prefix])
+    assert shown(other.kept) == shown(one.kept)
+    assert (other.first_kept, other.is_split) == (one.first_kept, one.is_split)
+    assert covered(other) >= covered(one)
+
+
+def covered(plan: Plan) -> set[tuple[int, int]]:
+    return {(part, at) for part, offset, length in dropped_by(plan) for at in range(offset, offset + length)}
+
+
+@pytest.mark.parametrize("dialect", sorted(IDS))
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.integers(3, 14), st.integers(50, 1500), st.sampled_from([5, 200, 900]), st.sampled_from(WINDOWS))
+def test_the_end_of_a_session_gives_the_plan_of_all_of_it(
+    tmp_path_factory: pytest.TempPathFactory, dialect: str, turns: int, keep: int, size: int, window: int
+) -> None:
+    folder = tmp_path_factory.mktemp("talk")
+    talk = Talk(folder, dialect, size).grow(turns)
+    if found := both(dialect, SessionFiles(talk.id, tuple(talk.paths)), keep, window):
+        check(*found, keep)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("dialect", sorted(IDS))
+def test_a_long_session_is_not_held_as_a_whole(tmp_path: Path, dialect: str) -> None:
+    talk = Talk(tmp_path, dialect, 900).grow(40)
+    found = both(dialect, SessionFiles(talk.id, tuple(talk.paths)), 300, 8_000)
+    assert found is not None
+    whole, end = found
+    check(whole, end, 300)
+    assert len(end.items) < len(whole.items) / 2
+    assert end.earlier is not None
+    assert end.earlier.messages + sum(item.speaks for item in end.items) == sum(item.speaks for item in whole.items)
+    # what was not decoded is told by its size
+    assert end.guess == pytest.approx(whole.guess, rel=0.35)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not beside the checkout (../shared/corpus)")
+@pytest.mark.parametrize("window", WINDOWS)
+def test_the_ends_of_real_sessions_give_the_same_plans(window: int) -> None:
+    done = dict[str, int]()
+    for path in sorted(CORPUS.rglob("*.jsonl"))[::3]:
+        dialect = sniff(path) if window < path.stat().st_size < 1_000_000 else None
+        if dialect is None:
+            continue
+        try:
+            found = both(dialect, SessionFiles(path.stem, (path,)), window // 8, window)
+        except UsageError:
+            continue
+        if found is not None:
+            check(*found, window // 8)
+            done[dialect] = done.get(dialect, 0) + 1
+    assert done.keys() >= {"claude", "codex"}
