@@ -310,3 +310,14 @@ def test_a_failed_call_is_answered_by_words_alone(tmp_path: Path, version: str, 
     session.result("t1", [{"type": "text", "text": "one"}, picture, {"type": "text", "text": "two"}], error=error)
     session.says("m3", "done")
     assert session.context(tmp_path)[-2]["results"] == [{"id": "t1", "text": sent}]
+
+
+@pytest.mark.parametrize(("version", "name"), [("2.1.330", "Agent"), ("2.0.76", "Task")])
+def test_a_call_is_sent_under_the_present_name_of_its_tool(tmp_path: Path, version: str, name: str) -> None:
+    session = begun(version)
+    session.user("go")
+    session.says("m2", call("t1", "Task"))
+    session.result("t1", "out")
+    session.says("m3", "done")
+    calls = [c for m in CLAUDE.context(session.read(tmp_path)) for c in m.calls]
+    assert [c.name for c in calls] == [name]

@@ -12,6 +12,9 @@ from slowwave.dialects.plain import PlainMessage
 from slowwave.dialects.times import parse_time
 from slowwave.records.model import Span
 
+# Tools that have another name by now; their old calls are sent under it (2.1).
+_RENAMED = {"Task": "Agent", "ListPeers": "ListAgents"}
+
 
 class Turn(msgspec.Struct, eq=False):
     """A message in the making.
@@ -89,7 +92,8 @@ def turn_of(node: Node, *, modern: bool) -> Turn | None:
     match node.env.type:
         case "assistant" if not _is_synthetic_error(node):
             mid = node.env.message.id if node.env.message else None
-            return Turn("assistant", _placed(node, blocks_of(content_of(node.env.message))), node, mid)
+            blocks = blocks_of(content_of(node.env.message))
+            return Turn("assistant", _placed(node, _renamed(blocks) if modern else blocks), node, mid)
         case "user":
             content = content_of(node.env.message)
             blocks = blocks_of(_errors_as_text(content) if modern else content)
@@ -107,6 +111,12 @@ def turn_of(node: Node, *, modern: bool) -> Turn | None:
 
 def _placed(node: Node, blocks: list[Block]) -> list[tuple[Block, Span]]:
     return [(block, node.span) for block in blocks]
+
+
+def _renamed(blocks: list[Block]) -> list[Block]:
+    return [
+        msgspec.structs.replace(b, name=_RENAMED.get(b.name, b.name)) if isinstance(b, ToolCall) else b for b in blocks
+    ]
 
 
 def _is_synthetic_error(node: Node) -> bool:
