@@ -40,6 +40,10 @@ class Anchors:
                 self._wanted.append(plain)
             else:
                 self._always = True
+        from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - only where there is something to look for
+
+        self._needles = sorted({word for words in self._wanted for word in words})
+        self._automaton = BytesAhoCorasick(self._needles)
 
     def are_in(self, paths: Sequence[Path]) -> bool:
         """Say whether files may hold one of the lines.
@@ -50,16 +54,14 @@ class Anchors:
         """
         if self._always:
             return True
-        from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - only where there is something to look for
-
-        needles = sorted({word for words in self._wanted for word in words})
-        automaton = BytesAhoCorasick(needles)
         seen: set[bytes] = set()
         for path in paths:
             for chunk in _chunks(path):
-                if any(mark in chunk for mark in _HIDDEN):
+                if _hides_words(chunk):
                     return True
-                seen |= {needles[hit[0]] for hit in automaton.find_matches_as_indexes(chunk, overlapping=True)}
+                seen |= {
+                    self._needles[hit[0]] for hit in self._automaton.find_matches_as_indexes(chunk, overlapping=True)
+                }
                 if any(self._passes(words, seen) for words in self._wanted):
                     return True
         return False
@@ -67,6 +69,11 @@ class Anchors:
     @staticmethod
     def _passes(words: frozenset[bytes], seen: set[bytes]) -> bool:
         return len(words & seen) >= min(_TOGETHER, len(words))
+
+
+def _hides_words(chunk: bytes) -> bool:
+    is_plain = chunk.isascii() and b"\\u" not in chunk
+    return not is_plain and any(mark in chunk for mark in _HIDDEN)
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

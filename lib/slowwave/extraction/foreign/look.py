@@ -6,7 +6,7 @@ plant a sentence. It changes its own notes only. A second look without news chan
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -85,9 +85,9 @@ def look_at_foreign(
         return Look(before)
     book = _begun(before, by_key.keys(), project, now)
     look = Look(book, lines)
-    places = MemoryPlaces(tuple(book.folders), str(home))
+    search = _Search(look, by_key, MemoryPlaces(tuple(book.folders), str(home)))
     for session in sessions:
-        _search(session, by_key, look, places)
+        search.session(session)
     told_before = {key: known.writer for key, known in before.lines.items()}
     look.news = [
         (line, known)
@@ -115,26 +115,46 @@ def _begun(before: ForeignBook, keys: Iterable[str], project: Project, now: date
     )
 
 
-def _search(session: StoredSession, by_key: dict[str, ForeignLine], look: Look, places: MemoryPlaces) -> None:
-    book, name, stamp = look.book, _name(session), f"{session.size}:{session.mtime_ns}"
-    seen = book.sessions.get(name)
-    after = seen.round if seen and seen.stamp == stamp else -1
-    wanted = [line for key, line in by_key.items() if book.lines[key].round > after]
-    if not wanted:
-        return
-    try:
-        if is_stream(session) or Anchors(wanted).are_in(session.files.paths):
-            transcript = by_name(session.dialect).read(session.files)
-            look.searched += 1
-            for line, kind, source in Texts(session, places).read(transcript).found(wanted):
-                book.lines[line.key] = book.lines[line.key].with_earlier(kind, source)
-    except SlowwaveError as error:
-        look.problems.append(f"session {session.id}: {error}")
-        return
-    except OSError as error:
-        look.problems.append(f"session {session.id}: {told(error, session.files.paths[0])}")
-        return
-    book.sessions[name] = Searched(stamp, book.round)
+class _Search:
+    """The search of one look, with the words that it looks for."""
+
+    def __init__(self, look: Look, by_key: Mapping[str, ForeignLine], places: MemoryPlaces) -> None:
+        self._look = look
+        self._by_key = by_key
+        self._places = places
+        # by the look up to which a session was searched: mostly all sessions need the same
+        self._wanted: dict[int, tuple[Sequence[ForeignLine], Anchors]] = {}
+
+    def session(self, session: StoredSession) -> None:
+        """Search a session for the lines that it was not searched for, and note it."""
+        book, name, stamp = self._look.book, _name(session), f"{session.size}:{session.mtime_ns}"
+        seen = book.sessions.get(name)
+        lines, anchors = self._after(seen.round if seen and seen.stamp == stamp else -1)
+        if not lines:
+            return
+        try:
+            if is_stream(session) or anchors.are_in(session.files.paths):
+                self._read(session, lines)
+        except SlowwaveError as error:
+            self._look.problems.append(f"session {session.id}: {error}")
+        except OSError as error:
+            self._look.problems.append(f"session {session.id}: {told(error, session.files.paths[0])}")
+        else:
+            book.sessions[name] = Searched(stamp, book.round)
+
+    def _after(self, number: int) -> tuple[Sequence[ForeignLine], Anchors]:
+        if number not in self._wanted:
+            known = self._look.book.lines
+            lines = [line for key, line in self._by_key.items() if known[key].round > number]
+            self._wanted[number] = lines, Anchors(lines)
+        return self._wanted[number]
+
+    def _read(self, session: StoredSession, lines: Sequence[ForeignLine]) -> None:
+        transcript = by_name(session.dialect).read(session.files)
+        self._look.searched += 1
+        known = self._look.book.lines
+        for line, kind, source in Texts(session, self._places).read(transcript).found(lines):
+            known[line.key] = known[line.key].with_earlier(kind, source)
 
 
 def _name(session: StoredSession) -> str:

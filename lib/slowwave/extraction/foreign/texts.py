@@ -96,5 +96,5 @@ class Texts:
 
 
 def _looks(text: str) -> str:
-    """Return a text as it looks: no hidden character and no borrowed letter parts a word."""
-    return text if text.isascii() else plain(visible(text))
+    """Return a text as it looks: no hidden character, borrowed letter or capital (of \u00df it is SS) parts a word."""
+    return text if text.isascii() else plain(visible(text)).casefold()
