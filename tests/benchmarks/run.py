@@ -15,6 +15,7 @@ from chart import draw
 from measure import cache_bytecode, print_rows
 from rows_context import context
 from rows_load import load, memory
+from rows_plan import plan
 from rows_rewrite import rewrite
 from rows_search import searching
 from rows_store import changed, listing
@@ -23,6 +24,7 @@ from rows_text import text
 ROWS = {
     "load": load,
     "context": context,
+    "plan": plan,
     "list": listing,
     "changed": changed,
     "text": text,

@@ -99,6 +99,19 @@ def compacted_codex(make: Maker, size: int) -> Iterator[bytes]:
         yield from lines
 
 
+def codex_lines(make: Maker, size: int) -> Iterator[bytes]:
+    """Yield a Codex rollout of about ``size`` bytes that was never compacted."""
+    meta = {"id": make.id(), "timestamp": make.time(), "cwd": "/home/dev/project", "cli_version": "0.169.0"}
+    yield _wrapped(make, "session_meta", meta)
+    seen = 0
+    while seen < size:
+        lines = [_wrapped(make, "event_msg", {"type": "task_started"})]
+        for role, blocks in make.turn():
+            lines += [_wrapped(make, "response_item", item) for item in _codex_items(role, blocks)]
+        seen += sum(map(len, lines))
+        yield from lines
+
+
 def _wrapped(make: Maker, kind: str, payload: dict[str, Any]) -> bytes:
     return orjson.dumps({"timestamp": make.time(), "type": kind, "payload": payload}) + b"\n"
 

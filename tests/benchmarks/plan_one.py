@@ -1,0 +1,23 @@
+"""Plan the compaction of one session, as a dry run does, and print what it keeps and what it summarises."""
+
+import sys
+from pathlib import Path
+
+from slowwave.compaction.job.planning import planned
+from slowwave.compaction.job.reading import read_session
+from slowwave.compaction.plan import NoPlan
+from slowwave.compaction.triggers import Budget
+from slowwave.dialects.model import SessionFiles
+
+
+def main() -> None:
+    """Plan the file of the dialect named on the command line."""
+    dialect, path = sys.argv[1], Path(sys.argv[2])
+    plan = planned(read_session(dialect, SessionFiles(path.stem, (path,))), Budget())
+    if isinstance(plan, NoPlan):
+        sys.exit(plan.reason)
+    print(len(plan.kept), plan.messages_summarised, plan.tokens_summarised)
+
+
+if __name__ == "__main__":
+    main()
