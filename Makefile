@@ -33,7 +33,7 @@ quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTI
 	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors)
 
 drills: $(READY) ## every fault drill in full length (minutes)
-	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py --timeout 3600
+	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_compaction_wild.py --timeout 3600
 
 drills-all: $(READY) ## the longest ones, too: a million records of every dialect (half an hour)
 	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py --timeout 3600
