@@ -71,7 +71,8 @@ _WORK = (Asks("Please fix the bug in calc.py"), Asks("Read the files in parallel
 def _drawn(seed: int, *compactions: Change) -> Operation:
     """Return a row in which a session grows by the turns of a seed before each compaction."""
     steps = [step for i, one in enumerate(compactions) for step in (partial(grow, seed=seed * 10 + i), one)]
-    return Operation(f"drawn turns {seed}, compacted {len(compactions)} times", COMPACTED, tuple(steps), PLANNED, 1)
+    times = ("once", "twice", "three times")[len(compactions) - 1]
+    return Operation(f"drawn turns {seed}, compacted {times}", COMPACTED, tuple(steps), PLANNED, 1)
 
 
 OPERATIONS = (

@@ -147,7 +147,8 @@ def report(clients: list[str], rows: list[Row]) -> str:
         "was written is among them, and when the client only appended to the file. In some rows the client itself",
         "takes turns in between, with its tools, or compacts; drawn turns (parallel calls, long results, pictures,",
         "errors, rewinds) are made from a seed in the client's own records. Clawdbot takes pi's records and was tried",
-        "with compactions alone; the databases of opencode and OpenClaw are never written to.",
+        "with compactions alone; the databases of opencode and OpenClaw are never written to. A dash stands where a",
+        "client knows no such record, or was not tried.",
         "",
         f"Run on {datetime.now(UTC):%Y-%m-%d} with " + ", ".join(f"{c} {version(c)}" for c in clients) + ".",
         "",
@@ -159,7 +160,7 @@ def report(clients: list[str], rows: list[Row]) -> str:
         for client in clients:
             own = [row for row in rows if row.client == client and row.operation == operation.name]
             equal = sum(row.verdict == "equal" for row in own)
-            cells.append(f"{equal} of {len(own)}" if own else "no such record")
+            cells.append(f"{equal} of {len(own)}" if own else "-")
         lines.append(f"| {operation.name} | " + " | ".join(cells) + " |")
     different = [row for row in rows if row.verdict != "equal"]
     lines += ["", "Rows that differ:" if different else "No row differs.", ""]
