@@ -29,8 +29,8 @@ check: $(READY) ## lint, format and types
 bench: $(READY) ## speed ratios of the design; CHART=1 draws cost against size
 	$(BIN)/python tests/benchmarks/run.py $(if $(CHART),--chart)
 
-quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1
-	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors)
+quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1 PLOT=reliability.svg
+	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
 
 drills: $(READY) ## every fault drill in full length (minutes)
 	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_compaction_wild.py --timeout 3600

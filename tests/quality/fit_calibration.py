@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.extraction.calibration.features import PRIOR
-from slowwave.extraction.calibration.model import BIAS, score, stepped
+from slowwave.extraction.calibration.model import BIAS, Steps, score, stepped
 from slowwave.extraction.miners import NAMES
 from tests.quality.judged import Judged, judged_facts, unmatched
 from tests.quality.logistic import fitted, steps_of
@@ -22,22 +22,26 @@ from tests.quality.table import Table
 COEFFICIENTS = Path(__file__).parents[2] / "lib" / "slowwave" / "extraction" / "calibration" / "coefficients.py"
 # how far data may move a weight away from a prior taken as it is
 SPREAD = {BIAS: 0.5, PRIOR: 0.5}
-_OF_MINER, _OF_FEATURE = 0.4, 0.2
+_OF_MINER, _OF_FEATURE = 0.4, 0.1
 # steps of fewer facts follow chance
-LEAST_STEP = 25
+LEAST_STEP = 60
+# fewer facts of a miner say too little of its best
+LEAST_TOP = 8
+DRAWN_BY = 4
 BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Weights of the features, and how often facts with such scores are right."""
+    """Weights of the features, how often facts with such scores are right, and how certain a miner's facts may be."""
 
     weights: dict[str, float]
     steps: list[tuple[float, float]]
+    caps: dict[str, float]
 
     def predict(self, fact: Judged) -> float:
         """Return the probability that a fact is right."""
-        return stepped(score(fact.features, self.weights), self.steps)
+        return min(stepped(score(fact.features, self.weights), self.steps), self.caps.get(fact.miner, 1.0))
 
 
 def fit(facts: Sequence[Judged]) -> Model:
@@ -49,7 +53,8 @@ def fit(facts: Sequence[Judged]) -> Model:
         for fact in facts
         if fact.repository == repository
     ]
-    return Model(_weights(facts), steps_of(scores, LEAST_STEP))
+    weights, steps = _weights(facts), steps_of(scores, LEAST_STEP)
+    return Model(weights, steps, caps_of(facts, weights, steps))
 
 
 def held_out(facts: Sequence[Judged]) -> list[tuple[Judged, float]]:
@@ -67,6 +72,26 @@ def _weights(facts: Sequence[Judged]) -> dict[str, float]:
     names = [BIAS, *sorted({name for fact in facts for name in fact.features})]
     spread = {n: SPREAD.get(n, _OF_MINER if n.startswith("miner:") else _OF_FEATURE) for n in names}
     return fitted([(fact.features, fact.right) for fact in facts], names, {PRIOR: 1.0}, spread)
+
+
+def caps_of(facts: Sequence[Judged], weights: dict[str, float], steps: Steps) -> dict[str, float]:
+    """Return for each miner the greatest share that was right among its best facts.
+
+    The best facts are those with the highest scores: all of them, or any number down to :data:`LEAST_TOP`. The share
+    is drawn by :data:`DRAWN_BY` facts to what the steps say of them, so that two or three facts cap little.
+    """
+    by_miner: dict[str, list[tuple[float, bool]]] = {}
+    for fact in facts:
+        by_miner.setdefault(fact.miner, []).append((stepped(score(fact.features, weights), steps), fact.right))
+    return {miner: _cap(sorted(said, reverse=True)) for miner, said in sorted(by_miner.items())}
+
+
+def _cap(said: Sequence[tuple[float, bool]]) -> float:
+    tops = [said[:size] for size in range(min(LEAST_TOP, len(said)), len(said) + 1)]
+    return max(
+        (sum(right for _, right in top) + DRAWN_BY * sum(p for p, _ in top) / len(top)) / (len(top) + DRAWN_BY)
+        for top in tops
+    )
 
 
 def _repositories(facts: Sequence[Judged]) -> list[str]:
@@ -153,11 +178,13 @@ def source_of(model: Model) -> str:
     note = f"# no judged fact came from: {', '.join(name[6:] for name in missing)}\n" if missing else ""
     weights = "\n".join(f'    "{name}": {weight:.4f},' for name, weight in model.weights.items())
     steps = "\n".join(f"    ({upper:.4f}, {share:.4f})," for upper, share in model.steps)
+    caps = "\n".join(f'    "{miner}": {cap:.4f},' for miner, cap in model.caps.items())
     return (
-        '"""Weights of the features, and the share that was right by score: written by '
+        '"""Weights, shares that were right, caps of the miners: written by '
         '``tests/quality/fit_calibration.py``."""\n\n'
         f"{note}WEIGHTS: dict[str, float] = {{\n{weights}\n}}\n\n"
-        f"STEPS: tuple[tuple[float, float], ...] = (\n{steps}\n)\n"
+        f"STEPS: tuple[tuple[float, float], ...] = (\n{steps}\n)\n\n"
+        f"CAPS: dict[str, float] = {{\n{caps}\n}}\n"
     )
 
 

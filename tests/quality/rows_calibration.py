@@ -16,6 +16,7 @@ from tests.quality.gold_labels import by_session, labels, merged
 from tests.quality.intervals import bootstrap, interval
 from tests.quality.judged import judged_facts
 from tests.quality.reliability import Claim, brier, ece, equal_mass, equal_width, floor, plot, rows
+from tests.quality.reliability_picture import picture
 from tests.quality.rows_gold import judged
 from tests.quality.table import Must, Section, Table
 
@@ -60,6 +61,7 @@ def measure(*, errors: bool = False) -> Section:
         [Must("ECE on repositories not seen (10 bins of equal width)", ece(equal_width(unseen)), ECE, at_least=False)],
         [plot(mass), "by chance: the ECE (equal mass) that exactly right confidences show with so few claims"],
     )
+    section.picture = picture(mass, "Confidence and outcome in repositories that the fit did not see")
     if errors:
         section.notes += [f"  {c.confidence:.3f} {'right' if c.right else 'wrong'} {c.group}" for c in unseen]
     return section

@@ -63,12 +63,14 @@ class Section:
         musts: the demands.
         notes: what a reader must know to read the figures right.
         skipped: why nothing was measured, or "".
+        picture: an SVG that shows the figures, or "".
     """
 
     tables: list[Table] = field(default_factory=list[Table])
     musts: list[Must] = field(default_factory=list[Must])
     notes: list[str] = field(default_factory=list[str])
     skipped: str = ""
+    picture: str = ""
 
     @property
     def holds(self) -> bool:

@@ -109,7 +109,7 @@ class Batch:
         """Take what a session gave, and note it."""
         new = [c for c in read.mined.candidates if c.id not in self._ids]
         alike = [c for key in dict.fromkeys((c.key, c.value) for c in new) for c in self._commands.get(key, ())]
-        new += [c for c in repeated(alike, new) if c.id not in self._ids]
+        new = [c for c in repeated(alike, new) if c.id not in self._ids]
         # before the ranges: whatever a kill leaves is read again, and told once
         self._quarantined += read.quarantined
         self.take(new, new_ranges(session, read.states, iso(self.now)))

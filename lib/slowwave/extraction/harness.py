@@ -26,16 +26,27 @@ _SHELLS = frozenset(
 _MARKS_FAILURE = frozenset({"Bash"})
 _EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "patch"})
 _ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question"})
-# client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave
+# client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave; the second form is that of
+# a call that waited for a permission
 _REJECTED = re.compile(
-    r"\AThe user doesn't want to proceed with this tool use\. The tool use was rejected[^\n]{0,200}?"
-    r"(?:To tell you how to proceed, )?the user said:\n(?P<reason>.+)\Z",
+    r"\A(?:The user doesn't want to proceed with this tool use|Permission for this tool use was denied)\. "
+    r"The tool use was rejected[^\n]{0,200}?(?:To tell you how to proceed, )?[Tt]he user said:\n(?P<reason>.+)\Z",
+    re.DOTALL,
+)
+# client: Claude Code writes a slash command as these elements, in one of two orders, and what was typed behind it
+_COMMAND = re.compile(
+    r"\A\s*<command-(?:name|message)>[^<]*</command-(?:name|message)>\s*"
+    r"(?:<command-(?:name|message)>[^<]*</command-(?:name|message)>\s*)?"
+    r"<command-args>(?P<words>.*)</command-args>\s*\Z",
     re.DOTALL,
 )
 # the quote that ends an answer: before the next pair, the end, or what the client adds
 _ENDS = re.compile(r'"(?=\.\s|\s*$|\s+(?:selected|user|notes)\b)')
 _MOST_CHARS = 50_000
 _SHORTEST_WRITTEN = 20
+_COMMAND_CHARS = 2_000
+# client: the kinds of a record's origin that stand for a person
+_PEOPLE = ("", "human", "cli", "user")
 # client: Codex names the files of a patch in its header lines
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
@@ -51,6 +62,45 @@ class _Wrapped(msgspec.Struct):
 
 
 _wrapped = msgspec.json.Decoder(_Wrapped)
+
+
+class _Sender(msgspec.Struct):
+    kind: str = ""
+
+
+class _Marks(msgspec.Struct):
+    """What Claude Code notes about a user record that nobody typed.
+
+    Attributes:
+        meta: the client made it up.
+        sidechain: it is a sub-agent's.
+        origin: who sent it, in newer clients.
+    """
+
+    meta: bool = msgspec.field(name="isMeta", default=False)
+    sidechain: bool = msgspec.field(name="isSidechain", default=False)
+    origin: _Sender | None = None
+
+
+_marks = msgspec.json.Decoder(_Marks)
+
+
+def command_words(text: str, raw: bytes) -> str:
+    """Return what a person typed behind the name of a slash command, or "".
+
+    Args:
+        text: a text of a user record.
+        raw: the record, which tells whether the client or another agent made it up.
+    """
+    found = _COMMAND.match(text) if "<command-args>" in text[:_COMMAND_CHARS] else None
+    if found is None:
+        return ""
+    try:
+        marks = _marks.decode(raw)
+    except msgspec.MsgspecError:
+        return ""  # no record of this client: another one could put anything into such elements
+    by_person = marks.origin is None or marks.origin.kind in _PEOPLE
+    return found["words"].strip() if by_person and not (marks.meta or marks.sidechain) else ""
 
 
 def rejection_reason(tool: str, result: ToolResult) -> str | None:

@@ -22,7 +22,7 @@ from slowwave.records.model import RowSpan, Span
 from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
-EXTRACTOR = "offline/2"
+EXTRACTOR = "offline/3"
 MAX_TEXT = 300
 MAX_QUOTE = 160
 

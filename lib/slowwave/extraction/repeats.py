@@ -8,26 +8,30 @@ from slowwave.extraction.mining import EXTRACTOR
 from slowwave.memory.model import Candidate, candidate_id, seen_in
 
 NAME = "repeated"
-CONFIDENCE = 0.75
+# of such candidates 9 in 18 were labelled (0.29..0.71); below 0.6 a dream would wait for more evidence for ever
+CONFIDENCE = 0.6
 
 
 def repeated(known: Iterable[Candidate], new: Iterable[Candidate]) -> list[Candidate]:
-    """Return a candidate for each command of ``new`` that an earlier session used alike.
+    """Return ``new`` with what an earlier session showed alike as one stronger candidate in its place.
 
-    It cites the first two sessions that show it, so its id stays the same however many follow.
+    It cites the first two sessions that show it, so its id stays the same however many follow; what it cites is told
+    by it, and not a second time when a session is read again.
+
+    Args:
+        known: what the project has.
+        new: what a session gave.
     """
-    strong: list[Candidate] = []
+    kept: list[Candidate] = []
     earlier = [c for c in known if c.key.startswith("cmd:")]
     for candidate in new:
-        if not candidate.key.startswith("cmd:") or candidate.extractor.endswith(NAME):
-            continue
         alike = [c for c in earlier if (c.key, c.value) == (candidate.key, candidate.value)]
-        if any(c.extractor.endswith(NAME) for c in alike):
-            continue
+        strong = [c for c in alike if c.extractor.endswith(NAME)]
         first = next((c for c in alike if _is_other(c, candidate)), None)
-        if first is not None:
-            strong.append(_strengthened(first, candidate))
-    return strong
+        if any(set(candidate.evidence) <= set(c.evidence) for c in strong):
+            continue
+        kept.append(_strengthened(first, candidate) if first is not None and not strong else candidate)
+    return kept
 
 
 def _is_other(one: Candidate, other: Candidate) -> bool:

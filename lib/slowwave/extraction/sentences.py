@@ -12,7 +12,7 @@ _ABBREVIATED = re.compile(
 )
 _FILLER = re.compile(
     r"^(?:no(?=\s*[,.:;!\u2013—-])[,.:;!\s\u2013—-]*|(?:ok(?:ay)?|yes|ja|nein|non|oui|bitte|por favor"
-    r"|yeah|yep|nope|nah|well|so|also"
+    r"|yeah?|yea|yep|yup|nope|nah|well|so|also|mm+|uh+|um+|definitely yes|of course|hold on"
     r"|and|but|then|now|hmm?|great|good|perfect|nice|cool|right|sure|thanks|thank you"
     r"|please|pls|oh|ah|alright|fine|actually|hey|hi|hello|sorry|wait|again|btw|by the way|fyi"
     r"|one more thing|another thing|additionally"
@@ -34,14 +34,22 @@ _QUESTION = re.compile(
     r"|am i|wondering|i wonder|not sure|i'?m not sure|what about|how about)\b",
     re.IGNORECASE,
 )
+# "when you add a record, use the service" and "what I had in mind is ..." only begin like questions
+_CLAUSE = re.compile(
+    r"^(?:when|where)\b[^,?]{4,110}, (?:we|you|i|it|they|the|please|always|never|don'?t|do not|make|use|add|run|keep"
+    r"|also|only|just)\b|^what (?:i|we)(?:'ve)? (?:had|have|want(?:ed)?|mean[t]?|need)\b[^?]{0,60} (?:is|was)\b",
+    re.IGNORECASE,
+)
 _MOMENT = re.compile(
     r"\b(?:right now|for now|at the moment|this time|this once|just this|for the moment|today only|yet"
     r"|first try|currently|meanwhile"
     r"|in the meantime|until (?:then|i|we)|again"
     r"|(?:only|just) for this|for this (?:\w+ ){1,3}only|anymore this|in this (?:session|commit|pr|branch"
     r"|message|case|chat)"
-    r"|this (?:use ?case|commit|pr|branch|task|session|issue|ticket|change|file|line|one|test|function|bug|error"
-    r"|comment)|first[.!]?$|the last (?:commit|change)"
+    r"|(?:this (?:one|test|function|file|line|error)|(?:in|for|on|to) that (?:one|spec|test|file|function|method"
+    r"|page))\b"
+    r"|this (?:use ?case|commit|pr|branch|task|session|issue|ticket|change|bug|comment)|first[.!]?$"
+    r"|the last (?:commit|change)"
     r"|that'?s (?:the|a) (?:bug|problem|issue)|the (?:bug|problem|issue) is|those (?:two|three|changes"
     r"|files)|these (?:two|three|changes|files|comments))\b",
     re.IGNORECASE,
@@ -120,7 +128,8 @@ def _sentence(words: str, raw: str, index: int, *, repeated: bool) -> Sentence:
     return Sentence(
         words,
         index,
-        any(mark in raw[-3:] for mark in "?\uff1f\u5417") or bool(_QUESTION.match(words)),
+        any(mark in raw[-3:] for mark in "?\uff1f\u5417")
+        or (bool(_QUESTION.match(words)) and not _CLAUSE.match(words)),
         bool(_MOMENT.search(words)),
         bool(_GUESS.search(words)),
         bool(_POINTS_BACK.match(words)),

@@ -7,6 +7,7 @@ from typing import Literal
 
 Purpose = Literal["test", "lint", "format", "typecheck", "check", "build", "install", "run", ""]
 
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1([^\n]*)\n(?:.*?\n)??[ \t]*\2[ \t]*(?=\n|\Z)", re.DOTALL)
 _SPLIT = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _QUIET = re.compile(
     r"\s*(?:\d?>&\d|\d?>>?\s*\S+|&>\s*\S+|<\s*/dev/null|\|\s*(?:tail|head|tee|cat|grep|less|wc|sort|sed|awk)\b.*)\s*"
@@ -111,7 +112,8 @@ class Step:
 def steps_of(line: str) -> list[Step]:
     """Return the commands of a shell line, without those that only prepare (``cd``, ``export``, ``echo``)."""
     if "<<" in line:
-        line = line.split("<<", 1)[0]
+        # what goes into a file or a program this way is no command; what stands behind it is
+        line = _HEREDOC.sub(r"\3", line).split("<<", 1)[0]
     steps: list[Step] = []
     for part in _SPLIT.split(line.strip()):
         text = _QUIET.sub(" ", _ENV.sub("", part)).strip()
@@ -139,6 +141,12 @@ def purpose_of(text: str) -> Purpose:
         if pattern.search(text):
             return name
     return ""
+
+
+def is_run(line: str) -> bool:
+    """Say whether a line begins with a tool that projects are built, tested and run with; not one that shows files."""
+    steps = steps_of(line)
+    return bool(steps) and bool(_RUNNERS.match(steps[0].text))
 
 
 def exit_code(output: str) -> int | None:

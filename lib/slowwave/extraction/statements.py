@@ -17,7 +17,8 @@ _REASON = re.compile(
     r"|will|won'?t)"
     r"|to (?:be (?:consistent|safe|clear|sure)|save|avoid|prevent|reduce|match|align)"
     r"|for (?:clarity|consistency|simplicity|safety|readability|performance|compatibility|human review)"
-    r"|that way|in case|this way|that'?s because"
+    r"|that way|in case|this way|that'?s because|so (?:basically |that )?(?:if|when)\b|as (?:she|he|you"
+    r"|\w+s) (?:is|are)"
     r"|weil|damit|denn|porque|parce que|puisque)\b",
     re.IGNORECASE,
 )
@@ -103,6 +104,8 @@ class Statement:
         sentence = self.sentence.text
         if self.sentence.is_guess:
             confidence -= 0.15
+        if self.turn.is_long:
+            confidence -= 0.1
         if _LABEL.search(sentence):
             confidence -= 0.7
         words = text or self.text
@@ -122,12 +125,13 @@ class Statement:
         )
 
 
-def statements(events: Events, *, long: bool = False) -> Iterator[Statement]:
-    """Yield what a person stated; of long briefs only on request, of a message that tries to steer an agent nothing."""
+def statements(events: Events) -> Iterator[Statement]:
+    """Yield what a person stated; of a message that tries to steer an agent nothing."""
     for turn in events.turns:
-        if turn.is_long and not long:
-            continue
         every = _sentences_of(turn.text)
+        if turn.is_long:
+            # emphasis in the middle of a brief is that of a document: nobody types it
+            every = tuple(sentence for sentence in every if "**" not in sentence.text)
         for sentence, following in zip(every, [*every, None][1:], strict=True):
             reason = following.text if following and _GOES_ON.match(following.text) else ""
             yield Statement(turn, sentence, reason, is_brief=turn is events.turns[0] and len(every) > 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.dialects.registry import by_name
-from slowwave.extraction.calibration.coefficients import STEPS, WEIGHTS
+from slowwave.extraction.calibration.coefficients import CAPS, STEPS, WEIGHTS
 from slowwave.extraction.calibration.features import PRIOR, features_of, surroundings_of
 from slowwave.extraction.calibration.model import score, stepped
 from slowwave.extraction.events import Events, events_of
@@ -77,3 +77,9 @@ def test_every_miner_has_the_name_that_its_facts_carry(tmp_path: Path):
 def test_the_same_session_gives_the_same_facts_twice(tmp_path: Path):
     seen = events(tmp_path, Talk().person("remember that the cache is in Redis. never flush it by hand."))
     assert facts(seen) == facts(seen)
+
+
+def test_no_fact_is_more_certain_than_its_miners_facts_have_proved_to_be(tmp_path: Path):
+    talk = Talk().person("we can clean up the importer in a separate task because it is small and well tested already")
+    (found,) = [f for f in facts(events(tmp_path, talk)) if f.miner == "task"]
+    assert found.confidence <= round(CAPS["task"], 2) < 0.5

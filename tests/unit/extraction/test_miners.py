@@ -205,11 +205,12 @@ def test_abandoned_branches_and_sidechains_give_nothing(tmp_path: Path):
     assert mined(tmp_path, talk) == []
 
 
-def test_a_long_brief_gives_only_what_it_asks_to_remember(tmp_path: Path):
+def test_the_rules_in_a_long_brief_count_and_those_of_a_document_in_it_do_not(tmp_path: Path):
     brief = "always use tabs. " + "This part of the plan describes the importer in detail. " * 60
-    assert mined(tmp_path, Talk().person(brief)) == []
     found = mined(tmp_path, Talk().person(brief + "\n\nremember that the importer runs on Sundays"))
-    assert [c.text for c in found] == ["the importer runs on Sundays"]
+    assert [c.text for c in found] == ["always use tabs", "the importer runs on Sundays"]
+    template = "## Input\n\nYou **MUST** ask. Never skip a gate.\n\n" + "It describes the importer in detail. " * 60
+    assert mined(tmp_path, Talk().person(template)) == []
 
 
 def test_the_original_words_and_the_place_are_kept(tmp_path: Path):
@@ -241,7 +242,6 @@ WEAK = [
     "go ahead with the type-based fix, skip the opt-in flag",
     "use `make docs` for this, theoretically, and never the old script",
     "for the site I prefer the visual appearance of direction A",
-    "the tool should handle that automatically for the user, not you",
 ]
 
 

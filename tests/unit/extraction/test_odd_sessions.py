@@ -9,6 +9,7 @@ from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction import job
 from slowwave.extraction.failures import read_failures
 from slowwave.extraction.job import extract_sessions
+from slowwave.extraction.repeats import CONFIDENCE
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
@@ -149,7 +150,9 @@ def test_a_copy_or_fork_of_a_session_proves_nothing_anew(tmp_path: Path, rewritt
 def test_sessions_of_their_own_do_prove_more(tmp_path: Path):
     sessions = [checked_talk(n).write(tmp_path / "store") for n in (1, 2)]
     run(tmp_path, *sessions)
-    assert [c.confidence for c in read_candidates(memory(tmp_path))[0] if c.extractor.endswith("repeated")] == [0.75]
+    assert [c.confidence for c in read_candidates(memory(tmp_path))[0] if c.extractor.endswith("repeated")] == [
+        CONFIDENCE
+    ]
     consolidate_project(project(tmp_path / "store", *sessions), open_gates(), clock(), force=True, home=tmp_path)
     assert (
         min(m.confidence for m in read_book(memory(tmp_path)).active if m.category == "constraint")

@@ -8,6 +8,7 @@ import pytest
 from tests.quality import run
 from tests.quality.intervals import bootstrap, wilson
 from tests.quality.reliability import Claim, ece, equal_mass, equal_width, floor
+from tests.quality.reliability_picture import picture
 from tests.quality.table import Must, Section, Table
 
 
@@ -82,3 +83,11 @@ def test_the_exit_code_tells_of_a_missed_demand(monkeypatch: pytest.MonkeyPatch,
 
 def test_every_section_can_be_measured():
     assert all(callable(run.measure_of(name)) for name in run.SECTIONS)
+
+
+def test_the_picture_shows_every_bin_with_its_claims():
+    drawn = picture(equal_width([*claims(0.3, 1, 3), *claims(0.9, 9, 1)]), "said & right")
+    assert drawn.count("<circle") == 2
+    assert "said 0.90, right 0.90 (0.60..0.98), 10 claims" in drawn
+    assert "said &amp; right" in drawn
+    assert "14 claims in 2 bins, expected calibration error 0.014" in drawn

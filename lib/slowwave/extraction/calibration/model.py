@@ -2,14 +2,15 @@
 
 Both were fitted on judged facts (``tests/quality/fit_calibration.py``). The weights were pulled towards leaving a
 miner's own prior as it is, so that little evidence changes little; the steps come from isotonic regression over facts
-of repositories that the weights had not seen.
+of repositories that the weights had not seen. No miner's fact is more certain than the best of that miner's facts have
+proved to be.
 """
 
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from slowwave.extraction.calibration.coefficients import STEPS, WEIGHTS
+from slowwave.extraction.calibration.coefficients import CAPS, STEPS, WEIGHTS
 from slowwave.extraction.calibration.features import PRIOR, Surroundings, features_of
 from slowwave.extraction.found import Found
 
@@ -22,7 +23,8 @@ Steps = Sequence[tuple[float, float]]
 
 def calibrated(found: Found, around: Surroundings) -> float:
     """Return the probability that a careful reader would want a fact kept."""
-    return round(stepped(score(features_of(found, around), WEIGHTS), STEPS), 2)
+    likely = stepped(score(features_of(found, around), WEIGHTS), STEPS)
+    return round(min(likely, CAPS.get(found.miner, 1.0)), 2)
 
 
 def score(features: Mapping[str, float], weights: Mapping[str, float]) -> float:

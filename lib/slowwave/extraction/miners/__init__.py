@@ -2,6 +2,8 @@
 
 from slowwave.extraction.found import Miner
 from slowwave.extraction.miners.answers import mine_answers
+from slowwave.extraction.miners.arrows import mine_arrows
+from slowwave.extraction.miners.assents import mine_assents
 from slowwave.extraction.miners.coedits import mine_coedits
 from slowwave.extraction.miners.conduct import mine_conduct
 from slowwave.extraction.miners.constraints import mine_constraints
@@ -11,6 +13,7 @@ from slowwave.extraction.miners.explicit import mine_explicit
 from slowwave.extraction.miners.habits import mine_habits
 from slowwave.extraction.miners.insistence import mine_insistence
 from slowwave.extraction.miners.languages import mine_languages
+from slowwave.extraction.miners.manners import mine_manners
 from slowwave.extraction.miners.options import mine_options
 from slowwave.extraction.miners.outcomes import mine_outcomes
 from slowwave.extraction.miners.preferences import mine_preferences
@@ -30,6 +33,9 @@ MINERS: tuple[Miner, ...] = (
     mine_decisions,
     mine_constraints,
     mine_answers,
+    mine_assents,
+    mine_arrows,
+    mine_manners,
     mine_surroundings,
     mine_habits,
     mine_languages,
@@ -50,6 +56,8 @@ MINERS: tuple[Miner, ...] = (
 # what the miners call themselves in what they find
 NAMES = (
     "answer",
+    "arrow",
+    "assent",
     "coedit",
     "conduct",
     "constraint",
@@ -59,6 +67,7 @@ NAMES = (
     "habit",
     "insistence",
     "languages",
+    "manner",
     "option",
     "outcome",
     "preference",

@@ -17,7 +17,7 @@ _WHY = re.compile(
 _REPROACH = re.compile(
     r"\b(?:why|how) (?:the \w+ )?(?:did|do|are|have|would|were)(?:n'?t| not) (?:you|u)\b"
     r"|\b(?:why|how) (?:the \w+ )?(?:did|do|are|have|would|can|could|were) (?:you|u) "
-    r"(?:not|n't|still|always|never|keep|again|even|say|claim|skip)\b|\byou idiot\b",
+    r"(?:not|n't|still|always|never|keep|again|even|skip)\b|\byou idiot\b",
     re.IGNORECASE,
 )
 _YOU = re.compile(
@@ -27,6 +27,8 @@ _YOU = re.compile(
     r"|\byou (?:should|could|might) have\b(?! (?:an?|the|to|some|access)\b)|\byou (?:should|ought to) know\b"
     r"|\byou (?:have ?n[o']?t|hav[e']+n[e']?t|did ?n[o']?t|did not|have not) (?:even |actually |really )?"
     r"(?:read|check|test|run|look|use|update|add|follow|do|verif|ask|compare|try|tried|done)\w*"
+    r"|\b(?:like|as) (?:you(?: were|'re| are) (?:supposed|told|asked|instructed) to|i (?:told|asked|instructed) you)\b"
+    r"|^you (?:should|must|need to|have to|ought to|were supposed to)(?:n'?t| not)? (?:really |always )?be \w+ing\b"
     r"|\bi (?:already |just |clearly )?(?:gave|told|showed|asked|sent) you\b",
     re.IGNORECASE,
 )

@@ -88,7 +88,9 @@ def mine_constraints(events: Events) -> Iterator[Found]:
 
 def _prior(statement: Statement) -> float:
     words = statement.sentence.text
-    if statement.sentence.is_guess or _ORDER.match(words) or _NOT_A_RULE.search(words) or _NOT_MANY.match(words):
+    if statement.sentence.is_guess or _NOT_A_RULE.search(words) or _NOT_MANY.match(words):
+        return 0.0
+    if _ORDER.match(words) and not _ALLOWED.search(words):
         return 0.0
     bonus = (0.05 if statement.has_reason else 0.0) + (0.05 if key_of(words)[0] else 0.0)
     for pattern, prior in (

@@ -81,10 +81,27 @@ _WHY_NOT = re.compile(
 )
 
 
+# how the assistant has to work, said after it worked in another way: "you have to use a verifying double"
+_YOU_HAVE_TO = re.compile(
+    r"^(?:(?:no|but|and|actually|also),? )*you (?:always |also |really )?(?:should|must|need to|have to"
+    r"|ought to)(?: not|n'?t)?"
+    r" (?:always |never |only |also )?(?:use|follow|write|keep|put|name|delegate|prefer|avoid|respect|add"
+    r"|document|verify"
+    r"|include|ask|go through|rely on|stick|call|import)\b(?! (?:it|this|that|these|those|them|me|able)\b)(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 def mine_corrections(events: Events) -> Iterator[Found]:
     """Yield the rules behind corrections."""
     for statement in statements(events):
-        found = _put_right(statement) or _asked_back(statement) or _only(statement) or _refused(statement)
+        found = (
+            _put_right(statement)
+            or _asked_back(statement)
+            or _only(statement)
+            or _refused(statement)
+            or _reminded(statement)
+        )
         if found:
             yield found
     for statement in lasting(events):
@@ -169,6 +186,17 @@ def _ruled(statement: Statement) -> Found | None:
         confidence = 0.65 if corrects else 0.55
         return statement.found(NAME, category_of(words, "constraint"), confidence, "user_correction")
     return None
+
+
+def _reminded(statement: Statement) -> Found | None:
+    """Take "you have to use X", where the assistant has worked already."""
+    has_to = _YOU_HAVE_TO.match(statement.sentence.text)
+    if not has_to or not (statement.turn.after_work or statement.turn.is_rejection) or statement.sentence.is_question:
+        return None
+    if content_words(has_to["what"]) < MIN_CONTENT:
+        return None
+    less = 0.15 * statement.sentence.is_momentary
+    return statement.found(NAME, category_of(statement.sentence.text, "preference"), 0.55 - less, "user_correction")
 
 
 def _refused(statement: Statement) -> Found | None:

@@ -57,7 +57,8 @@ _REQUIRED = re.compile(
     r"^(?!(?:i|we|you|it|this|that|these|those|they|he|she|there|what|which|who|if|when|somebody|someone"
     r"|something|nothing"
     r"|don'?t|do|please|can|could|would|make|maybe|perhaps)\b)(?:in regards? to [\w ]{2,40}?,? )?"
-    r"(?:the |an? |all |every |each |any |our |my )?[\w`'./@-]+(?: [\w`'./@-]+){0,7}? "
+    r"(?:the |an? |all |every |each |any |our |my )?[\w`'./@-]+(?: (?!(?:i|you|we|he|she|they|it|what|that)\b)"
+    r"[\w`'./@-]+){0,7}? "
     r"(?:also |always |still )?(?:needs?(?: to)?|should(?:n'?t| not)?|must(?: not)?(?! have\b)|ha(?:s|ve) to"
     r"|ought to|shall) "
     r"(?!(?:have been|be able|be \w+ (?:somewhere|somehow|because|by|from)|work now|pass now|go|look|check"
@@ -69,6 +70,40 @@ _MEANT = re.compile(
     r"^(?:(?:the|my|our) (?:whole |main )?(?:idea|intent(?:ion)?|purpose|goal|point)(?: (?:here|of \S+(?: \S+){0,4}))?"
     r" (?:is|was)|(?:it|this|that) is (?:meant|intended|supposed)) (?:that |to |for )(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
+)
+# "let's <do anything> so that ...": what is reasoned is settled
+_LETS_ANY = re.compile(
+    r"^(?:and |so |then |i (?:think|say|suggest) )*(?:let'?s|lets|we(?:'ll| will| should)|i(?:'d| would) (?:say"
+    r"|suggest|go"
+    r"|rather)(?: we)?) (?:just |also |only |not |always |have |do |go )*(?P<what>(?!(?:see|check|look|talk"
+    r"|discuss|think"
+    r"|wait|hold|try|test|run|review|start|begin|continue|commit|push|merge|proceed|fix|debug|find|figure|investigate"
+    r"|understand|focus|move on|go ahead|step back|get|know|need)\b)\w+ .*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# an alternative that is refused outright: "definitely not a TUI"
+_NOT_THAT = re.compile(
+    r"^(?:definitely|absolutely|certainly|clearly|for sure|ideally)[, ]+(?:not|no|never|avoid)\b(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# what was in mind all along; what is given up or takes another's place
+_IN_MIND = re.compile(
+    r"^(?:what|the (?:basic |general |main )?(?:architecture|design|approach|idea|plan|structure)) (?:i|we)(?:'ve)?"
+    r"(?: had| have| got| was thinking of)*(?: in mind| want(?:ed)?| mean[t]?)? (?:is|was)\b(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_INSTEAD_OF_IT = re.compile(
+    r"\b(?:should|must|shall|may|does|do|will|to)(?: ?not|n'?t)(?: ever)? (?:rely|depend|be based|build) (?:on|upon)\b"
+    r"(?P<what>.*)|\b(?:it |this |that |\S+ )?will (?:soon |eventually |later )?(?:be (?:replaced|superseded|removed"
+    r"|dropped|retired)|replace|supersede)\b(?P<so>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# where a thing goes, named as code names it: "put it in handleSubmit"
+_PUT_IT = re.compile(
+    r"^(?:please |just |can you )?(?:put|move|keep|do|add|place) (?:it|this|that|them|those|these|the \w+) "
+    r"(?:in|into|to|under|inside|at|on) (?:the |our )?(?P<what>`[^`]+`|(?-i:[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*)|\w+_\w+"
+    r"|\w*[./]\w[\w./-]*|(?:server|client|backend|frontend)(?: side)?)\W*",
+    re.IGNORECASE,
 )
 _NO_NEED = re.compile(
     r"^(?:i )?(?:don'?t|do not) (?:think|believe|tink) (?:that )?(?:we|it|this|there|you)(?:'s"
@@ -91,7 +126,10 @@ _CAN = re.compile(
 _BEHAVES = re.compile(
     r"^i (?:do |would |really )*(?:want|need|like|expect) (?:this|that|the|our|my|all"
     r"|every) [\w`'./-]+(?: [\w`'./-]+){0,3}"
-    r" to (?:behave|look|work|read|print|output|show|return|respond|act|sound)\b(?P<what>.*)",
+    r" to (?:behave|look|work|read|print|output|show|return|respond|act|sound|be|stay|remain|have|use|include|contain"
+    r"|default|live|follow|support|match|start|end|run|handle|accept|reject)\b"
+    r"(?! (?:fixed|done|merged|removed|updated|able|added|moved|renamed|changed|reverted|gone|a bit"
+    r"|more)\b)(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _RENAME = re.compile(
@@ -105,6 +143,12 @@ _APPROVES = re.compile(
     r"|refactor\w*|patch|cleanup)\b",
     re.IGNORECASE,
 )
+# when it holds, or why, stands before what is settled: "since it is one record, we should use the service"
+_LEAD = re.compile(
+    r"^(?:because|since|as|given(?: that)?|when(?:ever)?|for|in|on|with|while|after|before|once|instead of|from|to)\b"
+    r"(?! (?:now|the moment|this|that)\b)[^,;:?]{4,110}, (?=\w)",
+    re.IGNORECASE,
+)
 _RIGHT_AWAY = re.compile(
     r"^(?:let'?s|i want to) (?:keep (?:going|working|on|it)|use (?:it|this|that)|drop (?:it|this|that)"
     r"|move (?:on|it|this))\b",
@@ -115,6 +159,10 @@ _RIGHT_AWAY = re.compile(
 _SETTLING = (
     (_AGREE, 0.5),
     (_MEANT, 0.5),
+    (_IN_MIND, 0.5),
+    (_NOT_THAT, 0.5),
+    (_PUT_IT, 0.45),
+    (_INSTEAD_OF_IT, 0.4),
     (_BEHAVES, 0.45),
     (_REQUIRED, 0.4),
     (_NO_NEED, 0.5),
@@ -122,6 +170,7 @@ _SETTLING = (
     (_SHOULD, 0.45),
     (_CAN, 0.4),
     (_RENAME, 0.4),
+    (_LETS_ANY, 0.3),
 )
 
 
@@ -140,15 +189,25 @@ def mine_decisions(events: Events) -> Iterator[Found]:
 
 def _settled(statement: Statement) -> Found | None:
     """Take what a person settles in passing: it is kept when it says why, or names the thing by its name."""
-    words = statement.sentence.text
+    lead = _LEAD.match(statement.sentence.text)
+    words = statement.sentence.text[lead.end() if lead else 0 :]
     for pattern, prior in _SETTLING:
-        match = pattern.match(words)
-        if not match or words.endswith(":") or content_words(match["what"]) < MIN_CONTENT - (pattern is _AGREE):
+        match = pattern.search(words) if pattern is _INSTEAD_OF_IT else pattern.match(words)
+        what = _what(match) if match else ""
+        least = MIN_CONTENT - (pattern is _AGREE or pattern is _PUT_IT or pattern is _NOT_THAT)
+        if not match or words.endswith(":") or content_words(what) < least:
             continue
-        more = 0.15 * statement.has_reason + 0.1 * bool(_NAMED.search(match["what"]))
+        if pattern is _LETS_ANY and not statement.has_reason:
+            continue
+        more = 0.15 * statement.has_reason + 0.1 * bool(_NAMED.search(what))
         less = 0.1 * (statement.sentence.is_momentary or statement.sentence.points_back)
         return statement.found(NAME, "decision", prior + more - less, "user_explicit")
     return None
+
+
+def _what(match: re.Match[str]) -> str:
+    """Return what is settled."""
+    return next((group for name, group in match.groupdict().items() if group and name != "verb"), "")
 
 
 def _decided(statement: Statement) -> Found | None:
@@ -165,7 +224,7 @@ def _decided(statement: Statement) -> Found | None:
         match = pattern.search(words)
         if not match or _RIGHT_AWAY.match(words):
             continue
-        what = next((group for name, group in match.groupdict().items() if group and name != "verb"), "")
+        what = _what(match)
         if content_words(what) >= MIN_CONTENT:
             # "Ben and I talked: we decided ..." begins behind the colon
             begin = words.rfind(": ", 0, match.start() + 1) + 1

@@ -97,8 +97,8 @@ _COMPLAINT = re.compile(
 
 def mine_explicit(events: Events) -> Iterator[Found]:
     """Yield requests to remember and standing rules."""
-    for statement in statements(events, long=True):
-        found = _requested(statement) or (None if statement.turn.is_long else _ruled(statement))
+    for statement in statements(events):
+        found = _requested(statement) or _ruled(statement)
         if found:
             yield found
 

@@ -27,9 +27,9 @@ _PURPOSES = (
     ("deploy", "cmd:deploy"),
 )
 _WHEN = re.compile(
-    r"^(?:when(?:ever)?|if|once|before|after|each time|every time) (?:you|we) (?!(?:are|'re|have|get"
+    r"^(?:when(?:ever)?|if|once|before|after|as|while|each time|every time) (?:you|we) (?!(?:are|'re|have|get"
     r"|finish)\b)\w+[^,?]*,\s*(?:please )?(?:also |always |then |make sure to )?"
-    r"(?:update|run|use|add|write|ask|check|keep|don'?t|do not|put|regenerate|rebuild|bump|commit"
+    r"(?:update|run|use|add|write|ask|check|evaluate|verify|test|keep|don'?t|do not|put|regenerate|rebuild|bump|commit"
     r"|create|tell|document|sync)\b",
     re.IGNORECASE,
 )

@@ -24,6 +24,10 @@ _BUILDS = re.compile(r"\b(?:build|rebuild|compile|codegen|generate|gen|bootstrap
 # the code itself is at fault, or the network was
 _IN_ITSELF = re.compile(r"timed? ?out|timeout|network|EAI_AGAIN|ECONNRESET|5\d\d\b|rate limit", re.IGNORECASE)
 _ONE_CASE = re.compile(r"<<|\bcurl\b|\bsleep\b|\bgit (?:push|pull|fetch|commit|add|rebase|merge)\b")
+_PUSH_REJECTED = re.compile(
+    r"\[(?:remote )?rejected\]|non-fast-forward|fetch first|failed to push some refs", re.IGNORECASE
+)
+_PULLS = re.compile(r"^git (?:pull|rebase|fetch|merge)\b")
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|environment variable|KeyError")
 # what prepares the ground: services, databases, packages, settings, log-ins
 _PREPARES = re.compile(
@@ -70,6 +74,8 @@ def mine_needs(events: Events) -> Iterator[Found]:
 
 def _need(failed: Command, later: Sequence[Command | Edit]) -> Found | None:
     between, works = _until_it_works(failed, later)
+    if works is not None and _PUSH_REJECTED.search(failed.error):
+        return _behind(failed, between, works)
     if works is None or _ONE_CASE.search(failed.line):
         return _prepared(failed, later)
     error = failed.setup_error or failed.error
@@ -80,6 +86,15 @@ def _need(failed: Command, later: Sequence[Command | Edit]) -> Found | None:
         return None
     text = f"`{line}` fails ({told(error)}) until {what}"
     return Found(NAME, "pattern", text, 0.65, "command_outcome", (failed, done[0], works), error)
+
+
+def _behind(failed: Command, between: Sequence[Command | Edit], works: Command) -> Found | None:
+    """Take a push that needed what others had pushed meanwhile: several people work on that branch."""
+    pulls = [e for e in between if isinstance(e, Command) and e.ok and _PULLS.match(shown(e.line))]
+    if not pulls or not shown(failed.line):
+        return None
+    text = f"`{shown(failed.line)}` fails ({told(failed.error)}) until `{shown(pulls[-1].line)}` was run"
+    return Found(NAME, "pattern", text, 0.55, "command_outcome", (failed, pulls[-1], works), failed.error)
 
 
 def _checked(failed: Command) -> str:

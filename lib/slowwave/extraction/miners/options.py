@@ -1,4 +1,4 @@
-"""Options that a program does not take: refused once, and the same call works without them."""
+"""Options and values that a program does not take: refused once, and the same call works without them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,15 +16,26 @@ _UNKNOWN = re.compile(
     r"|switch)?:? *(?:-- )?[\"'`]?(?P<option>--?[A-Za-z][\w-]*)",
     re.IGNORECASE,
 )
+_RULES = re.compile(r"\b(?:must|only|not allowed|expected|not supported|unsupported|has to|should)\b", re.IGNORECASE)
+# a thing that is not there says nothing about what is taken
+_ABSENT = re.compile(
+    r"not found|no such|does(?:n't| not) exist|cannot find|fail(?:ed|ure|ing)? |assert|expect\(", re.IGNORECASE
+)
+_LEAST_VALUE = 4
 _SUBCOMMAND = re.compile(r"^[a-z][\w-]+$")
 
 
 def mine_options(events: Events) -> Iterator[Found]:
-    """Yield each option that a program refused, where the same call without it went well soon after."""
+    """Yield each option and value that a program refused, where the same call without it went well soon after."""
     seen: set[tuple[str, str]] = set()
     for index, failed in enumerate(events.commands):
         unknown = _UNKNOWN.search(failed.setup_error or failed.error)
-        if failed.ok or not unknown:
+        if failed.ok:
+            continue
+        if not unknown:
+            value = _value(failed, events.commands[index + 1 : index + 1 + _LOOK_AHEAD])
+            if value:
+                yield value
             continue
         option = unknown["option"]
         step = next((s for s in failed.steps if f" {option}" in s.text or option in failed.line), None)
@@ -35,6 +46,21 @@ def mine_options(events: Events) -> Iterator[Found]:
             error = failed.setup_error or failed.error
             text = f"`{head}` does not take `{option}` here ({told(error)}); it works without"
             yield Found(NAME, "pattern", text, 0.55, "command_outcome", (failed, works), error)
+
+
+def _value(failed: Command, later: Sequence[Command]) -> Found | None:
+    """Take a call whose error names one of its values and a rule for it, and that works with another one."""
+    if not _RULES.search(failed.error) or _ABSENT.search(failed.error):
+        return None
+    for step in failed.steps:
+        values = (word for word in step.text.split()[1:] if len(word) >= _LEAST_VALUE and not word.startswith("-"))
+        refused = [word for word in values if word in failed.error]
+        works = _works(_head(step), refused[-1], later) if refused else None
+        if works and not step.text.startswith("git "):
+            head = _head(step)
+            text = f"`{head}` does not take `{refused[-1]}` here ({told(failed.error)}); it works with another value"
+            return Found(NAME, "constraint", text, 0.5, "command_outcome", (failed, works), failed.error)
+    return None
 
 
 def _works(head: str, option: str, later: Sequence[Command]) -> Command | None:

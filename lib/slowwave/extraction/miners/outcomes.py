@@ -69,6 +69,8 @@ def _does_the_same(failed: Command, works: Command) -> bool:
     before, after = _words(failed), _words(works)
     shared = len(before & after) / max(1, min(len(before), len(after)))
     purposes = {s.purpose for s in failed.steps if s.purpose} & {s.purpose for s in works.steps if s.purpose}
+    if _moved(failed, works):
+        return True
     if _NOT_FOUND.search(failed.setup_error) and not _MISSING.search(failed.setup_error):
         # a path that was mistyped teaches nothing; where a check has to be run from does
         return shared >= _SIMILAR and bool(purposes) and _folder(failed) != _folder(works)
@@ -76,6 +78,18 @@ def _does_the_same(failed: Command, works: Command) -> bool:
         return False  # a lint that works is no other way of the tests
     # `pnpm install` is not another way of `pnpm test`
     return shared > _SIMILAR or (shared == _SIMILAR and bool(purposes))
+
+
+def _moved(failed: Command, works: Command) -> bool:
+    """Say whether a script was called where it is not, and then where it is."""
+    first, last = _called(failed.steps[0]), _called(works.steps[-1])
+    same = failed.steps[0].program == works.steps[-1].program
+    return same and first != last and first in failed.setup_error and "/" in first + last
+
+
+def _called(step: Step) -> str:
+    """Return the program as it was called, with its folder."""
+    return step.text.split()[0]
 
 
 def _is_script(command: Command) -> bool:
@@ -108,6 +122,9 @@ def _pair(failed: Command, works: Command) -> Found | None:
         what = ", ".join(f"`{head}`" for head in dict.fromkeys(_head(step) for step in works.steps[:1]))
         text = f"{what} has to be run in `{folder}` (elsewhere: {error})"
         return Found(NAME, "pattern", text, confidence, "command_outcome", (failed, works), failed.setup_error)
+    if _moved(failed, works):
+        text = f"`{_called(failed.steps[0])}` is not there; `{_called(works.steps[-1])}` is where it works"
+        return Found(NAME, "project", text, confidence, "command_outcome", (failed, works), failed.setup_error)
     lines = _told(failed, works)
     if lines is None:
         return None
@@ -119,7 +136,8 @@ def _told(failed: Command, works: Command) -> tuple[str, str] | None:
     """Return both lines, or of long ones the steps that differ, or None when these are too long as well."""
     before, after = shown(failed.line), shown(works.line)
     if before and after:
-        return before, after
+        # what differs is only how the output was cut
+        return (before, after) if before != after else None
     done = {step.text for step in works.steps}
     tried = {step.text for step in failed.steps}
     for one in failed.steps:

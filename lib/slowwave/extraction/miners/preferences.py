@@ -36,6 +36,13 @@ _INSTEAD = re.compile(
     r"|,? (?:and )?not (?!(?:sure|yet|only|just|working|the (?:same|one))\b))",
     re.IGNORECASE,
 )
+# any other way of doing a thing that is named beside the way that is refused
+_RATHER = re.compile(
+    r"^(?:let'?s|lets|we should|you should|i(?:'d| would) rather|please)? ?\w+ .{2,120}? (?:rather than|instead of)"
+    r" (?!(?:this|that|it|them|the (?:old|current|previous|first|second|last)|just|waiting|the (?:whole"
+    r"|entire))\b)\w.*",
+    re.IGNORECASE | re.DOTALL,
+)
 _INSTEAD_LAST = re.compile(r"^(?:use|review|run|keep|call|name|import|return)\b.{8,120}\binstead[.!]?$", re.IGNORECASE)
 _INSTEAD_FIRST = re.compile(r"^(?:instead of|rather than|statt|anstatt) [^,;]{4,120}, *(?P<what>\S.*)", re.IGNORECASE)
 _WISH = re.compile(
@@ -139,6 +146,27 @@ _KEEP = re.compile(
 )
 
 
+# how to do a kind of thing, with the reason: "use flakes for the dependencies, so that builds are reproducible"
+_REASONED = re.compile(
+    r"^(?:please |always |just |and )*(?:use|keep|avoid|make|put|store|call|name|treat|assume|follow|leave"
+    r"|prioriti[sz]e"
+    r"|write|run|target|optimi[sz]e|default|ensure|make sure)\b(?! (?:it|this|that|sure you)\b)(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ABOVE_ALL = re.compile(
+    r"^(?:please )?(?:prioriti[sz]e|favou?r|optimi[sz]e for|err on the side of|lean towards?|go for|aim for|focus on) "
+    r"(?!(?:it|this|that|these|the (?:fix|bug|first|second|last|following)|fixing|getting|making|one)\b)(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DEFAULT = re.compile(
+    r"^(?:by default|default(?:ing)? to)\b,? (?P<what>.*)|\b(?:make|use|set|keep|have) (?P<so>`[^`]+`"
+    r"|[\w./-]+(?: [\w./-]+)?)"
+    r" (?:be |as |to be )?(?:the |our |a )?default\b(?! (?:value|branch|export|param))"
+    r"|\b(?:should|must|shall|has to) (?:always )?(?:default to|be (?:on |off )?by default)\b(?P<to>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 def mine_preferences(events: Events) -> Iterator[Found]:
     """Yield stated preferences."""
     for statement in lasting(events):
@@ -166,9 +194,12 @@ def _wished(statement: Statement) -> Found | None:
         (_ANY_CHANCE, 0.45, True),
         (_KEPT, 0.4, True),
         (_MEANS, 0.4, False),
+        (_DEFAULT, 0.45, False),
+        (_ABOVE_ALL, 0.45, False),
+        (_REASONED, 0.4, False),
     ):
         match = pattern.search(words)
-        if not match or (asks and not polite):
+        if not match or (asks and not polite) or (pattern is _REASONED and not statement.has_reason):
             continue
         what = next((group for group in match.groups() if group), "") if match.groups() else words
         if content_words(what) < MIN_CONTENT:
@@ -194,6 +225,8 @@ def _stated(statement: Statement) -> Found | None:
     if _INSTEAD.search(words):
         known = 0.1 if key_of(words)[0] else 0.0
         return statement.found(NAME, "preference", 0.7 + bonus + known, origin)
+    if _RATHER.match(words) and statement.turn.after_work:
+        return statement.found(NAME, "decision", 0.5 + bonus, origin)
     if _HABIT.search(words) or _WISH.search(words) or _WHEN_YOU.search(words):
         return statement.found(NAME, category_of(words, "preference"), 0.75, "user_explicit")
     return _liked(statement, bonus, origin)

@@ -33,6 +33,8 @@ _ANYWHERE = re.compile(
 _FILE = re.compile(r"\.\w{1,5}$")
 _MAX_WORDS = 5
 _ENOUGH_RUNS = 2
+# that it is run again and again is proved by its runs
+_MOST_SHOWN = 6
 _SHARE = 0.03
 
 
@@ -71,7 +73,7 @@ def _routine(purpose: str, line: str, commands: list[Command]) -> Found:
     text = f"{_WHAT[purpose]} with `{line}`"
     confidence = 0.55 if _OWN.match(line) else 0.15 if _ANYWHERE.match(line) else 0.5
     works = next(command for command in reversed(commands) if command.ok)
-    shown = tuple(dict.fromkeys((*commands[: _ENOUGH_RUNS - 1], works))) if len(commands) > 1 else (works,)
+    shown = (*[c for c in commands if c.order < works.order][: _MOST_SHOWN - 1], works)
     return Found(NAME, "pattern", text, confidence, "command_outcome", shown, line, f"cmd:{purpose}", line)
 
 

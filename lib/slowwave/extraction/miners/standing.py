@@ -50,6 +50,27 @@ _HAVE = re.compile(
     r"(?:(?:at|in|under|on|running|behind|hosted)\b|\(?https?://)",
     re.IGNORECASE,
 )
+# what the thing is that is worked on
+_IS = re.compile(
+    r"^(?:this|the|our|my) (?:\w+ )?(?:project|repo(?:sitory)?|app(?:lication)?|tool|library|package|service"
+    r"|device|system"
+    r"|site|website|game|bot|firmware|product|codebase|cli|api|plugin|extension|package|module|dataset|model)s? "
+    r"(?:is|are|contains?|uses?|targets?|consists?|runs?|serves?|is using) "
+    r"(?!(?:now|not|still|already|currently|just|really|very|too|so|fine|good|ok|done|ready|wrong|here|there|gone|fixed"
+    r"|in|on|at|up|down|empty|slow|fast|big|large|small|clear|called|correct|great|cool|the same|like|that|what"
+    r"|where|all"
+    r"|being|\w+ing)\b)(?P<what>\w.*)"
+    r"|^(?:i'?m|i am|we'?re|we are) (?:building|developing|making|creating|writing) (?:an? |the |our )(?P<it>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# how much of it there is: what a design has to bear
+_SCALE = re.compile(
+    r"^(?:i|we)(?:'ll| will)? (?:expect|have|serve|handle|anticipate|plan for) (?:about |around |up to |at most |only "
+    r"|roughly |maybe |some )*(?:\d[\d,.]*[kKmM]?|dozens|hundreds|thousands|millions|a (?:few|handful|couple) (?:of )?"
+    r"(?:dozen|hundred|thousand|million))\b(?! (?:error|warning|fail|test|issue|bug|question|problem|file|option|choice"
+    r"|thing|commit|line|time|more|pr)s?\b)(?P<what>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _MAY_BE = re.compile(r"\b(?:might|may|could|perhaps|probably) (?:be|have|not|no)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:warn(?:ing)?s?|errors?|fails?|failing|says|shows|message|bug|broken|issue|crash\w*)\b", re.IGNORECASE
@@ -77,6 +98,8 @@ def _stands(statement: Statement) -> Found | None:
         (_NO_NEED, 0.6, "constraint"),
         (_APART, 0.5, "project"),
         (_HAVE, 0.55, "project"),
+        (_IS, 0.5, "project"),
+        (_SCALE, 0.5, "project"),
     )
     for pattern, prior, category in rules:
         if pattern.search(words):

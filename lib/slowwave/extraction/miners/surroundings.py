@@ -17,6 +17,17 @@ _ON = re.compile(
     r"|m[1-4]\b)",
     re.IGNORECASE,
 )
+# what the assistant's own machine is and has, as the person tells it
+_YOURS = re.compile(
+    r"\byou(?:'re| are) (?:currently |running |working )?(?:on|in|inside) (?:an? |the |my )?(?:new )?(?:\w+ )?(?:ubuntu"
+    r"|debian|fedora|arch|nixos|alpine|linux|mac ?os|mac|windows|wsl2?|freebsd|docker|container|vm|sandbox|devcontainer"
+    r"|host|raspberry pi|dev ?container)\b"
+    r"|^(?:this|the|my|our) (?:system|machine|computer|server|host|box|laptop|vm|container|environment|cluster) "
+    r"(?:has|have|runs?|is running|uses|is on|doesn'?t have|has no)\b(?! (?:an? )?(?:bug|error|issue|problem|stopped"
+    r"|crashed|been))|\b(?:you|we) (?:also )?(?:have|can use) (?:`[^`]+`|[\w.-]+(?: [\w.-]+)?)"
+    r" (?:available|installed|set up)\b",
+    re.IGNORECASE,
+)
 # where somebody or something is reached
 _REACHED = re.compile(
     r"^(?:(?:his|her|their|my|our|the) (?:[\w'-]+ ){0,3}?|[\w'-]+'s )(?:e-?mail(?: address)?|user ?name|handle|account"
@@ -52,7 +63,9 @@ def mine_surroundings(events: Events) -> Iterator[Found]:
             continue
         worked = _WORKED.match(words)
         lasts = not statement.sentence.is_momentary
-        if lasts and (_ON.search(words) or (_REACHED.match(words) and not _FAULT.search(words))):
+        if lasts and (
+            _ON.search(words) or _YOURS.search(words) or (_REACHED.match(words) and not _FAULT.search(words))
+        ):
             yield statement.found(NAME, "project", 0.65, "user_explicit")
         elif worked:
             yield statement.found(NAME, "pattern", 0.6, "user_explicit", f"`{worked['call'].strip('`')}` works")
