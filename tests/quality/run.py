@@ -9,6 +9,7 @@ import importlib
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.quality.table import Section
 
@@ -32,12 +33,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--section", action="append", choices=tuple(SECTIONS), help="only this one; may be repeated")
     parser.add_argument("--errors", action="store_true", help="list every error by its class")
+    parser.add_argument("--plot", type=Path, help="write the reliability diagram there, as an SVG")
     options = parser.parse_args(arguments)
     missed: list[str] = []
     for name in options.section or SECTIONS:
         began = time.monotonic()
         section = measure_of(name)(errors=options.errors)
         print(f"\n=== {name} ({time.monotonic() - began:.0f} s)\n\n{section}", flush=True)
+        if options.plot and section.picture:
+            options.plot.write_text(section.picture, encoding="utf-8")
+            print(f"\nwritten: {options.plot}")
         missed += [f"{name}: {must.name}" for must in section.musts if not must.holds]
     print(f"\n{len(missed)} demands missed" + "".join(f"\n  {name}" for name in missed))
     return int(bool(missed))
