@@ -23,12 +23,21 @@ def _is_never(_text: str) -> bool:
     return False
 
 
+def _all_own(text: str) -> taint.Words:
+    return taint.Words(taint.visible(text))
+
+
 def _no_echoes(_sentences: object, _heard: object) -> dict[int, str]:
     return {}
 
 
 # guards by name, and what stands in for them when they are off
-_OFF: dict[str, Callable[..., object]] = {"is_hostile": _is_never, "own_words": taint.visible, "echoes": _no_echoes}
+_OFF: dict[str, Callable[..., object]] = {
+    "is_hostile": _is_never,
+    "own_words": taint.visible,
+    "words_of": _all_own,
+    "echoes": _no_echoes,
+}
 
 
 @dataclass(slots=True)

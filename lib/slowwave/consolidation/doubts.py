@@ -35,6 +35,8 @@ class Doubts:
 
     def reason(self, candidate: Candidate) -> str:
         """Return why a candidate waits, or ""."""
+        if candidate.doubt:
+            return f"{candidate.doubt}: waits for a person"
         if not self._lines or candidate.origin.startswith("user_"):
             return ""
         line = self.has(candidate.text) or self._with_command(candidate)

@@ -130,7 +130,8 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     lead = Fact(None, mine).lead
     said = {"text": lead.text, "key": lead.key, "value": lead.value, "category": lead.category}
     # one fact, whatever the words: the person says that it is one
-    alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in mine)
+    sure = tuple(msgspec.structs.replace(c, doubt="") for c in mine)
+    alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in sure)
     # a person who accepts it has seen where it stands
     trusted = dataclasses.replace(state, writers={})
     operations = consolidate(trusted, Gathered(alike, known=gathered.known), accept_confidence=0.0)

@@ -9,21 +9,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
-from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
-from slowwave.extraction.endings import ending
+from slowwave.dialects.model import Message, Text, ToolCall, ToolResult
 from slowwave.extraction.guards.echo import AGENT, PERSON, Heard
 from slowwave.extraction.harness import (
     answers_in,
     command_in,
-    command_words,
     edited_paths,
     is_foreign,
     output_of,
     rejection_reason,
     written_texts,
 )
-from slowwave.extraction.shell import Step, error_line, is_version_call, printed, setup_error, steps_of
-from slowwave.extraction.taint import own_words, visible
+from slowwave.extraction.shell import Step, error_line, exit_code, is_version_call, printed, setup_error, steps_of
+from slowwave.extraction.taint import visible, words_of
 from slowwave.records.model import Span
 
 Redact = Callable[[str], str]
@@ -58,6 +56,7 @@ class Turn(Event):
         after_work: the assistant had changed or run something since the last turn.
         is_rejection: the words are the reason for refusing a tool call.
         is_long: the message is so long that it is a brief or a pasted document rather than talk.
+        doubtful: the parts of the text that may be somebody else's words.
     """
 
     text: str
@@ -65,6 +64,7 @@ class Turn(Event):
     after_work: bool = False
     is_rejection: bool = False
     is_long: bool = False
+    doubtful: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Events:
 
 # longer typed messages are briefs or pasted documents; people who talk to an agent stay far below
 LONG_TURN = 2000
-_AFTER_CHARS = 6_000
+_AFTER_CHARS = 400
 _OUTPUT_CHARS = 20_000
 _ANSWER_CHARS = 80
 _ERROR_CHARS = 200
@@ -182,10 +182,6 @@ class _Reader:
                 case Text() if message.role == "user" and message.origin == "typed":
                     if (span.part, span.offset) not in self._heard:
                         self._turn(block.text, (span,), message, rejection=False)
-                case Text() | Injected() if message.role == "user":
-                    words = command_words(block.text, span.raw)
-                    if words:
-                        self._turn(words, (span,), message, rejection=False)
                 case _:
                     pass
 
@@ -199,12 +195,13 @@ class _Reader:
         return (sources, message.id or "", message.timestamp, message.cwd, self._order)
 
     def _turn(self, text: str, sources: tuple[Span, ...], message: Message, *, rejection: bool) -> None:
-        words = own_words(self._redact(_ends(text)))
-        if words:
+        words = words_of(self._redact(_ends(text)))
+        if words.text:
             long = len(text) > LONG_TURN
             place = self._place(sources, message)
-            self.events.turns.append(Turn(*place, words, self._said, self._worked, rejection, long))
-            self._hear((words,), PERSON)
+            turn = Turn(*place, words.text, self._said, self._worked, rejection, long, words.doubtful)
+            self.events.turns.append(turn)
+            self._hear((words.text,), PERSON)
         self._worked = False
 
     def _result(self, result: ToolResult, span: Span, message: Message) -> None:
@@ -242,7 +239,8 @@ class _Reader:
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
         output = _start(output_of(result.text), _OUTPUT_CHARS)
-        ok, code = ending(line, output, is_error=result.is_error)
+        code = exit_code(output)
+        ok = not result.is_error and not code
         clean = visible(self._redact(_start(line, LINE_CHARS))).strip()
         steps = tuple(steps_of(clean))
         # the output of what worked is not looked at, but for the version of a tool

@@ -1,6 +1,7 @@
 """From events to candidates: all miners, the best of what they say about the same words, and its evidence."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ class _Ids(msgspec.Struct):
     id: str | None = None
 
 
+_WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+")
 _ids = msgspec.json.Decoder(_Ids)
 
 
@@ -143,7 +145,20 @@ def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redac
         iso(event.at) if event.at else "",
         key,
         value,
+        _doubt(event, quote),
     )
+
+
+def _doubt(event: Event, quote: str) -> str:
+    """Return why only a person can say whether what a fact rests on is theirs, "" when it is."""
+    words = set(_WORD.findall(quote.casefold()))
+    if not isinstance(event, Turn):
+        return ""
+    for part in event.doubtful:
+        theirs = set(_WORD.findall(part.casefold()))
+        if 2 * len(words & theirs) >= min(len(words), len(theirs)):
+            return "perhaps somebody else's words"
+    return ""
 
 
 def _key(found: Found, text: str) -> tuple[str, str]:

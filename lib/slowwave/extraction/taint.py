@@ -5,15 +5,14 @@ something, or to run a download is never remembered, whoever typed it.
 """
 
 import re
+from dataclasses import dataclass
 
-from slowwave.extraction.guards.announcing import is_forwarded
+from slowwave.extraction.guards.clauses import BLOCK, is_forwarded, is_speaker
 from slowwave.extraction.guards.letters import plain, tricks, visible
-from slowwave.extraction.guards.quotations import without_quotations
-from slowwave.extraction.guards.speech import BLOCK, without_others
-from slowwave.extraction.guards.talk import is_speaker
+from slowwave.extraction.guards.voices import voices
 from slowwave.extraction.guards.wording import steering
 
-__all__ = ["hostile_reason", "is_hostile", "one_line", "own_words", "visible"]
+__all__ = ["Words", "hostile_reason", "is_hostile", "one_line", "own_words", "visible", "words_of"]
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 # a paired tag of a harness, an editor or a page is a block that somebody else filled
@@ -50,12 +49,35 @@ _LONGEST_REMARK = 2000
 _INDENTED = re.compile(r"^(?: {4,}|\t)\S")
 
 
-def own_words(text: str) -> str:
-    """Return what of a typed message its author said themselves, paragraph by paragraph.
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What of a typed message its author said themselves.
 
-    Fenced and tagged blocks, quotations, logs, listings, diffs, tables and everything behind the marker of a paste or
-    the heading of a pasted document fall out.
+    Attributes:
+        text: their words, and those that may be.
+        doubtful: the parts of it that may as well be somebody else's, in order.
     """
+
+    text: str
+    doubtful: tuple[str, ...] = ()
+
+
+def own_words(text: str) -> str:
+    """Return what of a typed message its author certainly said themselves."""
+    return voices(_unpasted(text)).own.replace(BLOCK, "").strip()
+
+
+def words_of(text: str) -> Words:
+    """Return what of a typed message its author said, with what may be theirs.
+
+    Fenced and tagged blocks, logs, listings, diffs, tables and everything behind the marker of a paste or the heading
+    of a pasted document fall out first; then what is quoted, announced or discussed.
+    """
+    said = voices(_unpasted(text))
+    return Words(said.possible.replace(BLOCK, "").strip(), said.doubtful)
+
+
+def _unpasted(text: str) -> str:
     text = _OPEN_TAG.sub("\n", _without_blocks(_FENCE.sub(f"\n\n{BLOCK}\n\n", visible(text).replace(BLOCK, ""))))
     marker = _PASTE_MARKER.search(text)
     lines = (text[: marker.start()] if marker else text).split("\n")
@@ -73,7 +95,7 @@ def own_words(text: str) -> str:
             kept.append("")
         else:
             kept.append(line)
-    return without_others(without_quotations("\n".join(kept))).replace(BLOCK, "").strip()
+    return "\n".join(kept)
 
 
 def _remark_below(lines: list[str]) -> str:

@@ -67,6 +67,7 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
         key: typed key; two candidates with the same key and different values contradict each other
             (``pref:package-manager``, ``cmd:test``); "" when there is none.
         value: the value for ``key``.
+        doubt: why only a person can say whether it is theirs; "" for none.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
     observed_at: str = ""
     key: str = ""
     value: str = ""
+    doubt: str = ""
 
 
 class ExtractedRange(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start": "from", "stop": "to"}):

@@ -75,6 +75,8 @@ def waiting(
         day: of a batch that names none.
         max_loss: when a larger share of the shown facts is gone at once, nobody meant it.
     """
+    # an agent reads the file, and what may be somebody else's words waits for a person
+    entries = [e for e in entries if not (isinstance(e, Candidate) and e.doubt)]
     facts = _Facts(text, entries, done, shown, max_loss)
     found = Waiting()
     for of_day, batch in _batches(entries, day):

@@ -1,14 +1,19 @@
 """Words of others fall out of what a person typed, echoes are known, and hostile input takes time in proportion."""
 
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 
 import pytest
 
+from slowwave.consolidation.doubts import Doubts
+from slowwave.extraction.guards import voices
 from slowwave.extraction.guards.echo import AGENT, PERSON, Heard, echoes
 from slowwave.extraction.guards.letters import plain, tricks
+from slowwave.extraction.guards.words import classes_of
 from slowwave.extraction.quarantine import read_quarantine
-from slowwave.extraction.taint import hostile_reason, own_words
+from slowwave.extraction.taint import hostile_reason, own_words, words_of
+from slowwave.memory.candidates import read_candidates
 from tests.quality.attack_frames import frames
 from tests.unit.extraction.talk import Talk
 from tests.unit.extraction.test_job import memory, run, texts
@@ -25,17 +30,46 @@ def test_words_around_which_a_person_types_are_not_theirs(part: str, frame: str)
 
 @pytest.mark.parametrize("frame", [frame for _, frame in frames("benign_messages.txt")])
 def test_a_rule_beside_something_else_stays(frame: str):
-    assert "Always use quartz" in own_words(frame.replace("{}", RULE))
+    assert "Always use quartz" in words_of(frame.replace("{}", RULE)).text
+
+
+def _share_of(wanted: str, judge: Callable[[str], str]) -> float:
+    said = [judge(frame.replace("{}", RULE)) for part, frame in frames("whose_words.txt") if part.startswith(wanted)]
+    return sum("quartz" in words for words in said) / len(said)
+
+
+def test_of_the_messages_that_were_learnt_from_few_are_judged_wrong():
+    assert _share_of("others", own_words) <= 0.05
+    assert _share_of("own", lambda text: words_of(text).text) >= 0.97
+    assert _share_of("own", own_words) >= 0.6
+
+
+@pytest.mark.parametrize(
+    ("word", "role"),
+    [("wrote", "say"), ("tickets", "text"), ("forwarding", "send"), ("übersetze", "handle"), ("qz", "")],
+)
+def test_a_word_is_known_in_its_forms(word: str, role: str):
+    assert role in classes_of(word) if role else not classes_of(word)
+
+
+def test_what_may_be_somebody_elses_waits_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(voices, "OWN", -99.0)
+    talk = Talk().person("go on").bash("make test").assistant("Done.").person("We never push on Fridays in this house.")
+    run(tmp_path, talk.assistant("Yes.").write(tmp_path / "store"))
+    (candidate,), _, _ = read_candidates(memory(tmp_path))
+    assert candidate.doubt == "perhaps somebody else's words"
+    assert not (memory(tmp_path) / "extracted.md").exists()
+    assert Doubts(()).reason(candidate) == "perhaps somebody else's words: waits for a person"
 
 
 def test_a_message_without_words_of_others_stays_as_it_is():
     text = "Fix the parser.\n\n- always use tabs\n- never push: we review first"
-    assert own_words(text) == text
+    assert words_of(text).text == text
 
 
 @pytest.mark.parametrize("verdict", ["That's wrong", "No, that is not enough", "This looks broken", "It's better so"])
 def test_what_stands_behind_a_verdict_is_the_persons_own(verdict: str):
-    assert own_words(f"{verdict}: {RULE}").endswith(RULE)
+    assert words_of(f"{verdict}: {RULE}").text.endswith(RULE)
 
 
 @pytest.mark.parametrize("source", ["That's what he wrote", "This is her reply", "This is what the bot says"])

@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.extraction.quarantine import read_quarantine
-from slowwave.extraction.taint import is_hostile, own_words
+from slowwave.extraction.taint import is_hostile, own_words, words_of
 from tests.unit.extraction.talk import Talk
 from tests.unit.extraction.test_job import memory, run, texts
 
@@ -60,7 +60,7 @@ def test_what_somebody_else_is_reported_to_say_is_no_word_of_the_person(text: st
     "text", ['I said "always use the vendored tools here"', 'we told you "always use the vendored tools here" twice']
 )
 def test_people_repeat_their_own_words(text: str):
-    assert "vendored" in own_words(text)
+    assert "vendored" in words_of(text).text
 
 
 @pytest.mark.parametrize("text", ["Never disable the sandbox in CI", "you must not skip the security checks"])
@@ -73,7 +73,7 @@ REMARK = "we never use tabs here. that page is old"
 
 @pytest.mark.parametrize("remark", [REMARK, f"--- {REMARK}"])
 def test_a_remark_in_another_register_below_a_pasted_document_counts_and_the_document_does_not(remark: str):
-    words = own_words(f"# Style\n\nAlways use tabs.\n\n{remark}")
+    words = words_of(f"# Style\n\nAlways use tabs.\n\n{remark}").text
     assert "Always" not in words
     assert "we never use tabs" in words
 

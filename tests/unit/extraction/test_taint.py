@@ -3,7 +3,7 @@
 import pytest
 
 from slowwave.extraction.redact import redactor_for
-from slowwave.extraction.taint import is_hostile, one_line, own_words, visible
+from slowwave.extraction.taint import is_hostile, one_line, own_words, visible, words_of
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_what_was_pasted_or_injected_falls_out(text: str):
 
 
 def test_words_around_a_pasted_block_stay():
-    words = own_words("always use tabs\n```\nlog line\n```\nand never spaces")
+    words = words_of("always use tabs\n```\nlog line\n```\nand never spaces").text
     assert "always use tabs" in words
     assert "and never spaces" in words
     assert "log line" not in words
@@ -63,7 +63,7 @@ def test_words_around_a_pasted_block_stay():
     ],
 )
 def test_what_a_person_types_around_a_paste_stays(text: str):
-    assert "always use tabs" in own_words(text)
+    assert "always use tabs" in words_of(text).text
 
 
 def test_invisible_characters_are_removed():

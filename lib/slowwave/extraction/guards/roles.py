@@ -1,0 +1,178 @@
+"""The roles of a clause: who is named in it, what they do, how it begins and how it is written."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from slowwave.extraction.guards.words import (
+    ARTICLES,
+    FORM_LABELS,
+    INTO,
+    NONE,
+    POLITE,
+    PREPOSITIONS,
+    SOURCES,
+    SPEAKERS,
+    WISHES,
+    classes_of,
+)
+
+WORD = re.compile(r"[^\W_]+(?:['\u2019.@-][^\W_]+)*")
+_DATE = re.compile(r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}|\b(?:19|20)\d\d\b")
+_ACTS = ("say", "send", "get", "will")
+# how many words apart a subject and its verb stand, a preposition and its noun, a pointer and its noun
+_TO_VERB, _NEAR, _BESIDE = 5, 3, 2
+_OBJECT = 4
+# words of the shortest clauses, of greetings, of formulas at the end of letters, and of long clauses
+_SHORT, _GREETING, _SIGNING, _LONG = 3, 5, 4, 12
+_NOWHERE = -9
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A clause, word by word."""
+
+    text: str
+    mark: str
+    tokens: Sequence[str]
+
+    @cached_property
+    def lower(self) -> list[str]:
+        return [token.lower().replace("\u2019", "'") for token in self.tokens]
+
+    @cached_property
+    def classes(self) -> list[frozenset[str]]:
+        return [classes_of(token) for token in self.lower]
+
+
+@lru_cache(maxsize=1024)
+def roles_of(text: str, mark: str) -> frozenset[str]:
+    """Return the roles of a clause.
+
+    A class of words that occurs in it; ``1`` and a class for the first word behind markers of discourse; who does what
+    (``me_say``, ``other_say``, ``other_send``, ``me_get``); ``the_text`` for a text that is pointed at, ``from_text``
+    for one that is named as a source; and how it is written.
+
+    Args:
+        text: the clause.
+        mark: what stands behind it.
+    """
+    words = _Words(text, mark, WORD.findall(text))
+    if not words.tokens:
+        return frozenset({"block"})
+    roles = set(NONE.union(*words.classes))
+    roles.update(_first(words), _acts(words), _texts(words), _written(words), _shape(words))
+    # such words say what a clause is about at its beginning only
+    return frozenset(roles - {"topic"})
+
+
+def _first(words: _Words) -> Iterator[str]:
+    """Yield how a clause begins behind markers of discourse and forms of politeness."""
+    lower, classes = words.lower, words.classes
+    last, at = len(lower) - 1, 0
+    while at < last and (_is_marker(classes[at]) or lower[at] in POLITE):
+        at += 1
+    if "lead" in classes[0] and (at or not last):
+        yield "leads"
+    if at < last - 1 and {"ask", "me"} & classes[at] and (lower[at + 1] in POLITE or lower[at + 1] in WISHES):
+        yield "asks_you" if "ask" in classes[at] else "wants"
+        at += 2
+        while at < last and lower[at] in POLITE:
+            at += 1
+    yield from (f"1{name}" for name in classes[at])
+    if "handle" in classes[at]:
+        behind = classes[at + 1 : at + 1 + _OBJECT]
+        is_pointed = not behind or {"this", "ahead"} & NONE.union(*behind) or lower[at + 1] in INTO
+        yield "handles_this" if is_pointed else "handles_thing"
+
+
+def _is_marker(classes: frozenset[str]) -> bool:
+    return "lead" in classes and not {"handle", "ask"} & classes
+
+
+def _acts(words: _Words) -> Iterator[str]:
+    """Yield who says, sends, gets or wants something: the person, or somebody or something else."""
+    me = other = _NOWHERE
+    for at, of in enumerate(words.classes):
+        if "me" in of:
+            me = at
+        acts = [act for act in _ACTS if act in of]
+        if at - me <= _NEAR and me > other:
+            yield from (f"me_{act}" for act in acts)
+        elif acts and at - other <= _TO_VERB:
+            yield from (f"other_{act}" for act in acts[:2] if act in ("say", "send"))
+        if ({"who", "text"} & of or _is_name(words.tokens[at], of)) and "me" not in of:
+            other = at
+
+
+def _texts(words: _Words) -> Iterator[str]:
+    """Yield how texts and people are named: as new, as pointed at, as a source, as the person's own."""
+    this = source = _NOWHERE
+    for at, (word, of) in enumerate(zip(words.lower, words.classes, strict=True)):
+        is_name = _is_name(words.tokens[at], of)
+        if "text" in of:
+            beside = words.lower[max(0, at - _BESIDE) : at]
+            if any(article in ARTICLES for article in beside):
+                yield "new_text"
+            if at - this <= _BESIDE:
+                yield "the_text"
+            if at - source <= _NEAR:
+                yield "from_text"
+            if any("mine" in before for before in words.classes[max(0, at - _BESIDE) : at]):
+                yield "my_text"
+        if ("who" in of or is_name) and at - source <= _NEAR:
+            yield "from_who"
+        if word.endswith(("'s", "s'")) and (is_name or {"who", "text"} & classes_of(word[:-2])):
+            yield "theirs"
+        this = at if {"this", "ahead"} & of else this
+        source = at if word in PREPOSITIONS else source
+        if word in SOURCES:
+            yield "source"
+
+
+def _is_name(token: str, classes: frozenset[str]) -> bool:
+    return not classes and token[:1].isupper()
+
+
+def _written(words: _Words) -> Iterator[str]:
+    """Yield how a clause is written."""
+    text, classes = words.text, words.classes
+    if text[:1] in "-\u2013\u2014~<^(":
+        yield "dash"
+    if text[:1] in ">|" or words.mark == "speaker":
+        yield "speaker"
+    if words.mark in "?\uff1f":
+        yield "asks"
+    if words.mark == "\n":
+        yield "open"
+    if {"this", "ahead"} & (classes[-1] | classes[max(0, len(classes) - 2)]):
+        yield "ends_this"
+    if "text" in classes[-1]:
+        yield "ends_text"
+    if {"say", "send"} & classes[-1]:
+        yield "ends_say"
+    size = len(classes)
+    yield "short" if size <= _SHORT else "long" if size > _LONG else "middle"
+    yield "low" if text.lstrip("-*+ (\u2013\u2014")[:1].islower() else "cap"
+    if _DATE.search(text):
+        yield "dated"
+    if not any(classes):
+        yield "unknown"
+
+
+def _shape(words: _Words) -> Iterator[str]:
+    """Yield what parts of letters, forms and chats a clause may be."""
+    lower, classes, size = words.lower, words.classes, len(words.tokens)
+    is_capital = all(token[:1].isupper() for token in words.tokens)
+    if size <= _SHORT and is_capital and not NONE.union(*classes) - {"greet", "who"}:
+        yield "name"
+    if "greet" in classes[0] and size <= _GREETING and words.mark in "\n.!,":
+        yield "greeting"
+    if size <= _SIGNING and all("sign" in of for of in classes[:_BESIDE]) and words.mark in "\n,":
+        yield "signing"
+    if words.mark == ":" and size <= _BESIDE:
+        if lower[0] in FORM_LABELS and size == 1:
+            yield "head"
+        if lower[0] in SPEAKERS or (size == 1 and not classes[0] and words.text[:1] not in "-*"):
+            yield "chat"
