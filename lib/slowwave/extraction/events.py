@@ -9,18 +9,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
-from slowwave.dialects.model import Message, Text, ToolCall, ToolResult
+from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
+from slowwave.extraction.endings import ending
 from slowwave.extraction.guards.echo import AGENT, PERSON, Heard
 from slowwave.extraction.harness import (
     answers_in,
     command_in,
+    command_words,
     edited_paths,
     is_foreign,
     output_of,
     rejection_reason,
     written_texts,
 )
-from slowwave.extraction.shell import Step, error_line, exit_code, is_version_call, printed, setup_error, steps_of
+from slowwave.extraction.shell import Step, error_line, is_version_call, printed, setup_error, steps_of
 from slowwave.extraction.taint import visible, words_of
 from slowwave.records.model import Span
 
@@ -137,7 +139,7 @@ class Events:
 
 # longer typed messages are briefs or pasted documents; people who talk to an agent stay far below
 LONG_TURN = 2000
-_AFTER_CHARS = 400
+_AFTER_CHARS = 6_000
 _OUTPUT_CHARS = 20_000
 _ANSWER_CHARS = 80
 _ERROR_CHARS = 200
@@ -182,6 +184,10 @@ class _Reader:
                 case Text() if message.role == "user" and message.origin == "typed":
                     if (span.part, span.offset) not in self._heard:
                         self._turn(block.text, (span,), message, rejection=False)
+                case Text() | Injected() if message.role == "user":
+                    words = command_words(block.text, span.raw)
+                    if words:
+                        self._turn(words, (span,), message, rejection=False)
                 case _:
                     pass
 
@@ -239,8 +245,7 @@ class _Reader:
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
         output = _start(output_of(result.text), _OUTPUT_CHARS)
-        code = exit_code(output)
-        ok = not result.is_error and not code
+        ok, code = ending(line, output, is_error=result.is_error)
         clean = visible(self._redact(_start(line, LINE_CHARS))).strip()
         steps = tuple(steps_of(clean))
         # the output of what worked is not looked at, but for the version of a tool
