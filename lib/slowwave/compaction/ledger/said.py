@@ -67,7 +67,7 @@ def personal(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
 
 
 def _rules(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
-    for statement in statements(events, long=True):
+    for statement in statements(events):
         words = statement.sentence.text
         if statement.sentence.is_question:
             continue
