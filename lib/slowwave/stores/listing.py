@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
+from slowwave.stores.archive.listed import archived_rows
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
@@ -28,6 +29,8 @@ class Listing:
 
 def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Catalogue) -> Listing:
     """Return a row for every session under the roots; only what changed since the last listing is read.
+
+    What was archived from under the roots is listed, too, unless it lies in its place again.
 
     Raises:
         UnreadableError: a named root is missing, a file, or unreadable.
@@ -58,6 +61,7 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
             for row in group.items:
                 row.project = key
             listing.rows += group.items
+        listing.rows += archived_rows(settings, environ, listing.rows, listing.problems)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
     return listing
 

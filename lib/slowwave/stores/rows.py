@@ -35,6 +35,7 @@ class SessionRow(msgspec.Struct, gc=False, array_like=True):
     source: Source = ""
     parent: str = ""
     origin: SessionOrigin = ""
+    archive: str = ""  # the pack that it lies in, when slowwave archived it
 
 
 class ShownRow(SessionRow, gc=False, array_like=False):

@@ -78,6 +78,17 @@ class Pack:
                 break
         return bytes(found[:size])
 
+    def raw(self, offset: int, length: int) -> bytes:
+        """Return bytes of the pack as they are.
+
+        Raises:
+            CorruptStateError: it ends before.
+        """
+        data = os.pread(self._fd, length, offset)
+        if len(data) != length:
+            raise CorruptStateError(self.path, f"ends within the bytes at {offset}", _REMEDY)
+        return data
+
     def check(self, session: PackedSession) -> None:
         """Read all files of a session back and compare their hashes.
 

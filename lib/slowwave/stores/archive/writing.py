@@ -2,10 +2,10 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 import zstandard
@@ -34,6 +34,8 @@ _LARGEST_DICTIONARY = 64 << 10
 _SMALLEST_DICTIONARY = 4 << 10
 # training looks at so many times its size at most
 _SAMPLES = 100
+
+T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
@@ -72,7 +74,7 @@ class _Writer:
         self._fd = fd
         self._pool = pool
         self._at = 0
-        self._plain = _compressor()
+        self._plain = compressor()
         self._shared: zstandard.ZstdCompressor | None = None
 
     def write(self, wanted: Sequence[Wanted]) -> Table:
@@ -84,12 +86,7 @@ class _Writer:
             for session, entries in found
         )
         table = Table(VERSION, sessions, dictionary)
-        packed = self._plain.compress(encoded(table))
-        check = digest()
-        check.update(packed)
-        offset = self._at
-        self._put(packed)
-        self._put(TRAILER.pack(offset, len(packed), check.digest(), MAGIC))
+        self._put(ending(table, self._at))
         return table
 
     def _put(self, data: bytes) -> None:
@@ -99,19 +96,13 @@ class _Writer:
     def _dictionary(self, entries: Sequence[tuple[Path, os.stat_result]]) -> tuple[int, int]:
         """Train a dictionary on the small files, write it, and return where it lies."""
         small = [(path, at.st_size) for path, at in entries if stat.S_ISREG(at.st_mode) and 0 < at.st_size <= SMALL]
-        size = min(_LARGEST_DICTIONARY, sum(size for _, size in small) // _PAYS)
-        if size < _SMALLEST_DICTIONARY:
+        trained = train(small, Path.read_bytes)
+        if trained is None:
             return 0, 0
-        every = max(1, sum(size for _, size in small) // (size * _SAMPLES))
-        samples = [path.read_bytes() for path, _ in small[::every]]
-        try:
-            trained = zstandard.train_dictionary(size, cast("list[Any]", samples))
-        except zstandard.ZstdError:
-            return 0, 0  # the files have too little in common; they are packed without one
         data = trained.as_bytes()
         place = self._at, len(data)
         self._put(data)
-        self._shared = _compressor(trained)
+        self._shared = compressor(trained)
         return place
 
     def _entry(self, path: Path, at: os.stat_result) -> PackedFile:
@@ -124,7 +115,7 @@ class _Writer:
 
     def _file(self, path: Path, at: os.stat_result) -> PackedFile:
         shared = self._shared is not None and at.st_size <= SMALL
-        compressor = self._shared if self._shared is not None and shared else self._plain
+        packer = self._shared if self._shared is not None and shared else self._plain
         start = self._at
         check = digest()
         chunks: list[tuple[int, int]] = []
@@ -133,7 +124,7 @@ class _Writer:
             while data := _read(file.fileno(), min(CHUNK, at.st_size - size)):
                 size += len(data)
                 hashed = self._pool.submit(check.update, data) if not shared else check.update(data)
-                packed = compressor.compress(data)
+                packed = packer.compress(data)
                 if hashed is not None:
                     hashed.result()
                 chunks.append((len(packed), len(data)))
@@ -157,10 +148,37 @@ def _compare(pack: Pack, file: PackedFile) -> None:
                 raise CorruptStateError(pack.path, f"{file.path} was not read back as it is", "run it again")
 
 
-def _compressor(trained: zstandard.ZstdCompressionDict | None = None) -> zstandard.ZstdCompressor:
+def compressor(trained: zstandard.ZstdCompressionDict | None = None) -> zstandard.ZstdCompressor:
+    """Return what compresses files, small ones with the dictionary that was trained on them."""
     if trained is None:
         return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
     return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True, dict_data=trained)
+
+
+def train(small: Sequence[tuple[T, int]], read: Callable[[T], bytes]) -> zstandard.ZstdCompressionDict | None:
+    """Return a dictionary for small files, None where one would not pay.
+
+    Args:
+        small: the files and their sizes.
+        read: returns the bytes of one.
+    """
+    size = min(_LARGEST_DICTIONARY, sum(size for _, size in small) // _PAYS)
+    if size < _SMALLEST_DICTIONARY:
+        return None
+    every = max(1, sum(size for _, size in small) // (size * _SAMPLES))
+    samples = [read(one) for one, _ in small[::every]]
+    try:
+        return zstandard.train_dictionary(size, cast("list[Any]", samples))
+    except zstandard.ZstdError:
+        return None  # the files have too little in common; they are packed without one
+
+
+def ending(table: Table, offset: int) -> bytes:
+    """Return what stands behind the frames of a pack, from ``offset`` on: its table and its trailer."""
+    packed = compressor().compress(encoded(table))
+    check = digest()
+    check.update(packed)
+    return packed + TRAILER.pack(offset, len(packed), check.digest(), MAGIC)
 
 
 def _entries(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
