@@ -19,6 +19,11 @@ def data_folder(environ: Mapping[str, str]) -> Path:
     return _own_folder(environ, "XDG_DATA_HOME", ".local/share")
 
 
+def archive_folder(environ: Mapping[str, str]) -> Path:
+    """Return where what was archived lies."""
+    return data_folder(environ) / "archive"
+
+
 def config_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the settings file: ``$XDG_CONFIG_HOME/slowwave``."""
     return _own_folder(environ, "XDG_CONFIG_HOME", ".config")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from slowwave.places import archive_folder
 from slowwave.records.bulk import relaxed_collector
 from slowwave.settings import Settings
-from slowwave.stores.archive.listed import archived_rows
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
@@ -61,7 +61,10 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
             for row in group.items:
                 row.project = key
             listing.rows += group.items
-        listing.rows += archived_rows(settings, environ, listing.rows, listing.problems)
+        if archive_folder(environ).is_dir():
+            from slowwave.stores.archive.listed import archived_rows  # noqa: PLC0415 - most people archived nothing yet
+
+            listing.rows += archived_rows(settings, environ, listing.rows, listing.problems)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
     return listing
 

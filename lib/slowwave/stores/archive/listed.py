@@ -4,8 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from slowwave.places import archive_folder
 from slowwave.settings import Settings
-from slowwave.stores.archive.shelf import Shelf, archive_folder
+from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.rows import SessionRow
 

@@ -5,14 +5,13 @@ loses a session is written anew beside the old one, read back, and takes its pla
 """
 
 import os
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder
-from slowwave.places import data_folder
 from slowwave.processes import is_running
 from slowwave.records.lock import locked_file
 from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, Table
@@ -31,11 +30,6 @@ class Shelved(NamedTuple):
 
     pack: Path
     session: PackedSession
-
-
-def archive_folder(environ: Mapping[str, str]) -> Path:
-    """Return where the packs of this user lie."""
-    return data_folder(environ) / "archive"
 
 
 class Shelf:
