@@ -2,7 +2,9 @@
 
 import argparse
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -11,11 +13,18 @@ from slowwave.cli.output import bold, harmless, say, say_json
 from slowwave.cli.sessions_compact import stored_session
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.compaction.job.book import Appended, folder_of, read_book
+from slowwave.compaction.job.dropped import Condition, conditions
 from slowwave.compaction.job.settling import as_it_stands, is_open
 from slowwave.dialects.model import Message, SessionFiles
 from slowwave.errors import DONE
 
 _MOST_LOST = 20
+_MOST_RANGES = 20
+_CONDITIONS: dict[Condition, str] = {
+    "intact": "intact",
+    "changed": "changed since or gone",
+    "unknown": "of which no digest was noted",
+}
 _WIDTH = 100
 
 
@@ -24,6 +33,13 @@ class _Row(NamedTuple):
 
     message: Message | None
     done: Appended | None
+
+    @property
+    def offset(self) -> int:
+        """Where it stands in its file."""
+        if self.message is not None and self.message.sources:
+            return self.message.sources[0].offset
+        return self.done.before or 0 if self.done is not None else 0
 
     def form(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -37,6 +53,14 @@ class _Row(NamedTuple):
         }
         return form if done is None else form | msgspec.to_builtins(done)
 
+    def checked_form(self, paths: Sequence[Path]) -> dict[str, Any]:
+        """Return it as JSON; each range of bytes tells whether what was summarised can be read back there."""
+        form = self.form()
+        if self.done is None:
+            return form
+        ranges = zip(self.done.dropped, conditions(paths, self.done.dropped), strict=True)
+        return form | {"dropped": [one._asdict() | {"condition": condition} for one, condition in ranges]}
+
 
 def compactions(args: argparse.Namespace) -> int:
     """Explain every compaction of a session: those that slowwave appended with all that it knows, and its client's."""
@@ -48,10 +72,11 @@ def compactions(args: argparse.Namespace) -> int:
     summaries = [message for message in dialect.read(files).messages if message.origin == "summary"]
     own = {done.before for done in book.compactions if done.source == "prune"}
     summaries = [m for m in summaries if m.text or not own.intersection(span.offset for span in m.sources)]
-    rows = _rows(summaries, book.compactions)
+    rows = _with_prunings(_rows(summaries, book.compactions), book.compactions)
     if args.json:
         stopped = book.error if book.is_stopped else ""
-        say_json([{"session": session.id, "stopped": stopped, "compactions": [row.form() for row in rows]}])
+        forms = [row.checked_form(files.paths) for row in rows]
+        say_json([{"session": session.id, "stopped": stopped, "compactions": forms}])
         return DONE
     for row in rows:
         for line in _lines(row, files):
@@ -78,13 +103,26 @@ def _rows(summaries: Sequence[Message], known: Sequence[Appended]) -> list[_Row]
             rows[at] = rows[at]._replace(done=done)
         else:
             rows.append(_Row(None, done))
-    return rows + [_Row(None, done) for done in known if done.source == "prune"]
+    return rows
+
+
+def _with_prunings(rows: Sequence[_Row], known: Sequence[Appended]) -> list[_Row]:
+    """Return summaries and prunings in the order in which they were appended; only Codex, with one file, has both."""
+    prunings = [done for done in known if done.source == "prune"]
+    found = list(rows)
+    for done in reversed(prunings):
+        before = (at for at, row in enumerate(found) if row.offset >= (done.before or 0))
+        found.insert(next(before, len(found)), _Row(None, done))
+    return found
 
 
 def _lines(row: _Row, files: SessionFiles) -> Iterator[str]:
     form, done = row.form(), row.done
-    size = f", {form['characters']:,} characters" if form["characters"] is not None else ""
-    yield bold(f"{form['message'] or '(no id)'}  {form['timestamp'] or ''}  by {form['by']}{size}")
+    if done is not None and done.source == "prune":
+        yield bold("outputs of tools cleared by slowwave")
+    else:
+        size = f", {form['characters']:,} characters" if form["characters"] is not None else ""
+        yield bold(f"{form['message'] or '(no id)'}  {form['timestamp'] or ''}  by {form['by']}{size}")
     if done is None:
         return
     yield f"  {done.id}: {done.trigger}"
@@ -101,10 +139,18 @@ def _lines(row: _Row, files: SessionFiles) -> Iterator[str]:
 
 
 def _ranges(what: str, done: Appended, files: SessionFiles) -> Iterator[str]:
-    """Tell where that which the client sends no more can be read."""
-    for part, offset, length in done.dropped:
-        path = files.paths[min(part, len(files.paths) - 1)]
-        yield f"  {what}: bytes {offset:,} to {offset + length:,} of {path}"
+    """Tell where that which the client sends no more can be read, and whether it is still there."""
+    found = conditions(files.paths, done.dropped)
+    counts = Counter(found)
+    told = ", ".join(f"{counts[condition]} {_CONDITIONS[condition]}" for condition in _CONDITIONS if counts[condition])
+    yield f"  {what}: {sum(one.length for one in done.dropped):,} bytes in {len(found)} ranges: {told or 'none'}"
+    shown = sorted(range(len(found)), key=lambda at: found[at] != "changed")[:_MOST_RANGES]
+    for at in sorted(shown):
+        part, offset, length, _ = done.dropped[at]
+        path = files.paths[part] if part < len(files.paths) else f"part {part + 1}, which is gone"
+        yield f"    bytes {offset:,} to {offset + length:,} of {path}: {_CONDITIONS[found[at]]}"
+    if len(found) > _MOST_RANGES:
+        yield f"    and {len(found) - _MOST_RANGES} more (--json shows all)"
 
 
 def _proof(proof: dict[str, Any]) -> Iterator[str]:

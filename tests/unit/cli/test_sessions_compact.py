@@ -1,5 +1,6 @@
 """``sessions compact``, ``uncompact`` and ``show --compactions``, ``run compact``, and what status says of it."""
 
+import hashlib
 import json
 import os
 import time
@@ -87,8 +88,35 @@ def test_every_compaction_is_explained(tmp_path: Path, capsys: Capture, dialect:
     assert slowwave("sessions", "show", talk.path, "--compactions") == DONE
     shown = capsys.readouterr().out
     assert "messages summarised by the ledger" in shown
-    assert "summarised: bytes" in shown
+    assert f"{len(second['dropped'])} intact" in shown
     assert "of what was looked for" in shown
+
+
+def test_what_was_summarised_is_told_intact_until_a_byte_of_it_changes(tmp_path: Path, capsys: Capture):
+    talk = talk_in(tmp_path)
+    slowwave("sessions", "compact", talk.path, *SET)
+    noted = json.loads(talk.path.read_bytes().splitlines()[-2])["compactMetadata"]["slowwave"]
+    assert show_conditions(talk, capsys) == {"intact"}
+
+    raw = bytearray(talk.path.read_bytes())
+    at = raw.index(b"please do step 2")
+    raw[at : at + 6] = b"PLEASE"
+    talk.path.write_bytes(raw)
+
+    assert "changed" in show_conditions(talk, capsys)
+    slowwave("sessions", "show", talk.path, "--compactions")
+    assert "changed since or gone" in capsys.readouterr().out
+    # the record itself says from where to where, and by what it can be told
+    ((part, offset, length, sha256),) = noted["dropped"]
+    whole = raw.replace(b"PLEASE", b"please")[offset : offset + length]
+    assert (part, hashlib.sha256(whole).hexdigest()) == (0, sha256)
+
+
+def show_conditions(talk: Talk, capsys: Capture) -> set[str]:
+    capsys.readouterr()
+    assert slowwave("sessions", "show", talk.path, "--compactions", "--json") == DONE
+    (done,) = printed(capsys)["compactions"]
+    return {one["condition"] for one in done["dropped"]}
 
 
 def test_the_job_prints_its_plan_compacts_and_has_nothing_left_to_do(tmp_path: Path, capsys: Capture):
@@ -185,12 +213,30 @@ def test_prune_shows_clears_explains_and_is_taken_back(tmp_path: Path, capsys: C
     assert slowwave("sessions", "show", talk.path, "--compactions") == DONE
     shown = capsys.readouterr().out
     assert "11 outputs of tools cleared" in shown
-    assert "cleared: bytes" in shown
+    assert "cleared by slowwave" in shown
+    assert " intact\n" in shown
     assert slowwave("sessions", "show", talk.path, "--compactions", "--json") == DONE
     (row,) = printed(capsys)["compactions"]
     assert (row["source"], row["by"]) == ("prune", "slowwave")
     assert slowwave("sessions", "uncompact", talk.path) == DONE
     assert talk.path.read_bytes() == before
+
+
+def test_summaries_and_prunings_are_explained_each_once_and_in_their_order(tmp_path: Path, capsys: Capture):
+    talk = Talk(tmp_path / "rollouts", "codex", 11_900).grow(14)
+    for action in ("compact", "prune", "compact"):
+        assert slowwave("sessions", action, talk.path) == DONE
+        talk.grow(14)
+    capsys.readouterr()
+    assert slowwave("sessions", "show", talk.path, "--compactions", "--json") == DONE
+    rows = printed(capsys)["compactions"]
+    assert [(row["by"], row["source"]) for row in rows] == [
+        ("slowwave", "ledger"),
+        ("slowwave", "prune"),
+        ("slowwave", "ledger"),
+    ]
+    assert {one["condition"] for row in rows for one in row["dropped"]} == {"intact"}
+    assert rows[0]["characters"] is not rows[1]["characters"] is None
 
 
 def test_where_a_client_has_no_record_for_it_prune_says_why(tmp_path: Path, capsys: Capture):

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from slowwave.compaction.breaker import Breaker
+from slowwave.compaction.job.dropped import Dropped
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write
 from slowwave.places import state_folder
@@ -38,7 +39,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
         kept: how many messages stay as they are.
         summarised: how many messages the summary stands for.
         keep_from: the first message that stays, None where none does.
-        dropped: part, offset and length of the bytes that the summary stands for.
+        dropped: the bytes that the summary stands for, with their digests.
         source: ``ledger``, or ``model`` where a model told the summary's narrative; ``prune`` where only outputs of
             tools were cleared, whose bytes ``dropped`` names.
         proof: the share of the probes that the summary answers, by kind, and what it does not, with where that stands.
@@ -59,7 +60,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     kept: int
     summarised: int
     keep_from: str | None
-    dropped: list[tuple[int, int, int]]
+    dropped: list[Dropped]
     source: str = "ledger"
     proof: dict[str, Any] = {}
     notes: list[str] = []

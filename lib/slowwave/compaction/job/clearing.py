@@ -10,6 +10,7 @@ from typing import NamedTuple
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.appending import Order
 from slowwave.compaction.job.book import Appended, Book, Expected
+from slowwave.compaction.job.dropped import digested
 from slowwave.compaction.job.due import Due
 from slowwave.compaction.job.noting import noted_append
 from slowwave.compaction.job.outcome import digest_of
@@ -117,7 +118,7 @@ def clear(clearing: Clearing, book: Book, run: Compacting) -> Appended:
         kept=len(spoken),
         summarised=0,
         keep_from=None,
-        dropped=ranges_of(clearing.gone),
+        dropped=digested(clearing.session.files.paths, ranges_of(clearing.gone)),
         source="prune",
         notes=[f"{len(clearing.calls)} outputs of tools cleared"],
     )

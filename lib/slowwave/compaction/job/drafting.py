@@ -9,6 +9,7 @@ from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS
 from slowwave.compaction.job.appending import Order
 from slowwave.compaction.job.book import Appended, Book
 from slowwave.compaction.job.clearing import Clearing, clearing_of
+from slowwave.compaction.job.dropped import around, digested
 from slowwave.compaction.job.due import Due, budget_of, due
 from slowwave.compaction.job.flushing import flush
 from slowwave.compaction.job.noting import count_compaction, noted_append
@@ -111,7 +112,11 @@ def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -
     """
     session, plan, summary = draft.session, draft.plan, draft.summary
     proof = summary.loss.as_fields() if summary.loss is not None else {}
-    compaction = _compaction(draft, {name: value for name, value in proof.items() if name != "lost"}, by_hand=by_hand)
+    paths = session.files.paths
+    # what was lost stands in the book alone, else it would travel with the transcript
+    told = {name: value for name, value in proof.items() if name != "lost"}
+    remarks = told | {"dropped": [[*one] for one in digested(paths, around(draft.dropped))]}
+    compaction = _compaction(draft, remarks, by_hand=by_hand)
     checked(compaction)
     expected = expected_of(draft.reading, plan, summary.text)
     note = Appended(
@@ -122,7 +127,7 @@ def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -
         kept=draft.kept,
         summarised=draft.summarised,
         keep_from=plan.first_kept,
-        dropped=draft.dropped,
+        dropped=digested(paths, draft.dropped),
         source=summary.source,
         proof=proof,
         notes=list(summary.notes),
@@ -136,8 +141,7 @@ def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -
     return done
 
 
-def _compaction(draft: Draft, score: Mapping[str, object], *, by_hand: bool) -> Compaction:
-    """Return the record; what was lost stands in the book alone, else it would travel with the transcript."""
+def _compaction(draft: Draft, remarks: Mapping[str, object], *, by_hand: bool) -> Compaction:
     plan, files = draft.plan, draft.summary.files
     return Compaction(
         draft.summary.text,
@@ -147,5 +151,5 @@ def _compaction(draft: Draft, score: Mapping[str, object], *, by_hand: bool) -> 
         tuple(files.modified_files),
         "manual" if by_hand else "auto",
         tokens_summarised=plan.tokens_summarised,
-        proof=score,
+        remarks=remarks,
     )

@@ -8,7 +8,7 @@
     title_line(title, *, session) -> bytes
     prompt_line(prompt, *, leaf, session) -> bytes
     compaction_lines(summary, *, boundary, uuid, logical_parent, session, cwd, at, trigger, tokens, kept, branch="",
-        version=VERSION, proof={}) -> tuple[bytes, bytes]
+        version=VERSION, remarks={}) -> tuple[bytes, bytes]
     blocks_of(content) -> list of blocks; result_block(call_id, content, is_error) -> block
 
 ``content`` is text or a list of blocks, those of the Anthropic API or dialect-free ones; ``parent`` is the uuid of the
@@ -144,7 +144,7 @@ def compaction_lines(
     kept: Sequence[str] = (),
     branch: str = "",
     version: str = VERSION,
-    proof: Mapping[str, object] = MappingProxyType({}),
+    remarks: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[bytes, bytes]:
     """Return the boundary and the summary of a full compaction, in this order.
 
@@ -155,8 +155,8 @@ def compaction_lines(
     if kept:
         metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": uuid, "tailUuid": kept[-1]}
         metadata["preservedMessages"] = {"anchorUuid": uuid, "uuids": list(kept), "allUuids": list(kept)}
-    if proof:
-        metadata["slowwave"] = dict(proof)
+    if remarks:
+        metadata["slowwave"] = dict(remarks)
     first: dict[str, object] = {
         **_envelope(None, session, cwd, branch, version),
         "logicalParentUuid": logical_parent,

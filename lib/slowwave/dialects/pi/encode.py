@@ -6,7 +6,7 @@
     message_line(message, *, place) -> bytes
     user_message, assistant_message, result_message -> the messages themselves
     custom_line(kind, *, place) -> bytes
-    compaction_line(summary, *, place, first_kept, tokens_before, read_files, modified_files, proof) -> bytes
+    compaction_line(summary, *, place, first_kept, tokens_before, read_files, modified_files, remarks) -> bytes
     branch_summary_line(summary, *, place, branch_from) -> bytes
     label_line(target, label, *, place) -> bytes
     name_line(name, *, place) -> bytes
@@ -123,13 +123,13 @@ def compaction_line(
     tokens_before: int,
     read_files: Iterable[str] = (),
     modified_files: Iterable[str] = (),
-    proof: Mapping[str, object] = MappingProxyType({}),
+    remarks: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
     """Return a compaction; ``tokens_before`` counts the whole context, a modified file is not a read one."""
     modified = set(modified_files)
     details: dict[str, object] = {"readFiles": sorted(set(read_files) - modified), "modifiedFiles": sorted(modified)}
-    if proof:
-        details["slowwave"] = dict(proof)
+    if remarks:
+        details["slowwave"] = dict(remarks)
     fields: dict[str, object] = {"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before}
     return _entry("compaction", place, fields | {"details": details, "fromHook": False})
 

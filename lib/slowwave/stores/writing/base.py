@@ -101,7 +101,8 @@ class Compaction(NamedTuple):
         trigger: whether a person asked for it.
         messages: Cersei: how many messages right before it are summarised; all by default.
         tokens_summarised: tokens of what the summary stands for, which the specification with ULIDs notes instead.
-        proof: how well the summary was proven, where the record has room for remarks (Claude Code, pi).
+        remarks: how well the summary was proven and which bytes it stands for, where the record has room for it
+            (Claude Code, pi).
     """
 
     summary: str
@@ -112,7 +113,7 @@ class Compaction(NamedTuple):
     trigger: Literal["manual", "auto"] = "manual"
     messages: int | None = None
     tokens_summarised: int = 0
-    proof: Mapping[str, object] = {}
+    remarks: Mapping[str, object] = {}
 
 
 def checked(value: object) -> None:

@@ -93,7 +93,7 @@ class ClaudeWriter(ClaimedWriter):
                     kept=kept,
                     branch=last.branch,
                     version=last.version or encode.VERSION,
-                    proof=compaction.proof,
+                    remarks=compaction.remarks,
                 )
             )
 

@@ -94,7 +94,7 @@ class PiWriter(Writer):
                 tokens_before=compaction.tokens_before,
                 read_files=compaction.read_files,
                 modified_files=compaction.modified_files,
-                proof=compaction.proof,
+                remarks=compaction.remarks,
             )
 
         return self._append(target, line)

@@ -47,7 +47,7 @@ def test_where_clearing_old_outputs_is_enough_nothing_is_summarised(tmp_path: Pa
     assert done.source == "prune"
     assert done.tokens_after < done.tokens_before - 20_000
     # what was cleared is read again where the book says
-    part, offset, length = done.dropped[0]
+    part, offset, length, _ = done.dropped[0]
     assert (part, b"r" * SIZE in before[offset : offset + length]) == (0, True)
     record = json.loads(talk.path.read_bytes().splitlines()[-1])
     assert (record["type"], record["payload"]["message"]) == ("compacted", "")

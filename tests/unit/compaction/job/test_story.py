@@ -309,7 +309,7 @@ def test_what_was_summarised_can_be_read_back_by_its_bytes(tmp_path: Path):
     before = talk.path.read_bytes()
     compacted(talk, job(tmp_path))
     (done,) = read_book(job(tmp_path).folder, talk.id, "claude", talk.path).compactions
-    spans = b"".join(before[offset : offset + length] for _, offset, length in done.dropped)
+    spans = b"".join(before[offset : offset + length] for _, offset, length, _ in done.dropped)
     assert b"please do step 1 " in spans
     assert b"step 6 is done" not in spans
     assert talk.path.samefile(done.path)
