@@ -63,6 +63,15 @@ def find_rollout(beside: Path, thread: str) -> Path | None:
     return packed
 
 
+def rollouts_of(beside: Path, thread: str) -> list[Path]:
+    """Return every file of a thread: both forms, archived, and later parts; by an id that tells its day, near that."""
+    home = home_of(beside)
+    days = _days(thread) if home is not None else []
+    folders = [beside.parent, *(home / SESSIONS / day for day in days), home / ARCHIVED] if home and days else None
+    found = (path for folder in folders or _folders(beside, thread) for path in folder.glob("rollout-*.jsonl*"))
+    return sorted({path for path in found if thread_in_name(path) == thread})
+
+
 def _folders(beside: Path, thread: str) -> Iterator[Path]:
     """Yield the folders that a rollout may lie in, the likely ones first: a home may have thousands of days."""
     yield beside.parent
