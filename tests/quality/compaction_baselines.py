@@ -29,7 +29,8 @@ def flat_ends(messages: Sequence[Message], most: int) -> str:
 def pruned(messages: Sequence[Message], most: int) -> str:
     """Return the end of the serialisation after opencode's prune."""
     items = items_of(messages, PI)
-    return end(flat(cleared(items, prune(items))), most)
+    left = cleared(items, prune(items))
+    return end(flat(item.message for item in left if item.message is not None), most)
 
 
 def masked(messages: Sequence[Message], most: int) -> str:
