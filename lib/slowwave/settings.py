@@ -52,6 +52,9 @@ class ExtractionSettings(_Section, frozen=True):
         int, Meta(ge=0, description="Tool calls needed since the last extraction; waived for the first")
     ] = 3
     idle: Annotated[timedelta, Meta(description="A session must have rested this long")] = timedelta(minutes=30)
+    open_call_rest: Annotated[
+        timedelta, Meta(description="After such a rest a tool call without a result keeps a session no longer")
+    ] = timedelta(hours=24)
     batch_sessions: Annotated[int, Meta(ge=1, le=5000, description="Sessions in one task run")] = 500
     min_confidence: Annotated[float, Meta(ge=0, le=1, description="Candidates below this are dropped and counted")] = (
         0.5

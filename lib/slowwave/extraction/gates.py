@@ -6,8 +6,10 @@ that a session somebody still works in waits for a later run.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from slowwave.dialects.model import Message, ToolCall, ToolResult
+from slowwave.memory.model import iso
 from slowwave.report import Gate
 from slowwave.settings import ExtractionSettings
 
@@ -21,12 +23,14 @@ class Progress:
         new_tool_calls: tool calls since the last extraction.
         is_first: nothing was extracted from this session before.
         open_call: name of a tool call of the last assistant message that has no result yet, or "".
+        last_at: ISO time of the last message that has one, or "".
     """
 
     messages: int
     new_tool_calls: int
     is_first: bool
     open_call: str = ""
+    last_at: str = ""
 
 
 def progress_of(messages: Sequence[Message], new: Iterable[Message], *, is_first: bool) -> Progress:
@@ -36,16 +40,27 @@ def progress_of(messages: Sequence[Message], new: Iterable[Message], *, is_first
     """
     main = [m for m in messages if m.active and not m.sidechain]
     calls = sum(len(m.calls) for m in new if m.active and not m.sidechain)
-    return Progress(len(main), calls, is_first, _open_call(main))
+    last = max((m.timestamp for m in messages if m.timestamp), default=None)
+    return Progress(len(main), calls, is_first, _open_call(main), iso(last) if last else "")
 
 
-def session_gates(progress: Progress, settings: ExtractionSettings, *, project: str, session: str) -> list[Gate]:
-    """Ask the gates in order up to the first that refuses; all passed when the last one did."""
+def session_gates(
+    progress: Progress, settings: ExtractionSettings, *, project: str, session: str, rested: timedelta = timedelta(0)
+) -> list[Gate]:
+    """Ask the gates in order up to the first that refuses; all passed when the last one did.
+
+    Args:
+        progress: what is known of the session.
+        settings: the limits.
+        project: key of its project.
+        session: its id.
+        rested: how long ago anything happened in it.
+    """
     asked: list[Gate] = []
     for name, passed, reason in (
         ("messages", *enough_messages(progress, settings)),
         ("tool_calls", *enough_tool_calls(progress, settings)),
-        ("open_call", *no_open_call(progress)),
+        ("open_call", *no_open_call(progress, settings, rested)),
     ):
         asked.append(Gate(name, project, passed, f"session {session}: {reason}"))
         if not passed:
@@ -70,11 +85,17 @@ def enough_tool_calls(progress: Progress, settings: ExtractionSettings) -> tuple
     )
 
 
-def no_open_call(progress: Progress) -> tuple[bool, str]:
-    """Say whether the assistant waits for nothing; without an assistant message the gate is open."""
-    if progress.open_call:
-        return False, f"the last assistant message waits for the result of {progress.open_call}"
-    return True, "no tool call is open"
+def no_open_call(progress: Progress, settings: ExtractionSettings, rested: timedelta) -> tuple[bool, str]:
+    """Say whether the assistant waits for nothing; without an assistant message the gate is open.
+
+    Seed 000 asks so that a running turn is not cut. A client that was killed never writes the result, so after a rest
+    of ``open_call_rest`` the turn counts as ended.
+    """
+    if not progress.open_call:
+        return True, "no tool call is open"
+    if rested >= settings.open_call_rest:
+        return True, f"the call of {progress.open_call} was never answered, and the session has ended"
+    return False, f"the last assistant message waits for the result of {progress.open_call}"
 
 
 def _open_call(messages: Sequence[Message]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -33,6 +34,7 @@ class Around(Protocol):
     settings: Settings
     force: bool
     redact: Redactor
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,14 @@ def gates_for(session: StoredSession, progress: Progress, around: Around) -> lis
     """Ask the gates about a session; a forced run asks none."""
     if around.force:
         return []
-    return session_gates(progress, around.settings.extraction, project=around.project.key, session=session.id)
+    last = datetime.fromisoformat(progress.last_at).timestamp() if progress.last_at else session.mtime_ns / 1e9
+    return session_gates(
+        progress,
+        around.settings.extraction,
+        project=around.project.key,
+        session=session.id,
+        rested=timedelta(seconds=around.now.timestamp() - last),
+    )
 
 
 class Counted:

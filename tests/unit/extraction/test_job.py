@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ import msgspec
 import pytest
 
 from slowwave import files
+from slowwave.clock import FixedClock
 from slowwave.dialects.model import SessionOrigin
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import extracted_path
 from slowwave.report import Report
-from slowwave.settings import Settings
+from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import NOW, START, Talk, clock, open_gates, project, stored
 
@@ -175,6 +176,30 @@ def test_a_session_that_waits_for_a_tool_is_left_alone(tmp_path: Path):
     del talk.records[-1]
     report = run(tmp_path, talk.write(tmp_path / "store"), settings=Settings())
     assert [g.gate for g in report.gates] == ["open_call"]
+
+
+def test_a_session_whose_last_call_was_never_answered_has_ended_after_a_day(tmp_path: Path):
+    talk = rule_talk().chatter(20).bash("make test")
+    del talk.records[-1]
+    session = talk.write(tmp_path / "store", at=NOW - timedelta(days=20))
+    last = datetime.fromisoformat(talk.records[-1]["timestamp"])
+    settings = Settings(extraction=ExtractionSettings(open_call_rest=timedelta(hours=30)))
+    for hours, gates in ((29, ["open_call"]), (31, [])):
+        clock = FixedClock(last + timedelta(hours=hours))
+        # the second run asks again of the progress that the first one remembered
+        where = project(tmp_path / "store", session)
+        report = extract_sessions(where, [session], settings, clock, home=tmp_path)
+        assert [g.gate for g in report.gates] == gates
+    assert texts(tmp_path) == ["always use tabs in this house"]
+
+
+def test_an_open_call_without_times_ends_by_the_time_of_its_file(tmp_path: Path):
+    talk = rule_talk().chatter(20).bash("make test")
+    del talk.records[-1]
+    for record in talk.records:
+        del record["timestamp"]
+    at = NOW - timedelta(days=3)
+    assert not run(tmp_path, talk.write(tmp_path / "store", at=at), settings=Settings()).gates
 
 
 def test_a_session_that_somebody_works_in_waits(tmp_path: Path):
