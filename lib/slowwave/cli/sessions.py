@@ -173,6 +173,8 @@ def _removing(command: _Command) -> None:
     remove = command("rm", "move sessions with all parts and side folders into the trash")
     remove.add_argument("ids", nargs="+", metavar="ID", help=_ID)
     remove.add_argument("--dry-run", action="store_true", help="say what would go, move nothing")
-    restore = command("restore", "bring sessions back from the trash; without ID, list what is there")
+    restore = command(
+        "restore", "bring sessions back from the trash or the archive; without ID, list the trash"
+    )
     restore.add_argument("ids", nargs="*", metavar="ID", help="a session id or a trash id")
     restore.add_argument("--all", action="store_true", help="everything in the trash")

@@ -11,7 +11,7 @@ import msgspec
 
 from slowwave.cli.output import bold, harmless, say, say_json
 from slowwave.cli.sessions_compact import stored_session
-from slowwave.cli.sessions_target import chosen_session, opened
+from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.compaction.job.book import Appended, folder_of, read_book
 from slowwave.compaction.job.dropped import Condition, conditions
 from slowwave.compaction.job.settling import as_it_stands, is_open
@@ -64,10 +64,15 @@ class _Row(NamedTuple):
 
 def compactions(args: argparse.Namespace) -> int:
     """Explain every compaction of a session: those that slowwave appended with all that it knows, and its client's."""
-    session = stored_session(chosen_session(args, args.id))
-    dialect, files = opened(chosen_session(args, args.id))
-    book = read_book(folder_of(os.environ), session.id, session.dialect, files.paths[0])
-    if is_open(book):
+    with readable_session(args, args.id) as target:
+        return _compactions(args, target)
+
+
+def _compactions(args: argparse.Namespace, target: Target) -> int:
+    session = stored_session(target.found)
+    dialect, files = opened(target.found)
+    book = read_book(folder_of(os.environ), session.id, session.dialect, Path(target.path))
+    if is_open(book) and not target.base:
         as_it_stands(book, session)
     summaries = [message for message in dialect.read(files).messages if message.origin == "summary"]
     own = {done.before for done in book.compactions if done.source == "prune"}
@@ -80,7 +85,7 @@ def compactions(args: argparse.Namespace) -> int:
         return DONE
     for row in rows:
         for line in _lines(row, files):
-            say(line)
+            say(target.told(line))
     if not rows:
         say("no compactions")
     if book.is_stopped:

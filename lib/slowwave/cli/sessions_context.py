@@ -8,15 +8,16 @@ that it tells is that of the part which was read.
 import argparse
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from slowwave.cli.output import bold, say, say_json, tell_damage, warn
-from slowwave.cli.sessions_target import chosen_session, opened
+from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.dialects.base import Dialect, Notes, read_for_context
 from slowwave.dialects.model import SessionFiles, Transcript
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
 from slowwave.records.bulk import relaxed_collector
-from slowwave.stores.notes import context_notes
+from slowwave.stores.notes import FileNotes, context_notes
 
 
 def context(args: argparse.Namespace) -> int:
@@ -26,18 +27,24 @@ def context(args: argparse.Namespace) -> int:
 
 
 def _context(args: argparse.Namespace) -> int:
-    dialect, files = opened(chosen_session(args, args.id), args.mode)
-    notes = context_notes(os.environ)
+    with readable_session(args, args.id) as target:
+        return _context_of(args, target)
+
+
+def _context_of(args: argparse.Namespace, target: Target) -> int:
+    dialect, files = opened(target.found, args.mode)
+    # of what is laid out for this one command nothing is kept
+    notes = FileNotes(Path(target.base, "contexts")) if target.base else context_notes(os.environ)
     transcript = _read(dialect, files, args.session, notes)
     name = transcript.files.id
     if args.session and args.session != name:
-        raise NotFoundError(f"{files.paths[0]} holds session {name!r} and not {args.session!r}; leave --session out")
+        raise NotFoundError(f"{target.path} holds session {name!r} and not {args.session!r}; leave --session out")
     messages = normal_form(dialect.context(transcript))
     if args.json:
         say_json([{"dialect": dialect.name, "session": name, "messages": messages}])
     else:
         _print_messages(messages)
-    tell_damage(transcript.problems)
+    tell_damage([target.told(str(problem)) for problem in transcript.problems])
     for warning in notes.warnings:
         warn(warning)
     return DONE

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
-from slowwave.cli.sessions_target import chosen_session, opened
+from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.cli.tree import tree_lines
 from slowwave.dialects.branching import state_of
 from slowwave.dialects.model import Message, Transcript
@@ -28,37 +28,42 @@ def show(args: argparse.Namespace) -> int:
         from slowwave.cli.sessions_compactions import compactions  # noqa: PLC0415 - only here
 
         return compactions(args)
-    dialect, files = opened(chosen_session(args, args.id), args.mode)
+    with readable_session(args, args.id, around=args.tree) as target:
+        return _show(args, target)
+
+
+def _show(args: argparse.Namespace, target: Target) -> int:
+    dialect, files = opened(target.found, args.mode)
     transcript = dialect.read(files)
     everything = args.all or args.tree
     messages = [m for m in transcript.messages if everything or state_of(m, transcript) == "active"]
     problems: list[Problem] = []
-    around = _Around(transcript, problems) if args.tree else None
+    around = _Around(transcript, target, problems) if args.tree else None
     if args.json:
         form = _session_form(transcript, messages)
-        say_json([form if around is None else form | around.form()])
+        say_json([target.told(form if around is None else form | around.form())])
         return DONE
     say(bold(f"{transcript.dialect} {transcript.files.id}" + (f": {transcript.title}" if transcript.title else "")))
     for path in transcript.files.paths[:1] if around else files.paths:
-        say(f"  {path}")
+        say(f"  {target.told(os.fspath(path))}")
     if around is not None:
         for line in tree_lines(transcript, around.marks(), around.notes()):
-            say(line)
+            say(target.told(line))
     else:
         for message in messages:
             _print_message(message, transcript, told=args.all)
-    tell_damage([*transcript.problems, *problems])
+    tell_damage([target.told(str(problem)) for problem in (*transcript.problems, *problems)])
     return DONE
 
 
 class _Around:
     """What belongs to a session and does not stand among its messages."""
 
-    def __init__(self, transcript: Transcript, problems: list[Problem]) -> None:
+    def __init__(self, transcript: Transcript, target: Target, problems: list[Problem]) -> None:
         from slowwave.stores.search.kin import agents_of, forks_of  # noqa: PLC0415  # only a tree needs the stores
 
         self._dialect = transcript.dialect
-        rows = _rows_around(transcript, problems)
+        rows = _rows_around(transcript, target, problems)
         self.agents = agents_of(transcript, rows, problems)
         self.forks = forks_of(transcript, rows, problems)
         self.labels = cast("Mapping[str, str]", getattr(transcript, "labels", {}))
@@ -91,7 +96,7 @@ class _Around:
         return [place] if place != agent.name else []
 
 
-def _rows_around(transcript: Transcript, problems: list[Problem]) -> "list[SessionRow]":
+def _rows_around(transcript: Transcript, target: Target, problems: list[Problem]) -> "list[SessionRow]":
     """Return the sessions among which those are that belong to one."""
     from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # only a tree needs the stores
     from slowwave.stores.model import StoreProblem  # noqa: PLC0415  # as above
@@ -99,7 +104,9 @@ def _rows_around(transcript: Transcript, problems: list[Problem]) -> "list[Sessi
 
     path = transcript.files.paths[0].absolute()
     odd: list[StoreProblem] = []
-    with Catalogue(catalogue_path(os.environ)) as catalogue:
+    # what is laid out for this one command is nothing to keep
+    known = Path(target.base, "catalogue.sqlite") if target.base else catalogue_path(os.environ)
+    with Catalogue(known) as catalogue:
         rows = rows_around(path, transcript.dialect, catalogue, odd)
         for warning in catalogue.warnings:
             warn(warning)

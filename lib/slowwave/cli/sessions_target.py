@@ -2,19 +2,26 @@
 
 import argparse
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from slowwave.cli.options import settings_of
 from slowwave.dialects import by_name
 from slowwave.dialects.base import Dialect
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.registry import EXPECTED
-from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
+from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError
+from slowwave.places import archive_folder
 from slowwave.records.model import Problem
 from slowwave.stores.head import read_head
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.one import session_of_path
 from slowwave.stores.walk import SUFFIX, FoundSession
+
+if TYPE_CHECKING:
+    from slowwave.stores.archive.listed import Archived
 
 
 def path_of(name: str) -> Path | None:
@@ -26,22 +33,102 @@ def path_of(name: str) -> Path | None:
 
 
 def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
-    """Return the session that a person means by an id, a file, or nothing (the most recent one).
+    """Return the session that a person means by an id, a file, or nothing (the most recent one), to work with it.
 
     Raises:
         UnreadableError: a file is missing, a folder or unreadable, or a store is.
         NotFoundError: no session or several have this id.
+        RefusedError: it is archived.
     """
+    found, archived = _chosen(args, name)
+    if archived is not None:
+        refuse_archived(archived.row.id)
+    return found
+
+
+@contextmanager
+def readable_session(args: argparse.Namespace, name: str, *, around: bool = False) -> Generator["Target"]:
+    """Yield the session that a person means, to read it; one that is archived is there as long as the block runs.
+
+    Args:
+        args: the command line.
+        name: an id, a file, or nothing (the most recent one).
+        around: of an archived session those are to be there, too, that lie beside it.
+
+    Raises:
+        UnreadableError: as :func:`chosen_session`; or the pack of an archived session is damaged.
+        NotFoundError: no session or several have this id.
+    """
+    found, archived = _chosen(args, name)
+    if archived is None:
+        yield Target(found, "", found.path)
+        return
+    from slowwave.stores.archive.opened import laid_out  # noqa: PLC0415  # few sessions are archived
+
+    with laid_out(archived.shelved, archived.row, os.environ, around=around) as (there, base):
+        yield Target(there, base, archived.row.path)
+
+
+def refuse_archived(session: str) -> NoReturn:
+    """Say that a session must be restored first.
+
+    Raises:
+        RefusedError: always.
+    """
+    raise RefusedError(f"session {session} is archived; `slowwave sessions restore {session}` brings it back")
+
+
+class Target(NamedTuple):
+    """A session that can be read.
+
+    Attributes:
+        found: its files.
+        base: the folder in which the paths of an archived one begin anew; "" for one that lies in its place.
+        path: where its first file lies, or lay.
+    """
+
+    found: FoundSession
+    base: str
+    path: str
+
+    def told(self, value: Any) -> Any:
+        """Return what is to be told with all paths as they are in their place; containers are made anew."""
+        if not self.base:
+            return value
+        if isinstance(value, dict):
+            return {key: self.told(item) for key, item in cast("dict[str, Any]", value).items()}
+        if isinstance(value, list):
+            return [self.told(item) for item in cast("list[Any]", value)]
+        return value.replace(self.base, "") if isinstance(value, str) else value
+
+
+def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archived | None]":
+    """Return the session that is meant; of an archived one how it was found, and how it lay."""
     path = path_of(name)
+    has_archive = archive_folder(os.environ).is_dir()
     if path is not None:
-        return _of_file(path)
+        archived = _archived_at(path) if has_archive and not os.path.lexists(path) else None
+        return (archived.as_found(), archived) if archived else (_of_file(path), None)
     from slowwave.stores.ids import found_sessions, meant_session, newest_session  # noqa: PLC0415  # a file needs none
 
     problems: list[StoreProblem] = []
     sessions = found_sessions(settings_of(args), os.environ, problems)
-    if not sessions and problems:
+    packed: list[tuple[FoundSession, Archived]] = []
+    if name and has_archive and all(session.id != name for session in sessions):
+        from slowwave.stores.archive.listed import archived_sessions  # noqa: PLC0415  # as above
+
+        packed = [(one.as_found(), one) for one in archived_sessions(settings_of(args), os.environ, sessions, problems)]
+    every = [*sessions, *(found for found, _ in packed)]
+    if not every and problems:
         raise NotFoundError(f"no session {name!r}: {problems[0]}")
-    return meant_session(name, sessions) if name else newest_session(sessions)
+    meant = meant_session(name, every) if name else newest_session(every)
+    return meant, next((one for found, one in packed if found is meant), None)
+
+
+def _archived_at(path: Path) -> "Archived | None":
+    from slowwave.stores.archive.listed import archived_at  # noqa: PLC0415  # as above
+
+    return archived_at(path, os.environ)
 
 
 def _of_file(path: Path) -> FoundSession:

@@ -2,15 +2,23 @@
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import counted, say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED, SlowwaveError, UsageError
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
+from slowwave.places import archive_folder
+from slowwave.retention.audit import AuditLog, Entry
 from slowwave.stores.removal import plan_removal, remove
-from slowwave.stores.trash import TrashItem, matching_items, restore, trash_folder, trash_items
+from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, restore, trash_folder, trash_items
+
+if TYPE_CHECKING:
+    from slowwave.stores.archive.model import PackedFile
+    from slowwave.stores.archive.shelf import Shelved
 
 
 def rm(args: argparse.Namespace) -> int:
@@ -42,26 +50,97 @@ def bring_back(args: argparse.Namespace) -> int:
     if not args.all and not args.ids:
         _list(trash_items(trash), as_json=args.json)
         return DONE
-    items = trash_items(trash) if args.all else matching_items(trash, args.ids)
+    items = _meant(trash, args)
     failed: list[SlowwaveError] = []
     for item in items:
         try:
-            warnings = restore(item, trash)
+            warnings = _restore(item, trash)
         except SlowwaveError as error:
             failed.append(error)
             warn(str(error))
             continue
         for warning in warnings:
             warn(warning)
+        form, session, files = _told(item)
         if args.json:
-            say_json([{"id": item.session, "trash": item.id, "paths": [file.path for file in item.files]}])
+            say_json([form | {"paths": [file.path for file in files]}])
         else:
-            say(f"restored session {item.session} ({counted(len(item.files), 'file')})")
+            say(f"restored session {session} ({counted(len(files), 'file')})")
     if not items and not args.json:
         say("the trash is empty: nothing to restore")
     if not failed:
         return DONE
     return failed[0].exit_code if len(items) == 1 else PARTLY_FAILED
+
+
+def _meant(trash: Path, args: argparse.Namespace) -> "list[TrashItem | Shelved]":
+    """Return what is to come back: from the trash, else from the archive.
+
+    Raises:
+        NotFoundError: nothing in either is called so.
+        RefusedError: a beginning fits more than one session.
+    """
+    if args.all:
+        return [*trash_items(trash)]
+    items: dict[str, TrashItem | Shelved] = {}
+    for name in args.ids:
+        try:
+            items.update((item.id, item) for item in matching_items(trash, [name]))
+        except NotFoundError as error:
+            one = _archived(name)
+            if one is None:
+                raise error from None
+            items[f"{one.pack}#{one.session.id}"] = one
+    return list(items.values())
+
+
+def _archived(name: str) -> "Shelved | None":
+    """Return the archived session that is meant, as it was when it was archived last."""
+    folder = archive_folder(os.environ)
+    if not name or not folder.is_dir():
+        return None
+    from slowwave.stores.archive.shelf import Shelf, ids_of  # noqa: PLC0415 - few sessions are archived
+
+    shelf = Shelf(folder)
+    found = shelf.find(name)
+    if not found:
+        found = [one for one in shelf.latest() if any(one_id.startswith(name) for one_id in ids_of(one.session))]
+        if len(found) > 1:
+            ids = ", ".join(sorted(one.session.id for one in found)[:5])
+            raise RefusedError(f"{name!r} fits {len(found)} archived sessions: {ids}")
+    for problem in shelf.problems:
+        warn(str(problem))
+    places = {one.session.files[-1].path for one in found if one.session.files}
+    if len(places) > 1:
+        raise RefusedError(f"{name!r} fits {len(places)} archived sessions: {', '.join(sorted(places)[:5])}")
+    return found[0] if found else None
+
+
+def _restore(item: "TrashItem | Shelved", trash: Path) -> list[str]:
+    """Put one session back, note it in the audit log, and return what is worth a word."""
+    if isinstance(item, TrashItem):
+        warnings = restore(item, trash)
+        files, size = len(item.files), sum(file.size for file in item.files)
+        entry = Entry(
+            action="restore", session=item.session, dialect=item.dialect, files=files, size=size, item=item.id
+        )
+    else:
+        from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - as above
+
+        warnings = Shelf(item.pack.parent).restore(item)
+        one = item.session
+        entry = Entry(
+            action="restore", session=one.id, dialect=one.dialect, files=len(one.files), size=one.size,
+            item=item.pack.name,
+        )  # fmt: skip
+    AuditLog(os.environ).append([entry], SystemClock().now())
+    return warnings
+
+
+def _told(item: "TrashItem | Shelved") -> "tuple[dict[str, object], str, Sequence[TrashedFile | PackedFile]]":
+    if isinstance(item, TrashItem):
+        return {"id": item.session, "trash": item.id}, item.session, item.files
+    return {"id": item.session.id, "archive": str(item.pack)}, item.session.id, item.session.files
 
 
 def _list(items: list[TrashItem], *, as_json: bool) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import say, say_json
-from slowwave.cli.sessions_target import chosen_session, opened, path_of
+from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse_archived
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, NotFoundError, UsageError
-from slowwave.places import home_folder
+from slowwave.places import archive_folder, home_folder
 from slowwave.stores.ids import found_sessions, meant_session
 from slowwave.stores.walk import FoundSession
 from slowwave.stores.writing.base import Compaction, Draft, Means, checked
@@ -75,6 +75,7 @@ def _known(args: argparse.Namespace) -> FoundSession | None:
     except NotFoundError:
         if any(session.id.startswith(args.id) for session in sessions):
             raise
+        _refuse_archived(args.id)
         return None
     if found.id != args.id:
         raise UsageError(
@@ -82,6 +83,16 @@ def _known(args: argparse.Namespace) -> FoundSession | None:
             " or another one to begin a session"
         )
     return found
+
+
+def _refuse_archived(name: str) -> None:
+    """Refuse to begin a session with the id of one that is archived."""
+    folder = archive_folder(os.environ)
+    if folder.is_dir():
+        from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - few sessions are archived
+
+        if Shelf(folder).find(name):
+            refuse_archived(name)
 
 
 def tombstone(args: argparse.Namespace) -> int:

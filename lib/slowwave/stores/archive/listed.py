@@ -1,14 +1,32 @@
 """Archived sessions among those that lie in their place: each is listed once, from under the roots that are named."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from slowwave.places import archive_folder
 from slowwave.settings import Settings
-from slowwave.stores.archive.shelf import Shelf
+from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.rows import SessionRow
+from slowwave.stores.walk import FoundFile, FoundSession
+
+
+class Archived(NamedTuple):
+    """A session that is archived, or a sub-agent's that went with one: where it lies, and its row."""
+
+    shelved: Shelved
+    row: SessionRow
+
+    def as_found(self) -> FoundSession:
+        """Return it as the walk found it in its place."""
+        folder, _, name = self.row.path.rpartition("/")
+        packed = next((file for file in self.shelved.session.files if file.path == self.row.path), None)
+        file = FoundFile(name, self.row.bytes, packed.mtime_ns if packed else 0, 0, 0)
+        row = self.row
+        side = row.kind == "subagent"
+        return FoundSession(folder, row.id, [file], side, [], row.dialect, row.cwd, source="archived")
 
 
 def archived_rows(
@@ -22,26 +40,50 @@ def archived_rows(
         present: the rows of what lies in its place.
         problems: packs that cannot be read are added.
     """
+    moved = {_name(row) for row in present}
+    there = {row.path for row in present}
+    return [one.row for one in _absent(settings, environ, there, problems) if _name(one.row) not in moved]
+
+
+def archived_sessions(
+    settings: Settings, environ: Mapping[str, str], present: Iterable[FoundSession], problems: list[StoreProblem]
+) -> list[Archived]:
+    """Return what was archived and does not lie in its place, as :func:`archived_rows`, by names alone."""
+    return list(_absent(settings, environ, {session.path for session in present}, problems))
+
+
+def archived_at(path: Path, environ: Mapping[str, str]) -> Archived | None:
+    """Return the session whose file lay at ``path`` before it was archived, None when there is none."""
+    name = os.fspath(path)
+    for shelved, row in Shelf(archive_folder(environ)).rows():
+        if name == row.path or name in _parts(shelved, row):
+            return Archived(shelved, row)
+    return None
+
+
+def _parts(shelved: Shelved, row: SessionRow) -> set[str]:
+    """Return the paths of the files of a session that has several parts (Cersei)."""
+    if row.parts == 1:
+        return set()
+    folder = row.path.rpartition("/")[0]
+    return {file.path for file in shelved.session.files if file.path.rpartition("/")[0] == folder}
+
+
+def _absent(
+    settings: Settings, environ: Mapping[str, str], there: Container[str], problems: list[StoreProblem]
+) -> Iterator[Archived]:
     shelf = Shelf(archive_folder(environ))
-    rows = [row for _, row in shelf.rows()]
+    roots = [f"{root}/" for path in settings.store.roots for root in _spellings(path)]
+    for shelved, row in shelf.rows():
+        if row.path not in there and (not roots or row.path.startswith(tuple(roots))):
+            yield Archived(shelved, row)
     problems += shelf.problems
-    if not rows:
-        return rows
-    there = {row.path for row in present} | {_name(row) for row in present}
-    roots = [f"{os.fspath(root)}/" for path in settings.store.roots for root in _spellings(path)]
-    return [
-        row
-        for row in rows
-        if row.path not in there
-        and _name(row) not in there
-        and (not roots or any(row.path.startswith(root) for root in roots))
-    ]
 
 
-def _spellings(root: Path) -> set[Path]:
+def _spellings(root: Path) -> set[str]:
     """Return a root as it is named, and where it leads."""
     path = root.expanduser().absolute()
-    return {path, path.resolve()}
+    return {os.fspath(path), os.fspath(path.resolve())}
 
 
 def _name(row: SessionRow) -> tuple[str, str, str | None]:
