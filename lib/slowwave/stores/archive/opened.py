@@ -1,0 +1,168 @@
+"""An archived session laid out as it lay in its place, in a private folder, so that every reader reads it as ever.
+
+The folder lies in the state folder, is locked as long as it is read, and goes when reading ends; what a killed process
+left is cleared away by the next one. Where sessions refer to others by their place, those are laid out beside it:
+archived ones from their packs, others as links.
+"""
+
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from slowwave.dialects.codex.home import ARCHIVED, INDEX, SESSIONS, home_of
+from slowwave.errors import CorruptStateError
+from slowwave.files import write_all
+from slowwave.places import archive_folder, state_folder
+from slowwave.stores.archive.model import PackedFile
+from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.shelf import Shelf, Shelved
+from slowwave.stores.one import session_of_path
+from slowwave.stores.rows import SessionRow
+from slowwave.stores.walk import FoundSession
+
+FOLDER = "opened"
+
+
+@contextmanager
+def laid_out(
+    one: Shelved, row: SessionRow, environ: Mapping[str, str], *, around: bool = False
+) -> Generator[tuple[FoundSession, str]]:
+    """Yield a session that can be read, and the folder in which its paths begin anew.
+
+    Args:
+        one: the archived session.
+        row: its own row, or that of one of its sub-agents: which of its files is to be read.
+        environ: names the state folder and the archive.
+        around: lay out the sessions of its folder, too, archived or not.
+
+    Raises:
+        CorruptStateError: its pack is damaged.
+        OSError: there is no room for it.
+    """
+    with _private_folder(state_folder(environ) / FOLDER) as base:
+        _lay_out([one], base)
+        store = _store_of(one, row)
+        if store is not None and (around or row.dialect == "codex"):
+            shelf = Shelf(archive_folder(environ))
+            others = [other for other in shelf.latest() if _lies_in(other, store)] if around else _ancestors(row, shelf)
+            _lay_out(others, base)
+            _overlay(store, Path(f"{base}{store}"), _NAMES.get(row.dialect))
+        at = session_of_path(Path(f"{base}{row.path}"))
+        yield (
+            FoundSession(
+                at.folder, row.id, at.files, row.kind == "subagent", at.numbers, row.dialect, row.cwd,
+                source="archived", parent=row.parent, origin=row.origin,
+            ),
+            str(base),
+        )  # fmt: skip
+
+
+# of a client's home only that
+_NAMES = {"codex": (SESSIONS, ARCHIVED, INDEX)}
+
+
+def clear_away(folder: Path) -> None:
+    """Remove what killed processes left in the folder of laid-out sessions; what is being read stays.
+
+    Raises:
+        OSError: something cannot be removed.
+    """
+    for path in folder.iterdir() if folder.is_dir() else ():
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        else:
+            shutil.rmtree(path)
+        finally:
+            os.close(fd)
+
+
+@contextmanager
+def _private_folder(folder: Path) -> Generator[Path]:
+    """Make a folder of one's own, and remove it in the end."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / secrets.token_hex(8)
+    # nobody may clear away what was made and is not locked yet
+    gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        clear_away(folder)
+        path.mkdir(mode=0o700)
+        own = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(own, fcntl.LOCK_EX)
+    finally:
+        os.close(gate)
+    try:
+        yield path.resolve()
+    finally:
+        shutil.rmtree(path)
+        os.close(own)
+
+
+def _lay_out(sessions: Iterable[Shelved], base: Path) -> None:
+    for one in sessions:
+        with Pack(one.pack) as pack:
+            for file in one.session.files:
+                _put(pack, file, base)
+
+
+def _put(pack: Pack, file: PackedFile, base: Path) -> None:
+    if not file.path.startswith("/") or ".." in file.path.split("/"):
+        raise CorruptStateError(pack.path, f"{file.path!r} is no place of a file", "put the pack back from a copy")
+    path = Path(f"{base}{file.path}")
+    folder = path if file.kind == "folder" else path.parent
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if file.kind == "folder" or os.path.lexists(path):
+        return
+    if file.kind == "link":
+        path.symlink_to(file.hash)
+        return
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        for block in pack.blocks(file):
+            write_all(fd, block)
+        os.utime(fd, ns=(file.mtime_ns, file.mtime_ns))
+    finally:
+        os.close(fd)
+
+
+def _store_of(one: Shelved, row: SessionRow) -> Path | None:
+    """Return the folder in which a session's client keeps those that it may refer to; None when there is none."""
+    if row.dialect == "codex":
+        return home_of(Path(row.path))
+    main = str(one.session.row.get("path") or row.path)
+    folder = Path(main).parent
+    return folder.parent if row.dialect == "ulid" else folder
+
+
+def _ancestors(row: SessionRow, shelf: Shelf) -> list[Shelved]:
+    """Return the archived sessions that a fork by reference (Codex) is read together with."""
+    found: dict[str, Shelved] = {}
+    parent = row.parent
+    while parent and parent not in found and (archived := shelf.find(parent)):
+        found[parent] = archived[0]
+        parent = str(archived[0].session.row.get("parent", ""))
+    return list(found.values())
+
+
+def _lies_in(one: Shelved, store: Path) -> bool:
+    return any(file.path.startswith(f"{store}/") for file in one.session.files)
+
+
+def _overlay(there: Path, here: Path, names: Iterable[str] | None = None) -> None:
+    """Link what a folder has and its double has not."""
+    if not there.is_dir():
+        return
+    here.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for path in [there / name for name in names] if names is not None else list(there.iterdir()):
+        double = here / path.name
+        if not os.path.lexists(double) and os.path.lexists(path):
+            double.symlink_to(path)
+        elif double.is_dir() and not double.is_symlink() and path.is_dir():
+            _overlay(path, double)
