@@ -176,6 +176,7 @@ def _evidence(checked: Checked) -> dict[str, Any]:
     return {
         **msgspec.to_builtins(evidence),
         "finding": checked.finding,
+        "archived": checked.is_archived,
         "found": checked.path,
         "offset_found": checked.offset if checked.offset >= 0 else evidence.offset,
         "said": said_at(checked),
@@ -192,7 +193,8 @@ def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
     yield "Evidence:"
     for item in evidence:
         place = f"row {item['record']}" if names_row(item["record"]) else f"at byte {item['offset_found']}"
-        yield f"  {item['finding']:<8} {item['found']} {place}"
+        finding = f"{item['finding']}, archived" if item["archived"] else item["finding"]
+        yield f"  {finding:<8} {item['found']} {place}"
         yield f'           "{harmless(item.get("quote", ""))}"'
         for line in item["said"].splitlines():
             yield f"           > {harmless(line)}"

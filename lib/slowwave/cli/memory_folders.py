@@ -14,6 +14,7 @@ from slowwave.memory.candidates import FILE
 from slowwave.memory.everywhere import NAME, global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
+from slowwave.places import archive_folder
 from slowwave.stores.known import known_projects
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class MemoryFolder:
-    """A memory folder, the project it belongs to, and where that project's transcripts are."""
+    """A memory folder, the project it belongs to, and where that project's transcripts are, archived ones, too."""
 
     project: str
     path: Path
@@ -52,19 +53,21 @@ def _given(path: Path) -> MemoryFolder:
         what = "is not a folder" if path.exists() else "does not exist"
         raise UnreadableError(path, what, "name a memory folder, the one with MEMORY.md in it")
     is_global = (path / OWN_FOLDER / FILE).is_file() and path.name == NAME
-    return MemoryFolder(NAME if is_global else path.parent.name, path, (path.parent,), is_global=is_global)
+    archive = archive_folder(os.environ)
+    return MemoryFolder(NAME if is_global else path.parent.name, path, (path.parent, archive), is_global=is_global)
 
 
 def _of_projects(args: argparse.Namespace) -> list[MemoryFolder]:
     settings = settings_of(args)
     projects = known_projects(settings, os.environ).projects
     shared = global_folder(settings, os.environ)
-    everywhere = [folder for p in projects for folder in p.folders]
+    archive = archive_folder(os.environ)
+    everywhere = [*(folder for p in projects for folder in p.folders), archive]
     others = [MemoryFolder(NAME, shared.resolve(), tuple(everywhere), is_global=True)] if shared.is_dir() else []
     if args.project == NAME and others:
         return others
     named = chosen_by(args.project, projects, lambda p: (p.key, p.root))
-    folders = [MemoryFolder(p.key, p.memory.resolve(), p.folders) for p in named if p.memory.is_dir()]
+    folders = [MemoryFolder(p.key, p.memory.resolve(), (*p.folders, archive)) for p in named if p.memory.is_dir()]
     return folders if args.project else [*folders, *others]
 
 

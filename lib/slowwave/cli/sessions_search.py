@@ -36,7 +36,7 @@ def find(args: argparse.Namespace) -> int:
         rows = list_sessions(settings_of(args), os.environ, catalogue).rows
     asked = wanted.of(chosen_by(args.project, rows, lambda row: (row.project, row.cwd)))
     asked = [row for row in asked if args.all or args.kind == "subagent" or row.kind != "subagent"]
-    with SearchIndex(index_path(os.environ), warnings) as index:
+    with SearchIndex(index_path(os.environ), warnings, os.environ) as index:
         index.refresh(rows, _announce)
         hits = _found(index, terms, rows, asked, args) if terms else []
     for warning in dict.fromkeys(warnings):

@@ -42,6 +42,7 @@ def consolidate_project(
     home: Path | None = None,
     planner: Planner = offline,
     model: LanguageModel | None = None,
+    archive: Path | None = None,
 ) -> Report:
     """Dream over one project.
 
@@ -55,6 +56,7 @@ def consolidate_project(
         home: the user's home folder, where clients note which sessions are open.
         planner: decides what is done.
         model: helps the rules where ``consolidation.model`` is on; without one they decide alone.
+        archive: where packs of archived sessions lie, which prove what was said as well as their files did.
 
     Raises:
         CorruptStateError: state or ledger are damaged; they never count as "never ran".
@@ -65,6 +67,7 @@ def consolidate_project(
 
         planner = ModelPlanner(model)
     dream = _Dream(project, settings, clock, Report("consolidate", run_id), home or Path.home(), planner)
+    dream.folders += (archive,) if archive else ()
     dream.report.memories[project.key] = str(dream.memory)
     if not dry_run:
         recover(dream.memory)
@@ -95,6 +98,8 @@ class _Dream:
         self.planner = planner
         # a link is followed once, so that the folder behind it is exchanged and not the link
         self.memory = project.memory.resolve()
+        # where transcripts that were moved are looked for
+        self.folders = project.folders
 
     def say(self, action: str, reason: str) -> None:
         self.report.items.append(Item(str(self.memory), action, reason, self.project.key))
@@ -143,7 +148,7 @@ class _Dream:
             changed = self._changed(snapshot.last).sessions
             return uses_of(self.memory, changed, snapshot.state.book.uses)
 
-        return make_plan(snapshot, self.project.folders, self.settings, self.started, self.planner, uses)
+        return make_plan(snapshot, self.folders, self.settings, self.started, self.planner, uses)
 
     def _commit(self, lock: DreamLock) -> None:
         for attempt in range(1, TRIES + 1):

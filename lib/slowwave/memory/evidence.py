@@ -11,6 +11,7 @@ from slowwave.errors import UnreadableError
 from slowwave.memory.lookup import PlainFiles, all_transcripts, named, places
 from slowwave.memory.model import Evidence
 from slowwave.memory.names import name_from_json, name_to_json, printable
+from slowwave.stores.archive.inside import is_inside
 
 Finding = Literal["ok", "moved", "changed", "lost"]
 
@@ -29,7 +30,8 @@ class Checked:
         finding: ok; moved (the same bytes lie elsewhere: archived, renamed, forked into parts, copied);
             changed (the file or row has other bytes); lost (no file, or
             no row).
-        path: where the bytes are now, or the file that was looked at.
+        path: where the bytes are now, or the file that was looked at; of what is archived its pack, and behind it where
+            it lay.
         offset: where in ``path``, or in the row, they are, -1 when they were not found.
     """
 
@@ -38,6 +40,11 @@ class Checked:
     path: str
     offset: int
 
+    @property
+    def is_archived(self) -> bool:
+        """Whether the bytes are in an archive."""
+        return is_inside(Path(self.path))
+
 
 def check_evidence(evidence: Evidence, folders: Sequence[Path] = ()) -> Checked:
     """Read the evidence again.
@@ -45,7 +52,7 @@ def check_evidence(evidence: Evidence, folders: Sequence[Path] = ()) -> Checked:
     Args:
         evidence: what was recorded.
         folders: where to look for a file of the same name when it is no longer at its path; databases among them are
-            such files themselves.
+            such files themselves, and packs in them are looked into.
 
     Raises:
         UnreadableError: a database changes all the time while it is read.
@@ -62,7 +69,7 @@ def check_all(evidence: Sequence[Evidence], folders: Sequence[Path] = ()) -> lis
     reason = ""
     for _ in range(_MOST_READINGS):
         try:
-            with RowReader() as rows, PlainFiles() as files:
+            with RowReader() as rows, PlainFiles(folders) as files:
                 return _read_again(evidence, folders, rows, files)
         except StaleRowsError as error:
             reason = str(error)
@@ -122,9 +129,9 @@ def _search_by_name(
     for index, piece in missing.items():
         by_path.setdefault(piece.path, []).append(index)
     for path, indexes in by_path.items():
-        for place in dict.fromkeys(places(Path(name_from_json(path)), folders)):
+        for place in dict.fromkeys(places(Path(name_from_json(path)), folders, files.packs)):
             left = [i for i in indexes if i not in found]
-            if not left or not place.is_file():
+            if not left or not files.has(place):
                 continue
             for index in left:
                 looked.setdefault(index, place)
@@ -136,7 +143,7 @@ def _search_all(
 ) -> None:
     """Look for what is still missing in every transcript of the folders: renamed, forked into parts, or copied."""
     left = {index: piece for index, piece in missing.items() if index not in found}
-    for place in all_transcripts(folders) if left else ():
+    for place in all_transcripts(folders, files.packs) if left else ():
         _search_in(place, left, files, found)
         left = {index: piece for index, piece in left.items() if index not in found}
         if not left:

@@ -13,7 +13,8 @@ from typing import BinaryIO, Self
 from slowwave.dialects.codex.home import find_rollout, sibling, thread_in_name
 from slowwave.errors import UnreadableError
 from slowwave.memory.model import Evidence
-from slowwave.records.sources.compressed import MOST_BYTES, SUFFIX, open_plain
+from slowwave.records.sources.compressed import MOST_BYTES, SUFFIX, open_plain, plain_of
+from slowwave.stores.archive.inside import PackedPlaces, is_inside
 
 _BLANK = b" \t\r\n\0"
 _TRANSCRIPTS = (".jsonl", f".jsonl{SUFFIX}")
@@ -22,9 +23,17 @@ Found = dict[str, tuple[Path, int]]
 
 
 class PlainFiles:
-    """Opens plain and packed files for reading; the last one stays open, since its pieces come one after the other."""
+    """Opens plain and packed files for reading; the last one stays open, since its pieces come one after the other.
 
-    def __init__(self) -> None:
+    Args:
+        folders: where archives of sessions may lie.
+
+    Attributes:
+        packs: the files in these archives.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self.packs = PackedPlaces(folders)
         self._opened: tuple[Path, int, BinaryIO] | None = None
         self._stack = ExitStack()
 
@@ -43,8 +52,15 @@ class PlainFiles:
         if self._opened is None or self._opened[0] != path or self._opened[1] < most:
             self._opened = None
             self._stack.close()
-            self._opened = path, most, self._stack.enter_context(open_plain(path, most=most))
+            self._opened = path, most, self._stack.enter_context(self._plain(path, most))
         return self._opened[2]
+
+    def has(self, path: Path) -> bool:
+        """Say whether there is such a file."""
+        return path in self.packs if is_inside(path) else path.is_file()
+
+    def _plain(self, path: Path, most: int) -> BinaryIO:
+        return plain_of(path, self.packs.open(path), most=most) if is_inside(path) else open_plain(path, most=most)
 
     def is_at(self, path: Path, evidence: Evidence) -> bool:
         """Say whether the recorded bytes lie at the recorded place of a file."""
@@ -90,13 +106,18 @@ def _search_line(line: bytes, offset: int, wanted: dict[int, set[str]], found: d
         start = raw.find(b"}{", start) + 1 or -1
 
 
-def places(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the file itself, then where else its client may have put it, then files of its name in the folders."""
+def places(path: Path, folders: Sequence[Path], packs: PackedPlaces) -> Iterator[Path]:
+    """Yield the file itself, then where else its client may have put it, then files of its name in the folders.
+
+    What was archived comes before files that have no more than its name.
+    """
     yield path
     if path.name.endswith(_TRANSCRIPTS):
         yield sibling(path)
         if (thread := thread_in_name(path)) and (rollout := find_rollout(path, thread)) is not None:
             yield rollout
+        yield from packs.named(path)
+        yield from packs.named(sibling(path))
         yield from named(sibling(path).name, folders)
     yield from named(path.name, folders)
 
@@ -108,8 +129,9 @@ def named(name: str, folders: Sequence[Path]) -> Iterator[Path]:
             yield from sorted(folder.rglob(_literal(name)))
 
 
-def all_transcripts(folders: Sequence[Path]) -> Iterator[Path]:
+def all_transcripts(folders: Sequence[Path], packs: PackedPlaces) -> Iterator[Path]:
     """Yield every transcript below the folders once: a session may have been renamed, forked in parts or copied."""
+    yield from (place for place in packs.every() if place.name.endswith(_TRANSCRIPTS))
     seen: set[Path] = set()
     for folder in folders:
         for path in sorted(folder.rglob("*.jsonl*")) if folder.is_dir() else ():

@@ -9,9 +9,10 @@ import orjson
 from slowwave.dialects.rows import RowReader, names_row
 from slowwave.errors import UnreadableError
 from slowwave.memory.evidence import Checked
+from slowwave.memory.lookup import PlainFiles
 from slowwave.memory.names import name_from_json
-from slowwave.records.sources.compressed import open_plain
 from slowwave.secrets.redactor import NAMELESS
+from slowwave.stores.archive.inside import pack_of
 
 # what is shown around the words that matter
 _AROUND = 240
@@ -41,7 +42,9 @@ def _bytes_of(checked: Checked) -> bytes:
         if names_row(piece.record):
             with RowReader() as rows:
                 return (rows.read(path, piece.record) or b"")[piece.offset : piece.offset + piece.length]
-        with open_plain(path, most=checked.offset + piece.length) as file:
+        folders = [pack_of(path).parent] if checked.is_archived else []
+        with PlainFiles(folders) as files:
+            file = files.open(path, most=checked.offset + piece.length)
             file.seek(checked.offset)
             return file.read(piece.length)
     except (OSError, UnreadableError):

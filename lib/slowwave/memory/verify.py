@@ -34,13 +34,14 @@ def verify(memories: Iterable[Memory], folders: Sequence[Path]) -> list[Verified
 
 
 def totals(verified: Iterable[Verified]) -> dict[str, int]:
-    """Return the numbers of pieces of evidence by finding, and of memories."""
+    """Return the numbers of pieces of evidence by finding, of those moved that are archived, and of memories."""
     every = list(verified)
     findings: tuple[Finding, ...] = ("ok", "moved", "changed", "lost")
     checked = [c.finding for v in every for c in v.evidence]
     return {
         "checked": len(checked),
         **{finding: checked.count(finding) for finding in findings},
+        "archived": sum(c.is_archived for v in every for c in v.evidence if c.finding == "moved"),
         "memories": len(every),
         "unproven": sum(not v.is_proven for v in every),
     }

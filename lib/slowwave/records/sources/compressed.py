@@ -40,18 +40,33 @@ def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int =
     Raises:
         UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
     """
-    file = open_regular(path)
+    return plain_of(path, open_regular(path), problems, most=most)
+
+
+def plain_of(path: Path, file: BinaryIO, problems: list[Problem] | None = None, *, most: int = MOST_BYTES) -> BinaryIO:
+    """Return the plain bytes of an open file: itself, or a copy, and then it is closed.
+
+    Args:
+        path: what it is called, which says whether it is compressed.
+        file: the file.
+        problems: as for :func:`open_plain`, as is ``most``.
+        most: plain bytes behind this many are not needed.
+
+    Raises:
+        UnreadableError: it cannot be read, or there is no room for its plain bytes.
+    """
     if not is_compressed(path):
         return file
-    with file:
-        try:
-            start = file.read(len(_MAGIC))
-            if start != _MAGIC and start[1:] != _SKIPPED:
-                return open_regular(path)
-            file.seek(0)
+    try:
+        start = file.read(len(_MAGIC))
+        file.seek(0)
+        if start != _MAGIC and start[1:] != _SKIPPED:
+            return file
+        with file:
             return _spooled(path, file, [] if problems is None else problems, most)
-        except OSError as error:
-            raise UnreadableError(path, error.strerror or "cannot be read") from error
+    except OSError as error:
+        file.close()
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
 
 
 def _spooled(path: Path, file: BinaryIO, problems: list[Problem], most: int) -> BinaryIO:

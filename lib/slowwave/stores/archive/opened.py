@@ -29,7 +29,7 @@ FOLDER = "opened"
 
 @contextmanager
 def laid_out(
-    one: Shelved, row: SessionRow, environ: Mapping[str, str], *, around: bool = False
+    one: Shelved, row: SessionRow, environ: Mapping[str, str], *, around: bool = False, shelf: Shelf | None = None
 ) -> Generator[tuple[FoundSession, str]]:
     """Yield a session that can be read, and the folder in which its paths begin anew.
 
@@ -38,18 +38,19 @@ def laid_out(
         row: its own row, or that of one of its sub-agents: which of its files is to be read.
         environ: names the state folder and the archive.
         around: lay out the sessions of its folder, too, archived or not.
+        shelf: the archive, when some of its tables were read already.
 
     Raises:
         CorruptStateError: its pack is damaged.
         OSError: there is no room for it.
     """
     with _private_folder(state_folder(environ) / FOLDER) as base:
-        _lay_out([one], base)
+        shelf = shelf or Shelf(archive_folder(environ))
+        _lay_out(shelf, [one], base)
         store = _store_of(one, row)
         if store is not None and (around or row.dialect == "codex"):
-            shelf = Shelf(archive_folder(environ))
             others = [other for other in shelf.latest() if _lies_in(other, store)] if around else _ancestors(row, shelf)
-            _lay_out(others, base)
+            _lay_out(shelf, others, base)
             _overlay(store, Path(f"{base}{store}"), _NAMES.get(row.dialect))
         at = session_of_path(Path(f"{base}{row.path}"))
         yield (
@@ -105,9 +106,9 @@ def _private_folder(folder: Path) -> Generator[Path]:
         os.close(own)
 
 
-def _lay_out(sessions: Iterable[Shelved], base: Path) -> None:
+def _lay_out(shelf: Shelf, sessions: Iterable[Shelved], base: Path) -> None:
     for one in sessions:
-        with Pack(one.pack) as pack:
+        with shelf.open(one.pack) as pack:
             for file in one.session.files:
                 _put(pack, file, base)
 

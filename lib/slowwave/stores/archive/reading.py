@@ -16,12 +16,13 @@ _REMEDY = "the sessions in it cannot be read; put the file back from a copy"
 class Pack:
     """A pack that is open for reading; close it, or use it in a ``with`` block."""
 
-    def __init__(self, path: Path, fd: int | None = None) -> None:
+    def __init__(self, path: Path, fd: int | None = None, table: Table | None = None) -> None:
         """Open a pack and read its table.
 
         Args:
             path: the pack.
             fd: a descriptor of it, which is closed with the pack; opened by its path without one.
+            table: its table, when it was read before.
 
         Raises:
             CorruptStateError: it was cut short or changed, or it is no pack.
@@ -33,7 +34,7 @@ class Pack:
         except OSError as error:
             raise UnreadableError(path, error.strerror or "cannot be opened") from error
         try:
-            self.table = self._table()
+            self.table = self._table() if table is None else table
         except BaseException:
             os.close(self._fd)
             raise

@@ -88,6 +88,15 @@ class Shelf:
         found = [one for one in self.sessions() if name in ids_of(one.session)]
         return sorted(found, key=lambda one: one.session.at, reverse=True)
 
+    def open(self, path: Path) -> Pack:
+        """Return a pack, open; its table is read once for all calls.
+
+        Raises:
+            CorruptStateError: it is damaged.
+            UnreadableError: it cannot be opened.
+        """
+        return Pack(path, table=self._table(path))
+
     def holds(self, session: PackedSession) -> bool:
         """Say whether some pack has a session of this id with at least these files, byte for byte, at these places."""
         wanted = {_content(file) for file in session.files}

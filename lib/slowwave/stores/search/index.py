@@ -1,17 +1,18 @@
 """What every session says, kept so that a search reads no transcript; only what changed since the last one is read."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from slowwave.dialects import by_name
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import UnreadableError
+from slowwave.places import archive_folder
 from slowwave.records.bulk import relaxed_collector
 from slowwave.stores.kept import kept_title
 from slowwave.stores.rows import SessionRow
@@ -19,6 +20,9 @@ from slowwave.stores.search.file import is_damage, open_index, remove_index
 from slowwave.stores.search.later import Mark, later_messages, mark_of
 from slowwave.stores.search.said import WEIGHTS, Said, columns, packed, said_in, unpacked
 from slowwave.stores.search.sources import files_of, folder_of, is_there, key_of, stamp_of
+
+if TYPE_CHECKING:
+    from slowwave.stores.search.archived import ArchivedSources
 
 # A segment is one document of the index; most sessions are a single one.
 SEGMENT_CHARS = 48_000
@@ -57,14 +61,16 @@ class SearchIndex:
     Args:
         path: the database; its folder is made when it is missing.
         warnings: what went wrong with the index itself, or with a session, is appended here.
+        environ: names the archive, when archived sessions are searched, too.
 
     Raises:
         UnreadableError: no index can be kept there.
     """
 
-    def __init__(self, path: Path, warnings: list[str] | None = None) -> None:
+    def __init__(self, path: Path, warnings: list[str] | None = None, environ: Mapping[str, str] | None = None) -> None:
         self.warnings: list[str] = [] if warnings is None else warnings
         self.path = path
+        self._archived = None if environ is None else archived_in(environ)
         self.database = open_index(path, self.warnings)
 
     def __enter__(self) -> Self:
@@ -81,11 +87,12 @@ class SearchIndex:
         found: list[tuple[SessionRow, bytes]] = []
         for row in rows:
             try:
-                stamp = stamp_of(row)
+                stamp = self._archived.stamp_of(row) if row.archive and self._archived else stamp_of(row)
             except UnreadableError as error:
                 self.warnings.append(f"not searched: {error}")
                 continue
-            if known.get(key_of(row)) != stamp:
+            old = known.get(key_of(row))
+            if old != stamp and not (row.archive and self._archived and self._archived.is_same(old, stamp)):
                 found.append((row, stamp))
         return found
 
@@ -168,7 +175,8 @@ class SearchIndex:
         folders = set(map(folder_of, present))
         keys: list[tuple[bytes]] = self.database.execute("SELECT key FROM sessions").fetchall()
         others = [key for (key,) in keys if key not in present]
-        return [key for key in others if folder_of(key) in folders or not is_there(key)]
+        gone = [key for key in others if folder_of(key) in folders or not is_there(key)]
+        return gone if self._archived is None else [key for key in gone if key not in self._archived]
 
     def _take(self, row: SessionRow, stamp: bytes, done: Refreshed) -> None:
         """Index one session as it is now; one that cannot be read leaves the index, with a warning."""
@@ -176,6 +184,13 @@ class SearchIndex:
         old = self.database.execute("SELECT number, stamp, title, mark FROM sessions WHERE key = ?", (key,)).fetchone()
         if old is not None and old[1] == stamp:
             return  # another search was faster
+        if row.archive and self._archived is not None:
+            try:
+                with self._archived.in_place(row) as there:
+                    self._read_whole(key, there, stamp, done)
+            except UnreadableError as error:
+                self._leave_out(key, error)
+            return
         try:
             files = files_of(row)
             if old is not None and (mark := _mark(old[3])) is not None:
@@ -184,14 +199,25 @@ class SearchIndex:
                     self._continue(old[0], old[2], row, stamp, *more)
                     done.continued += 1
                     return
-            transcript = _read(row.dialect, files)
-            by_agent = transcript.kind == "subagent" or row.kind == "subagent"
-            mark = mark_of(files.paths, transcript.messages, by_agent=by_agent)
-            said = list(said_in(transcript.messages, by_agent=by_agent))
+            self._read_whole(key, row, stamp, done)
         except UnreadableError as error:
-            self.warnings.append(f"not searched: {error}")
-            self._remove(key)
-            return
+            self._leave_out(key, error)
+
+    def _leave_out(self, key: bytes, error: UnreadableError) -> None:
+        self.warnings.append(f"not searched: {error}")
+        self._remove(key)
+
+    def _read_whole(self, key: bytes, row: SessionRow, stamp: bytes, done: Refreshed) -> None:
+        """Read a session and put it in the place of what the index had of it.
+
+        Raises:
+            UnreadableError: it cannot be read; the index is as it was.
+        """
+        files = files_of(row)
+        transcript = _read(row.dialect, files)
+        by_agent = transcript.kind == "subagent" or row.kind == "subagent"
+        mark = mark_of(files.paths, transcript.messages, by_agent=by_agent)
+        said = list(said_in(transcript.messages, by_agent=by_agent))
         self._remove(key)
         title = _title(row)
         values = (key, stamp, title, msgspec.msgpack.encode(mark))
@@ -259,6 +285,15 @@ class SearchIndex:
             self.database.execute(_TAKE, (rank, *columns(unpacked(body), head)))
         self.database.execute("DELETE FROM segments WHERE number >= ? AND number < ?", (first, after))
         self.database.execute("DELETE FROM sessions WHERE number = ?", (number,))
+
+
+def archived_in(environ: Mapping[str, str]) -> "ArchivedSources | None":
+    """Return the archive of a user, None where nothing is archived."""
+    if not archive_folder(environ).is_dir():
+        return None
+    from slowwave.stores.search.archived import ArchivedSources  # noqa: PLC0415 - most people archived nothing yet
+
+    return ArchivedSources(environ)
 
 
 def _segments(said: list[Said]) -> Iterable[list[Said]]:

@@ -41,8 +41,13 @@ def stamp_of(row: SessionRow) -> bytes:
         at = os.stat(row.path)  # noqa: PTH116 - ten thousand of them
     except OSError as error:
         raise UnreadableError(row.path, error.strerror or "cannot be read") from error
+    return stamp(row, (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino))
+
+
+def stamp(row: SessionRow, at: tuple[int, int, int, int]) -> bytes:
+    """Return the stamp of a session whose first file has this size, time, device and inode."""
     # a database changes all the time, and its file says nothing about one session in it
-    file = () if row.path.endswith(_DATABASES) else (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
+    file = () if row.path.endswith(_DATABASES) else at
     numbers = (row.bytes, row.parts, row.records, row.messages, row.bad_lines, row.kind == "subagent")
     # of a title as it was typed no more than a checksum is kept
     title = crc32(row.title.encode("utf-8", "surrogatepass"))
