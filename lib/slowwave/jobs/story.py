@@ -20,7 +20,7 @@ from slowwave.jobs.discreet import discreet
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import journal_of, language_model, note_account
 from slowwave.jobs.run_files import remove_old
-from slowwave.places import home_folder
+from slowwave.places import archive_folder, home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erasure import erase_project, finish
 from slowwave.secrets.key import redactor_of
@@ -95,6 +95,7 @@ def consolidate(project: Project, run: Run) -> Report:
         dry_run=run.dry_run,
         home=run.home,
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
+        archive=archive_folder(run.environ),
     )
 
 
