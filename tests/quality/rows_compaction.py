@@ -65,7 +65,7 @@ def measure(*, errors: bool = False) -> Section:
     missed: list[str] = []
     for title, of in (("no summary known", plain), ("its client's model summarised it", real)):
         rows = _rows(of, missed)
-        section.tables.append(_table(f"{len(of)} regions of which {title}, {_tokens(of):,} tokens", rows))
+        section.tables.append(table(f"{len(of)} regions of which {title}, {_tokens(of):,} tokens", rows))
         section.musts += _musts(title, rows)
     section.musts.append(Must("long sessions measured", len(every), _LEAST_SESSIONS))
     if errors:
@@ -80,26 +80,28 @@ def _rows(every: Sequence[Region], missed: list[str]) -> dict[str, Row]:
         began = time.perf_counter()
         most = len(region.real.encode()) if region.real else _BYTES
         text = rendered(ledger_of(region.messages, "", region.cwd, settings=LedgerSettings(most_bytes=most)))
-        loss = _count(rows, LEDGER, probes, text, began)
+        loss = count(rows, LEDGER, probes, text, began)
         missed += [f"  {region.name}: {probe.kind}: {probe.text[:120]}" for probe in loss.lost]
         # what is never left out may take more than was given
         most = max(most, len(text.encode()))
         for name, baseline in BASELINES.items():
             began = time.perf_counter()
-            _count(rows, name, probes, baseline(region.messages, most), began)
+            count(rows, name, probes, baseline(region.messages, most), began)
         if region.real:
-            _count(rows, CLIENT, probes, region.real, time.perf_counter())
+            count(rows, CLIENT, probes, region.real, time.perf_counter())
     return rows
 
 
-def _count(rows: dict[str, Row], name: str, probes: Sequence[Probe], text: str, began: float) -> Loss:
+def count(rows: dict[str, Row], name: str, probes: Sequence[Probe], text: str, began: float) -> Loss:
+    """Count what one way kept of one region, and the time since it began."""
     seconds = time.perf_counter() - began
     loss = checked(probes, text)
     rows.setdefault(name, Row()).add(loss, text, seconds)
     return loss
 
 
-def _table(title: str, rows: dict[str, Row]) -> Table:
+def table(title: str, rows: dict[str, Row]) -> Table:
+    """Return the rows by kind of probe, with the number of probes first."""
     header = ("", *KINDS, "score", "tokens", "ms median")
     numbers = next(iter(rows.values())).total if rows else Counter[str]()
     lines = [("probes", *(str(numbers[kind]) for kind in KINDS), "", "", "")]

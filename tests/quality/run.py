@@ -25,6 +25,8 @@ SECTIONS = {
     "secrets": "rows_secrets",
     "attacks": "rows_attacks",
     "compaction": "rows_compaction",
+    "compaction-model": "rows_compaction_model",
+    "tokens": "rows_tokens",
 }
 
 

@@ -47,8 +47,12 @@ def exact_tokens(messages: Iterable[Message], model: str) -> int | None:
     if not vocabulary or importlib.util.find_spec(PACKAGE) is None:
         return None
     count = cast("_Count", importlib.import_module(PACKAGE).batch_count)
-    texts = [text.encode("utf-8", "replace").decode() for message in messages for text in _texts(message)]
-    return sum(count(texts, vocabulary))
+    return sum(count([text for message in messages for text in texts_of(message)], vocabulary))
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    """Yield what a message shows a model, as text that can be counted."""
+    return (text.encode("utf-8", "replace").decode() for text in _texts(message))
 
 
 def _texts(message: Message) -> Iterator[str]:

@@ -30,7 +30,7 @@ def finding(*lines: int) -> Finding:
     return Finding("m", "preference", "t", "user_explicit", 0.9, frozenset((str(SESSION), line) for line in lines))
 
 
-@pytest.mark.parametrize("name", ["gold", "calibration", "junk", "locomo"])
+@pytest.mark.parametrize("name", ["gold", "calibration", "junk", "locomo", "compaction", "compaction_model", "tokens"])
 def test_a_section_without_its_data_is_skipped_and_says_so(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     module = importlib.import_module(f"tests.quality.rows_{name}")
     for place in ("GOLD", "CORPUS", "LOCOMO"):

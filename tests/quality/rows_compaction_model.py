@@ -1,0 +1,129 @@
+"""Compaction with a model: the ledger with its narrative beside pi's algorithm, both told by one small real model."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from slowwave.compaction.estimates import PI
+from slowwave.compaction.file_operations import NO_FILES, of_calls
+from slowwave.compaction.items import items_of
+from slowwave.compaction.job.narrative import by_model
+from slowwave.compaction.job.reading import Reading
+from slowwave.compaction.job.summary import Gone, by_ledger
+from slowwave.compaction.plan import Plan
+from slowwave.compaction.proof import probes_of
+from slowwave.compaction.requests import requests
+from slowwave.compaction.triggers import Budget
+from slowwave.compaction.usage import context_tokens
+from slowwave.durations import parse_duration
+from slowwave.models.base import Answer, Ask, LanguageModel
+from slowwave.models.client import OpenAIModel
+from slowwave.models.meter import Meter
+from slowwave.settings import ModelSettings
+from tests.model_server.llama import llama_server
+from tests.model_server.plain import told
+from tests.quality.beside import CORPUS, missing
+from tests.quality.compaction_baselines import end
+from tests.quality.compaction_regions import Region, regions
+from tests.quality.rows_compaction import LEDGER, Row, count, table
+from tests.quality.table import Section
+
+WITH_MODEL = "slowwave: the ledger with a narrative"
+PI_MODEL = "pi's algorithm: the model's summary, file lists"
+# A model on one processor reads two hundred tokens a second: so many regions, evenly spread over all of them.
+REGIONS = 5
+# What of a conversation fits into the model's context beside the question and the answer.
+_SHOWN_CHARS, _ANSWER_TOKENS, _ANSWER_CHARS = 5_000, 350, 1_000
+_SCHEMA = {
+    "type": "object",
+    "properties": {"summary": {"type": "string", "maxLength": _ANSWER_CHARS}},
+    "required": ["summary"],
+    "additionalProperties": False,
+}
+_OPENS, _CLOSES = "<conversation>\n", "\n</conversation>"
+
+
+class Nearsighted:
+    """A model that is shown the newest part of a conversation and answers shortly."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    def answer(self, ask: Ask) -> Answer:
+        """Ask for less."""
+        return self._model.answer(replace(ask, user=newest(ask.user), schema=_SCHEMA, max_output_tokens=_ANSWER_TOKENS))
+
+
+def measure(*, errors: bool = False) -> Section:
+    """Measure what summaries with a model's words keep."""
+    del errors
+    absent = missing(CORPUS)
+    if absent:
+        return Section(skipped=absent)
+    every = [region for region in regions() if not region.real]
+    chosen = every[:: max(1, len(every) // REGIONS)][:REGIONS]
+    try:
+        with llama_server() as url:
+            rows, notes = _rows(chosen, url)
+    except pytest.skip.Exception as why:
+        return Section(skipped=str(why))
+    before = sum(region.tokens for region in chosen)
+    return Section(
+        tables=[table(f"{len(chosen)} regions, {before:,} tokens, one small real model", rows)],
+        notes=[
+            f"every {max(1, len(every) // REGIONS)}th of {len(every)} regions, since the model runs on one processor;",
+            f"it sees the newest {_SHOWN_CHARS:,} characters of each and answers {_ANSWER_TOKENS} tokens at most; pi's",
+            "row may take as many bytes as the ledger with its narrative. SmolLM2 has 135 million parameters: what its",
+            "words are worth says nothing of larger models; what the ledger keeps does not depend on them",
+            *notes,
+        ],
+    )
+
+
+def newest(prompt: str) -> str:
+    """Return a prompt with no more of its conversation than the model's context holds."""
+    before, opens, rest = prompt.partition(_OPENS)
+    said, closes, task = rest.rpartition(_CLOSES)
+    return before + opens + said[-_SHOWN_CHARS:] + closes + task
+
+
+def _rows(chosen: Sequence[Region], url: str) -> tuple[dict[str, Row], list[str]]:
+    given = ModelSettings(base_url=url, name="local", retries=0, timeout=parse_duration("5m"))
+    with_model = by_model(Nearsighted(OpenAIModel(given, {}, Meter(given))))
+    rows: dict[str, Row] = {}
+    notes: list[str] = []
+    taken = 0
+    for region in chosen:
+        gone = _gone(region)
+        probes = probes_of(region.messages, region.cwd)
+        began = time.perf_counter()
+        alone = by_ledger(gone).text
+        count(rows, LEDGER, probes, alone, began)
+        began = time.perf_counter()
+        whole = with_model(gone)
+        count(rows, WITH_MODEL, probes, whole.text, began)
+        taken += whole.source == "model"
+        notes += [f"  {region.name}: {note}" for note in whole.notes if "model" in note or "narrative" in note]
+        began = time.perf_counter()
+        count(rows, PI_MODEL, probes, end(_by_pi(gone, url), len(whole.text.encode())), began)
+    return rows, [f"{taken} of {len(chosen)} narratives passed the proof; the ledger stands alone otherwise", *notes]
+
+
+def _gone(region: Region) -> Gone:
+    items = items_of(region.messages, PI)
+    plan = Plan(tuple(items), (), (), "", NO_FILES, context_tokens(items))
+    return Gone(Reading("pi", items, PI, cwd=region.cwd), plan, Budget(), str)
+
+
+def _by_pi(gone: Gone, url: str) -> str:
+    """Return pi's summary: its question over the flat text, the answer as it comes, and the files of its tools."""
+    (request, *_) = requests(gone.plan, Budget())
+    calls = (call for message in gone.messages for call in message.calls)
+    return told(url, request.system, newest(request.prompt), _ANSWER_TOKENS) + of_calls(calls).tags()
