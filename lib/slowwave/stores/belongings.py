@@ -13,7 +13,8 @@ from typing import NamedTuple
 from slowwave.dialects.codex.home import home_of, rollouts_of, sibling, thread_in_name
 from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.records.lenient import whole
-from slowwave.stores.client_index import Note, entry_note, thread_notes
+from slowwave.stores.client_index import entry_note, thread_notes
+from slowwave.stores.client_notes import Note
 from slowwave.stores.model import StoredSession
 from slowwave.stores.openclaw.entries import SessionEntry
 from slowwave.stores.openclaw.store import NAME as ENTRIES
@@ -25,8 +26,6 @@ _PROJECTS = "projects"
 # What Claude Code keeps of a session in its home, each a folder of the session's name (clients.md 6)
 _FOLDERS_IN_HOME = ("tasks", "session-env", "file-history")
 _META = ".meta.json"
-# Whose transcripts may have a folder of their own name beside them
-_WITH_FOLDER = ("claude", "cersei", "cersei-bare")
 _FIRST_LINE = 1 << 20
 
 
@@ -67,14 +66,13 @@ def belongings_of(session: StoredSession, home: Path) -> Belongings:  # noqa: AR
             return _of_openclaw(session)
         case "ulid" if files[-1].parent.name == session.id:
             return Belongings((files[-1].parent,))
-        case name if name in _WITH_FOLDER:
-            return Belongings((*_of_claude(session), *files))
         case _:
-            return Belongings((*_own_folder(session), *files))
+            # the place tells: an empty transcript of Claude Code is of no dialect, and has its lists all the same
+            return Belongings((*_beside(session), *files))
 
 
-def _of_claude(session: StoredSession) -> Iterator[Path]:
-    """Yield what Claude Code keeps of a session: in its home, then sub-agents and results of tools."""
+def _beside(session: StoredSession) -> Iterator[Path]:
+    """Yield what Claude Code keeps of a session, where it does: in its home, then sub-agents and results of tools."""
     first = session.files.paths[0]
     if session.kind == "subagent":
         meta = first.with_name(first.name.removesuffix(SUFFIX) + _META)
@@ -85,11 +83,7 @@ def _of_claude(session: StoredSession) -> Iterator[Path]:
         yield from (home / "todos" / name for name in _named(home / "todos") if _is_todo(name, session.id))
         yield from (path for name in _FOLDERS_IN_HOME if (path := home / name / session.id).is_dir())
     yield from agents_beside(first.parent).get(session.id, ())
-    yield from _own_folder(session)
-
-
-def _own_folder(session: StoredSession) -> Iterator[Path]:
-    folder = session.files.paths[0].with_name(session.id)
+    folder = first.with_name(session.id)
     if folder.is_dir() and not folder.is_symlink():
         yield folder
 

@@ -7,7 +7,6 @@ OpenClaw and Clawdbot name the transcript of each conversation in ``sessions.jso
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -15,25 +14,10 @@ from slowwave.dialects.codex.home import INDEX
 from slowwave.errors import MovedError
 from slowwave.records.lenient import whole
 from slowwave.records.rewrite import file_state, rewrite_without
+from slowwave.stores.client_notes import Note
 from slowwave.stores.openclaw.entries import SessionEntry, entry_of
 from slowwave.stores.openclaw.store import SessionStore, update_store
 from slowwave.stores.openclaw.values import values_of
-
-
-class Note(msgspec.Struct, frozen=True):
-    """An entry of an index.
-
-    Attributes:
-        path: the index.
-        kind: entry (an object of ``sessions.json``) or line (lines of ``session_index.jsonl``).
-        key: the session key, or the id of the thread.
-        text: what stands there, byte for byte; bytes that are no UTF-8 stand as surrogates.
-    """
-
-    path: str
-    kind: Literal["entry", "line"]
-    key: str
-    text: str
 
 
 def entry_note(path: Path, key: str, entry: SessionEntry) -> Note:

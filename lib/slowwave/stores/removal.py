@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,50 +12,54 @@ from slowwave.dialects.model import SessionFiles
 from slowwave.errors import MovedError, RefusedError, UsageError
 from slowwave.places import home_folder
 from slowwave.records.lock import locked_file
+from slowwave.stores.belongings import belongings_of
+from slowwave.stores.client_notes import Note
 from slowwave.stores.head import read_head
 from slowwave.stores.live import claimed_by
 from slowwave.stores.model import StoredSession, StoreProblem
+from slowwave.stores.openclaw.lock import held_lock
+from slowwave.stores.referring import reason_to_stay
 from slowwave.stores.trash import TrashItem, throw_away
 from slowwave.stores.walk import SIDE_FOLDER, FoundSession
+from slowwave.stores.writing.codex_lock import writer_lock
 
 # Clients whose sessions are rows, or files that refer to each other by name.
 _NOT_OURS = ("opencode",)
+# Clients that lock what they write; the others only note what they have open.
+_LOCKING = ("codex", "pi", "openclaw")
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The plan of one removal: the session as it was found, what moves, in order, and where clients note theirs."""
+    """The plan of one removal: the session as it was found, what moves, in order, the home, and what is noted of it."""
 
     session: FoundSession
     dialect: str
     paths: tuple[Path, ...]
     home: Path
+    notes: tuple[Note, ...] = ()
 
 
 def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock) -> Removal:
     """Return what the removal of a session would move.
 
-    The side folder (sub-agents, tool results) goes first and the base file last: a removal that was killed leaves a
-    session that can be found and removed again.
-
-    A session that has a folder of its own (the ULID specification) goes with all of it.
+    What goes together, and in which order, tells :mod:`belongings`: a removal that was killed leaves a session that
+    can be found and removed again, or nothing that its client would take for one.
 
     Raises:
-        RefusedError: a running client has it open.
+        RefusedError: a running client has it open, or a fork needs it.
         UsageError: it is no file of its own: its client's database, or files that name each other, would break.
+        UnreadableError: the index of its client cannot be read.
     """
     head = read_head(session)
     dialect = "unknown" if isinstance(head, StoreProblem) else head.dialect
     if session.in_database or dialect in _NOT_OURS:
         raise UsageError(f"{session.id}: {session.path} belongs to {dialect} alone; remove the session in its client")
-    paths = [Path(session.folder, file.name) for file in session.files]
     home = home_folder(environ)
-    _refuse_open(session, dialect, home, clock)
-    if dialect == "ulid" and os.path.basename(session.folder) == session.id:  # noqa: PTH119 - a name of any bytes
-        return Removal(session, dialect, (Path(session.folder),), home)
-    side = Path(session.folder, session.id)
-    sides = [side] if side.is_dir() and not side.is_symlink() else []
-    return Removal(session, dialect, (*sides, *reversed(paths)), home)
+    stored = stored_session(session, dialect)
+    _refuse(stored, home, clock)
+    paths, notes = belongings_of(stored, home)
+    return Removal(session, dialect, paths, home, notes)
 
 
 def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed on request") -> TrashItem:
@@ -62,27 +67,46 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
 
     Raises:
         MovedError: it changed since the plan was made; nothing was moved.
-        RefusedError: a client has opened it since then.
+        RefusedError: a client has opened or forked it since then.
         LockHeldError: somebody has been writing to it all the time.
     """
     now = clock.now()
     item_id = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
-    with locked_file(Path(plan.session.folder, plan.session.files[0].name)):
+    first = Path(plan.session.folder, plan.session.files[0].name)
+    stored = stored_session(plan.session, plan.dialect)
+    _refuse(stored, plan.home, clock)
+    with _clients_lock(plan.dialect, first, plan.session.id), locked_file(first):
         for file in plan.session.files:
             path = Path(plan.session.folder, file.name)
             at = path.stat()
             if (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino) != (file.size, file.mtime_ns, file.dev, file.ino):
                 raise MovedError(f"{path}: changed since it was looked at, so nothing was removed; try again")
-        _refuse_open(plan.session, plan.dialect, plan.home, clock)
+        if plan.dialect not in _LOCKING:
+            _refuse(stored, plan.home, clock)  # somebody may have opened it while the lock was waited for
         return throw_away(
-            plan.paths, trash, item_id=item_id, session=plan.session.id, dialect=plan.dialect, reason=reason, at=now
+            plan.paths,
+            trash,
+            item_id=item_id,
+            session=plan.session.id,
+            dialect=plan.dialect,
+            reason=reason,
+            at=now,
+            notes=plan.notes,
         )
 
 
-def _refuse_open(session: FoundSession, dialect: str, home: Path, clock: Clock) -> None:
-    reason = claimed_by(stored_session(session, dialect), home, clock.now())
-    if reason:
+def _refuse(session: StoredSession, home: Path, clock: Clock) -> None:
+    if reason := claimed_by(session, home, clock.now()):
         raise RefusedError(f"session {session.id} is {reason}; close it there first")
+    if reason := reason_to_stay(session):
+        raise RefusedError(f"session {session.id} stays: {reason}")
+
+
+def _clients_lock(dialect: str, first: Path, session: str) -> AbstractContextManager[object]:
+    """Hold off the client of a session where it has a lock for that."""
+    if dialect == "codex":
+        return writer_lock(first, session)
+    return held_lock(first) if dialect in _LOCKING else nullcontext()
 
 
 def stored_session(found: FoundSession, dialect: str) -> StoredSession:
@@ -93,4 +117,5 @@ def stored_session(found: FoundSession, dialect: str) -> StoredSession:
     if found.side and at >= 0:
         folder = os.path.dirname(folder[:at])  # noqa: PTH120 - PROJECT/SESSION/subagents, names of any bytes
     kind = "subagent" if found.side else "main"
-    return StoredSession(dialect, SessionFiles(found.id, paths), kind, Path(folder), found.size, found.mtime_ns)
+    files = SessionFiles(found.id, paths)
+    return StoredSession(dialect, files, kind, Path(folder), found.size, found.mtime_ns, found.source)

@@ -17,9 +17,11 @@ from typing import Literal, cast
 
 import msgspec
 
-from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
+from slowwave.errors import CorruptStateError, NotFoundError, RefusedError, SlowwaveError
 from slowwave.files import TEMP_PREFIX, atomic_write, fsync_folder
 from slowwave.places import data_folder
+from slowwave.stores.client_index import put_back, take_out
+from slowwave.stores.client_notes import Note
 from slowwave.stores.moving import move_file
 
 MANIFEST = "manifest.json"
@@ -47,6 +49,7 @@ class TrashItem(msgspec.Struct, frozen=True):
     reason: str
     at: str
     files: tuple[TrashedFile, ...]
+    notes: tuple[Note, ...] = ()
 
 
 def trash_folder(environ: Mapping[str, str]) -> Path:
@@ -55,7 +58,15 @@ def trash_folder(environ: Mapping[str, str]) -> Path:
 
 
 def throw_away(
-    paths: Sequence[Path], trash: Path, *, item_id: str, session: str, dialect: str, reason: str, at: datetime
+    paths: Sequence[Path],
+    trash: Path,
+    *,
+    item_id: str,
+    session: str,
+    dialect: str,
+    reason: str,
+    at: datetime,
+    notes: tuple[Note, ...] = (),
 ) -> TrashItem:
     """Move files and folders into the trash, in the given order, and return what went there.
 
@@ -68,19 +79,24 @@ def throw_away(
         dialect: its dialect.
         reason: why it was removed.
         at: the current time.
+        notes: entries in indexes of the client that go with it, before the first file moves: a client that finds an
+            entry without its transcript would begin a new session under it.
 
     Raises:
+        MovedError: the client changed a note since it was looked at; nothing moved, and nothing is in the trash.
+        LockHeldError: the client held the lock of its index all the time; as above.
         OSError: something cannot be read or moved; what moved before that can be restored.
     """
     files: list[TrashedFile] = []
     for path in paths:
         files += _described(path, len(files))
-    item = TrashItem(item_id, session, dialect, reason, at.isoformat(), tuple(files))
+    item = TrashItem(item_id, session, dialect, reason, at.isoformat(), tuple(files), notes)
     folder = trash / item_id
     trash.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.mkdir(mode=0o700)
     _write_manifest(folder, item)
     fsync_folder(trash)
+    _take_out(notes, folder)
     for file in files:
         if file.kind != "folder":
             move_file(Path(file.path), folder / file.stored)
@@ -144,11 +160,25 @@ def restore(item: TrashItem, trash: Path) -> list[str]:
             os.utime(file.path, ns=(file.mtime_ns, file.mtime_ns))
     for parent in {Path(file.path).parent for file in item.files}:
         fsync_folder(parent)
+    warnings += put_back(item.notes)
     for left in folder.glob(f"{TEMP_PREFIX}*"):
         left.unlink()  # of a copy that was killed; the file itself is back
     (folder / MANIFEST).unlink()
     folder.rmdir()
     return warnings
+
+
+def _take_out(notes: tuple[Note, ...], folder: Path) -> None:
+    """Take the notes out; when that is refused, nothing has moved, so the item is not kept either.
+
+    All notes of a session stand in one index, which changes in one step.
+    """
+    try:
+        take_out(notes)
+    except SlowwaveError:
+        (folder / MANIFEST).unlink()
+        folder.rmdir()
+        raise
 
 
 def _put_back(file: TrashedFile, folder: Path) -> str:
