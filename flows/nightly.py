@@ -1,7 +1,8 @@
-"""The night: read what is new in every session, dream over every project, and compact where the settings say so.
+"""The night: read what is new in every session, dream over every project; compact and retain where settings say so.
 
 Gated by the gates of each step, project by project. It adds to memory folders and, only with compaction.nightly, to
-transcripts; it deletes nothing, and every dream and compaction can be undone. A second run finds nothing new.
+transcripts; only with retention.enforce it removes sessions, which wait in the trash and stay in the archive. Every
+dream, compaction and removal can be undone. A second run finds nothing new.
 """
 
 from typing import Any
@@ -15,14 +16,17 @@ from tasks.consolidation import consolidate_all
 from tasks.extraction import extract_all
 from tasks.planning import planned
 from tasks.publication import published
+from tasks.retention import retain_all
 
 
 @flow(name="nightly")
 def nightly(params: NightlyParameters = NightlyParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
-    """Extract from every session, consolidate every project, compact where it was asked for."""
+    """Extract from every session, consolidate every project, compact and retain where it was asked for."""
     with planned("nightly", params) as tally:
         extract_all(tally)
         consolidate_all(tally, params.project)
         if tally.plan.compacts:
             compact_all(tally)
+        if tally.plan.retains:
+            retain_all(tally, params.project)
         return published(tally)

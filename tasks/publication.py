@@ -1,5 +1,6 @@
 """Show what a run did: artifacts that people read, and the state that the run ends in."""
 
+import os
 from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -8,7 +9,10 @@ from prefect.states import Completed, Failed
 
 from slowwave.jobs.outcome import outcome_of
 from slowwave.jobs.pages import funnel, memory_diff, plan_rows, printable
+from slowwave.jobs.retained import reclaimed, retained_rows
 from slowwave.jobs.tally import Tally
+from slowwave.report import Report
+from slowwave.retention.audit import AuditLog
 
 
 def published(tally: Tally) -> State[dict[str, Any]]:
@@ -21,6 +25,20 @@ def published(tally: Tally) -> State[dict[str, Any]]:
         create_markdown_artifact(
             memory_diff(report, tally.diffs()), key=f"{job}-memory-diff", description="What changed, and why"
         )
+    return _state(tally, report)
+
+
+def published_retention(tally: Tally) -> State[dict[str, Any]]:
+    """Publish what retention did, or would do, and what that has come to over time."""
+    report = tally.total()
+    create_table_artifact(retained_rows(report), key="retain-plan", description="What goes, what stays, and why")
+    create_markdown_artifact(
+        reclaimed(AuditLog(os.environ).lines()), key="retain-reclaimed", description="Bytes removed and freed by week"
+    )
+    return _state(tally, report)
+
+
+def _state(tally: Tally, report: Report) -> State[dict[str, Any]]:
     outcome = outcome_of(report, dry_run=tally.plan.dry_run)
     message, data = printable(outcome.message), report.to_builtins()
     if outcome.name == "Failed":

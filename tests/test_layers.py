@@ -59,7 +59,7 @@ FORBIDDEN = {
     "compaction": {"retention", "consolidation", "samples", "jobs", "service", "cli"},
     "extraction": {"retention", "consolidation", "compaction", "samples", "jobs", "service", "cli"},
     "consolidation": {"retention", "samples", "jobs", "service", "cli"},
-    "retention": {"extraction", "consolidation", "compaction", "samples", "jobs", "service", "cli"},
+    "retention": {"consolidation", "compaction", "samples", "jobs", "service", "cli"},
     "samples": {"jobs", "service", "cli"},
     "jobs": {"service", "cli", "samples"},
     "service": {"cli", "samples"},

@@ -40,6 +40,20 @@ class Item(msgspec.Struct, frozen=True):
     confidence: float | None = None
 
 
+class RetainItem(Item, frozen=True):
+    """A session that retention removes, would remove, or keeps although a rule says that it goes.
+
+    Attributes:
+        rule: the setting that decided.
+        guard: what keeps it, one word or two, or "".
+        bytes: of all that goes with it.
+    """
+
+    rule: str = ""
+    guard: str = ""
+    bytes: int = 0
+
+
 class Report(msgspec.Struct):
     """The outcome of one job; reports of projects add up to the report of a night.
 

@@ -206,6 +206,12 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
     require_extracted: Annotated[bool, Meta(description="Sessions that were not extracted yet stay")] = True
     require_archive: Annotated[bool, Meta(description="A verified copy is kept of whatever goes")] = True
     grace: Annotated[Period, Meta(description="So long what went lies in the trash before it is freed")] = Period("7d")
+    per_run: Annotated[
+        Count, Meta(description="So many sessions go in one run at most, the oldest first; the others wait")
+    ] = Count("unlimited")
+    pause: Annotated[timedelta, Meta(description="Rest between two removals, so that others get at the disk")] = (
+        timedelta(0)
+    )
 
 
 class Settings(_Section, frozen=True):

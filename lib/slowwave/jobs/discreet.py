@@ -35,7 +35,7 @@ def _gate(gate: Gate) -> Gate:
 
 def _item(item: Item) -> Item:
     target, reason, project, text = map(NAMELESS, (item.target, item.reason, item.project, item.text))
-    return Item(target, item.action, reason, project, text, item.category, item.confidence)
+    return msgspec.structs.replace(item, target=target, reason=reason, project=project, text=text)
 
 
 def _clean(lines: list[str]) -> list[str]:

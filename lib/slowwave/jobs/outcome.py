@@ -44,6 +44,8 @@ def did_something(report: Report) -> bool:
         or report.counts.get("extracted")
         or report.counts.get("replaced")
         or report.counts.get("compacted")
+        or report.counts.get("removed")
+        or report.counts.get("freed")
         or report.counts.get("pruned")
         or report.counts.get("model_answers")
         or report.counts.get("model_batch_questions")

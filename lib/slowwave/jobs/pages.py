@@ -24,7 +24,7 @@ def funnel(tally: Tally) -> list[dict[str, Any]]:
         for key, number in tally.plan.sessions.items()
     ]
     rows.sort(key=lambda row: (-row["memories"], -row["candidates"], -row["sessions"], row["project"]))
-    return _capped(rows)
+    return capped(rows)
 
 
 def _funnel_row(key: str, sessions: int, given: Report, *, is_done: bool) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _fenced(diff: str) -> list[str]:
 
 def plan_rows(report: Report) -> list[dict[str, Any]]:
     """Return what a run would do, as table rows."""
-    return _capped(
+    return capped(
         [
             {
                 "project": printable(item.project),
@@ -107,7 +107,8 @@ def _literal(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#!|~" else c for c in flat)
 
 
-def _capped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def capped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first rows of a table, and how many more there are."""
     if len(rows) <= MOST_ROWS:
         return rows
     note: dict[str, Any] = dict.fromkeys(rows[0], "")

@@ -33,7 +33,7 @@ class JobParameters(BaseModel):
 
 
 class NightlyParameters(JobParameters):
-    """Parameters of the whole night: extract, consolidate and, where the settings say so, compact."""
+    """Parameters of the whole night: extract, consolidate and, where the settings say so, compact and retain."""
 
 
 class ExtractParameters(JobParameters):
@@ -46,6 +46,12 @@ class ConsolidateParameters(JobParameters):
 
 class CompactParameters(JobParameters):
     """Parameters of the compaction of sessions that have grown too large."""
+
+
+class RetainParameters(JobParameters):
+    """Parameters of retention; without ``apply`` it only shows what it would do."""
+
+    apply: bool = Field(default=False, description="Do it; otherwise only retention.enforce = true does")
 
 
 class EraseParameters(JobParameters):
@@ -72,7 +78,8 @@ def run_of(given: JobParameters, environ: Mapping[str, str]) -> Run:
         environ=environ,
         project=given.project,
         force=given.force,
-        dry_run=given.dry_run or (isinstance(given, EraseParameters) and not may_apply(given.apply, settings)),
+        dry_run=given.dry_run
+        or (isinstance(given, EraseParameters | RetainParameters) and not may_apply(given.apply, settings)),
     )
 
 

@@ -9,7 +9,7 @@ from slowwave.jobs.batch_price import fetch_answers
 from slowwave.jobs.batches import manifest_of, write_manifest
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.model import note_account
-from slowwave.jobs.story import Run, asks_by_batch, chosen_projects
+from slowwave.jobs.story import Run, asks_by_batch, chosen_projects, retains
 from slowwave.memory.difference import difference
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
@@ -30,6 +30,7 @@ class Plan:
         report: what discovery already has to say.
         by_batch: whether questions to a model go out when all sessions were read.
         compacts: whether a night compacts, too.
+        retains: whether retention is part of the run.
     """
 
     job: str
@@ -41,6 +42,7 @@ class Plan:
     report: Report
     by_batch: bool = False
     compacts: bool = False
+    retains: bool = False
 
 
 def plan_job(job: str, run: Run) -> Plan:
@@ -66,6 +68,7 @@ def plan_job(job: str, run: Run) -> Plan:
         report=report,
         by_batch=by_batch,
         compacts=run.settings.compaction.nightly,
+        retains=retains(job, run.settings),
     )
 
 

@@ -20,7 +20,7 @@ from slowwave.jobs.compacting import compact
 from slowwave.jobs.discreet import discreet, discreet_all
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import language_model
-from slowwave.jobs.story import Run, Step, consolidate, contained, erase, finish_erasing
+from slowwave.jobs.story import RETAINING, Run, Step, consolidate, contained, erase, finish_erasing
 from slowwave.report import Item, Report
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
@@ -84,6 +84,17 @@ def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> R
         OSError: the manifest cannot be read.
     """
     return _group("compact", compact, manifest, index, environ)
+
+
+def retain_portion(manifest: Path, environ: Mapping[str, str], project: str, job: str = "retain") -> Report:
+    """Remove what the retention rules say, over all projects of a run together.
+
+    Raises:
+        SlowwaveError: holds, audit log or trash are damaged.
+        OSError: the manifest cannot be read, or a folder not be written.
+    """
+    whole = read_manifest(manifest)
+    return discreet(RETAINING[job](whole.projects, replace(whole.run(environ), project=project)))
 
 
 def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:

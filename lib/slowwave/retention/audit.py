@@ -131,6 +131,21 @@ class AuditLog:
             except msgspec.DecodeError as error:
                 raise CorruptStateError(self.path, f"line {number}: {error}", _REMEDY) from error
 
+    def last(self) -> datetime | None:
+        """Return the time of the last whole line, None without one; only the end of the log is read.
+
+        Raises:
+            CorruptStateError: it does not parse.
+        """
+        noted = self._noted()
+        at: datetime | None = None
+        for raw in self._raw(noted.start):
+            try:
+                at = datetime.fromisoformat(msgspec.json.decode(raw, type=Line).at)
+            except (msgspec.DecodeError, ValueError) as error:
+                raise CorruptStateError(self.path, f"line {noted.n} or later: {error}", _REMEDY) from error
+        return at
+
     def verify(self) -> list[Flaw]:
         """Return all that is wrong; an empty list when every line is as it was written and none is missing.
 
@@ -173,10 +188,11 @@ class AuditLog:
         except msgspec.DecodeError as error:
             raise CorruptStateError(self._head, f"does not parse: {error}", _REMEDY) from error
 
-    def _raw(self) -> Iterator[bytes]:
+    def _raw(self, start: int = 0) -> Iterator[bytes]:
         if not self.path.is_file():
             return
         with self.path.open("rb") as file:
+            file.seek(start)
             for raw in file:
                 if raw.endswith(b"\n"):  # else a process was killed while it wrote
                     yield raw

@@ -98,7 +98,9 @@ def _in_catalogue(
                 yield stored.as_problem()
             else:
                 row = stored.row
-                yield _Seen(place, stored.as_found(), Head(row.dialect, row.kind == "subagent", row.cwd))
+                messages = -1 if row.bad_lines else row.messages
+                head = Head(row.dialect, row.kind == "subagent", row.cwd, row.parent, messages)
+                yield _Seen(place, stored.as_found(), head)
 
     return look
 
@@ -145,5 +147,6 @@ def _stored(seen: _Seen, settings: Settings, problems: list[StoreProblem]) -> St
     kind: SessionKind = "subagent" if head.side else "main"
     files = SessionFiles(found.id, paths, tuple(notes))
     return StoredSession(
-        head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database, found.origin
-    )
+        head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database,
+        found.origin, head.parent, head.messages,
+    )  # fmt: skip

@@ -23,11 +23,13 @@ DIALECTS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
 
 class Head(NamedTuple):
-    """What is known of a session before its content is read."""
+    """What is known of a session before its content is read; parent and messages only where it was read before."""
 
     dialect: str
     side: bool
     cwd: str
+    parent: str = ""
+    messages: int = -1
 
 
 class _Record(msgspec.Struct, gc=False):

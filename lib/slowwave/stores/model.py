@@ -47,6 +47,8 @@ class StoredSession(msgspec.Struct, frozen=True):
         source: what became of it: "", archived, reset, deleted or backup.
         in_database: its file holds other sessions, too, so that the file's time says nothing about it.
         origin: who began it, "" where its client does not tell.
+        parent: id of the session that it belongs to or was forked from, as far as the catalogue knows.
+        messages: how many there are, -1 where nobody counted them or some record could not be read.
     """
 
     dialect: str
@@ -58,6 +60,8 @@ class StoredSession(msgspec.Struct, frozen=True):
     source: str = ""
     in_database: bool = False
     origin: SessionOrigin = ""
+    parent: str = ""
+    messages: int = -1
 
     @property
     def id(self) -> str:

@@ -97,6 +97,7 @@ def test_the_night_is_at_half_past_three_and_never_in_the_hour_that_clocks_skip(
         "extract": [],
         "consolidate": [],
         "compact": [],
+        "retain": ["30 5 * * 0"],
         "erase": [],
     }
     assert all(cron.split()[1] != "2" for each in crons.values() for cron in each)
@@ -111,7 +112,7 @@ def test_a_second_night_is_not_started_beside_a_running_one() -> None:
 def test_the_operators_zone_replaces_the_one_in_the_file_and_leaves_it_alone() -> None:
     document = read_project(project_root())
     moved = in_pool(in_time_zone(document, "Asia/Tokyo"), "night")
-    assert [s["timezone"] for d in moved["deployments"] for s in d["schedules"]] == ["Asia/Tokyo"]
+    assert [s["timezone"] for d in moved["deployments"] for s in d["schedules"]] == ["Asia/Tokyo"] * 2
     assert {d["work_pool"]["name"] for d in moved["deployments"]} == {"night"}
     assert document == read_project(project_root())
 

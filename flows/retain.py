@@ -1,0 +1,23 @@
+"""Retention: archive what the rules no longer keep, move it into the trash, and free what has lain there long enough.
+
+Without ``apply`` (or ``retention.enforce``) it shows its plan and changes nothing. It moves transcripts at rest that no
+guard keeps; they can be restored from the trash for the grace period, and from the archive after it.
+"""
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from slowwave.jobs.parameters import RetainParameters
+from tasks.planning import planned
+from tasks.publication import published_retention
+from tasks.retention import retain_all
+
+
+@flow(name="retain")
+def retain(params: RetainParameters = RetainParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
+    """Apply the retention rules to every project."""
+    with planned("retain", params) as tally:
+        retain_all(tally, params.project)
+        return published_retention(tally)

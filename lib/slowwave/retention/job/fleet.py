@@ -1,0 +1,115 @@
+"""All sessions of this machine as retention sees them: what is judged alone, and what goes with something else."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from slowwave.retention.policy import Subject
+from slowwave.retention.policy.model import Source
+from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.walk import key_in_database
+
+# whose forks need, or name, the session that they came from
+_REFERRING = ("codex", "pi", "openclaw")
+_UNTYPED = ("cron", "hook")
+_PUT_ASIDE: dict[str, Source] = {
+    "archived": "archived",
+    "backup": "archived",
+    "reset": "reset",
+    "deleted": "deleted",
+}
+
+
+class Member(NamedTuple):
+    """A session that is judged, and those of sub-agents in its own folder, which go where it goes."""
+
+    session: StoredSession
+    project: Project
+    inside: tuple[StoredSession, ...] = ()
+
+    @property
+    def sessions(self) -> tuple[StoredSession, ...]:
+        """All of them."""
+        return (self.session, *self.inside)
+
+
+class Fleet:
+    """The sessions of all projects.
+
+    Attributes:
+        members: by the id of their subject.
+    """
+
+    def __init__(self, projects: Iterable[Project]) -> None:
+        """Sort out which sessions stand for themselves."""
+        self.members: dict[str, Member] = {}
+        for project in projects:
+            self._add(project)
+
+    def subjects(self) -> Iterator[Subject]:
+        """Yield what the rules are asked about."""
+        for key, member in self.members.items():
+            session = member.session
+            newest, size = session.mtime_ns, session.size
+            for other in member.inside:
+                newest, size = max(newest, other.mtime_ns), size + other.size
+            yield Subject(key, session.dialect, member.project.key, source_of(session), newest / 1e9, size)
+
+    def referring_to(self, session: StoredSession) -> Sequence[StoredSession]:
+        """Return the sessions that name one as the one that they came from."""
+        return self._referring.get((session.dialect, session.id), ())
+
+    @cached_property
+    def _referring(self) -> dict[tuple[str, str], list[StoredSession]]:
+        found: dict[tuple[str, str], list[StoredSession]] = defaultdict(list)
+        for member in self.members.values():
+            one = member.session
+            if one.parent and one.dialect in _REFERRING:
+                found[one.dialect, one.parent].append(one)
+        return found
+
+    def _add(self, project: Project) -> None:
+        owners = {(os.fspath(one.folder), one.id): one for one in project.sessions if one.kind != "subagent"}
+        inside: dict[int, list[StoredSession]] = defaultdict(list)
+        alone: list[StoredSession] = []
+        for one in project.sessions:
+            owner = owners.get(_owner(one)) if one.kind == "subagent" else None
+            if owner is None:
+                alone.append(one)
+            else:
+                inside[id(owner)].append(one)
+        for one in alone:
+            self.members[key_of(one)] = Member(one, project, tuple(inside.get(id(one), ())))
+
+
+def key_of(session: StoredSession) -> str:
+    """Return what tells a session from every other one."""
+    path = os.fspath(session.files.paths[0])
+    return key_in_database(path, session.id) if session.in_database else path
+
+
+def source_of(session: StoredSession) -> Source:
+    """Return what kind of session one is."""
+    if session.source in _PUT_ASIDE:
+        return _PUT_ASIDE[session.source]
+    if session.messages == 0:
+        return "empty"
+    if session.kind == "subagent":
+        return "subagent"
+    return "cron" if session.origin in _UNTYPED else "interactive"
+
+
+def _owner(session: StoredSession) -> tuple[str, str]:
+    """Return the folder and the id of the session in whose own folder a sub-agent's session lies."""
+    folder = os.fspath(session.folder)
+    below = os.fspath(session.files.paths[0])[len(folder) + 1 :]
+    name, _, rest = below.partition("/")
+    return folder, name if rest else ""
+
+
+def paths_of(member: Member) -> list[Path]:
+    """Return the files of a member's sessions."""
+    return [path for session in member.sessions for path in session.files.paths]

@@ -1,0 +1,60 @@
+"""Before a run begins: what a killed one left is taken back or finished, and written down."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from slowwave.errors import SlowwaveError, told
+from slowwave.report import Report
+from slowwave.retention.audit import AuditLog
+from slowwave.retention.job.packing import Archive
+from slowwave.retention.job.traces import BY_RUN, Told
+from slowwave.stores.freeing import finish_freeing, is_whole
+from slowwave.stores.trash import TrashItem, restore, trash_items
+
+
+def settle(trash: Path, archive: Archive, log: AuditLog, at: datetime, report: Report) -> Told:
+    """Settle what is half done, and return what the log tells afterwards.
+
+    A removal that did not come to its end is taken back, and this run decides about the session again. Freeing goes on
+    to its end. What was archived or thrown away without a line in the log gets its line.
+
+    Raises:
+        CorruptStateError: the log or a manifest of the trash is damaged.
+        OSError: the trash or the log cannot be written.
+    """
+    finish_freeing(trash)
+    said = Told(log)
+    whole: list[TrashItem] = []
+    for item in trash_items(trash):
+        if said.find("trash", item.id, item.session) or is_whole(item, trash):
+            whole.append(item)
+        elif item.reason.startswith(BY_RUN):
+            _take_back(item, trash, report)
+    missing = said.missing(archive.all(), whole, report.run_id)
+    if not missing:
+        return said
+    log.append(missing, at)
+    return Told(log)
+
+
+def put_back(trash: Path, session: str, report: Report) -> None:
+    """Take back what a removal that failed moved already."""
+    for item in _halves(trash, session):
+        _take_back(item, trash, report)
+
+
+def _halves(trash: Path, session: str) -> Sequence[TrashItem]:
+    items = [item for item in trash_items(trash) if item.session == session and item.reason.startswith(BY_RUN)]
+    return [item for item in items if not is_whole(item, trash)]
+
+
+def _take_back(item: TrashItem, trash: Path, report: Report) -> None:
+    try:
+        report.warnings += restore(item, trash)
+    except SlowwaveError as error:
+        report.warnings.append(f"session {item.session} went in part: {error}")
+    except OSError as error:
+        report.failures.append(f"trash: session {item.session} went in part: {told(error, trash)}")
+    else:
+        report.count("taken_back")

@@ -1,0 +1,74 @@
+"""The end of what was thrown away: an item of the trash goes for good, in steps that a killed process can repeat."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from slowwave.files import at_fault_point, fsync_folder, is_leftover
+from slowwave.stores.trash import MANIFEST, TrashItem
+
+# an item whose manifest is called so is gone: nobody restores the rest of it
+_FREED = "freed.json"
+
+
+def free(item: TrashItem, trash: Path) -> None:
+    """Remove an item and all of its files for good.
+
+    Raises:
+        OSError: something cannot be removed; the item is no longer restored, and ``finish_freeing`` goes on.
+    """
+    folder = trash / item.id
+    at_fault_point("rename", folder / MANIFEST)
+    (folder / MANIFEST).rename(folder / _FREED)
+    fsync_folder(folder)
+    _clear(folder, [folder / file.stored for file in item.files if file.kind != "folder"])
+
+
+def finish_freeing(trash: Path) -> None:
+    """Remove what a killed process left of items that were freed, or that never came to have a manifest.
+
+    Raises:
+        OSError: something cannot be removed.
+    """
+    for folder in sorted(trash.iterdir()) if trash.is_dir() else ():
+        if not folder.is_dir() or (folder / MANIFEST).exists():
+            continue
+        names = list(folder.iterdir())
+        if (folder / _FREED).exists():
+            _clear(folder, [path for path in names if path.name != _FREED])
+        elif all(is_leftover(path.name) for path in names):
+            _clear(folder, names)
+
+
+def trash_size(items: list[TrashItem]) -> int:
+    """Return how many bytes lie in the trash."""
+    return sum(file.size for item in items for file in item.files)
+
+
+def is_whole(item: TrashItem, trash: Path) -> bool:
+    """Say whether all of an item lies in the trash and nothing of it in its old place: its removal came to its end."""
+    return not any(_is_left(Path(path), stored, kind) for path, stored, kind in _places(item, trash))
+
+
+def _places(item: TrashItem, trash: Path) -> Iterator[tuple[str, Path, str]]:
+    for file in item.files:
+        yield file.path, trash / item.id / file.stored, file.kind
+
+
+def _is_left(place: Path, stored: Path, kind: str) -> bool:
+    if kind == "folder":
+        # one in which somebody made something new belongs to him
+        return place.is_dir() and not place.is_symlink() and not any(place.iterdir())
+    if not os.path.lexists(stored):
+        return True
+    return os.path.lexists(place) and os.path.samestat(place.lstat(), stored.lstat())
+
+
+def _clear(folder: Path, paths: list[Path]) -> None:
+    for path in paths:
+        at_fault_point("unlink", path)
+        path.unlink(missing_ok=True)
+    at_fault_point("unlink", folder)
+    (folder / _FREED).unlink(missing_ok=True)
+    folder.rmdir()
+    fsync_folder(folder.parent)
