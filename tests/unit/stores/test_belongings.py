@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import LockHeldError, MovedError, RefusedError
+from slowwave.stores.archive.model import PackedSession
+from slowwave.stores.archive.shelf import Shelf
+from slowwave.stores.archive.writing import Wanted, write_pack
 from slowwave.stores.ids import found_sessions, meant_session
 from slowwave.stores.openclaw.lock import lock_path
 from slowwave.stores.openclaw.store import read_store
@@ -380,14 +384,26 @@ def test_the_parts_of_a_session_go_from_the_last_to_the_first(tmp_path: Path) ->
     assert names == ["s_part10.jsonl", "s_part3.jsonl", "s_part2.jsonl", "s.jsonl"]
 
 
+def test_an_entry_comes_back_from_the_archive_when_the_trash_is_empty(tmp_path: Path) -> None:
+    folder = clawdbot_home(tmp_path, ENTRIES, *NAMES)
+    plan = planned(folder, "s2")
+    packed = PackedSession("s2", "openclaw", "p", "", "2026-11-21T09:00:00Z", 0, (), notes=plan.notes)
+    write_pack(tmp_path / "archive" / "a.swpack", [Wanted(packed, plan.paths)])
+    remove(plan, tmp_path / "trash", CLOCK)
+    shutil.rmtree(tmp_path / "trash")
+    shelf = Shelf(tmp_path / "archive")
+    [one] = shelf.find("s2")
+    assert shelf.restore(one) == []
+    assert json.loads((folder / "sessions.json").read_bytes()) == ENTRIES
+    assert shelf.restore(one) == [f"{folder / 's2.jsonl'}: is there already, as it was"]
+
+
 @pytest.mark.real
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real homes are not beside this checkout")
 @pytest.mark.parametrize(
     "home", sorted(SHARED.glob("clients/corpus/*/*/home")), ids=lambda p: f"{p.parts[-3]}-{p.parts[-2]}"
 )
 def test_a_real_home_comes_back_as_it_was_after_each_of_its_sessions_went(home: Path, tmp_path: Path) -> None:
-    import shutil  # noqa: PLC0415 - only here
-
     [client] = [path for path in home.iterdir() if path.is_dir() and path.name != ".local"] or [None]
     if client is None:
         pytest.skip("its sessions are rows of a database, which its client alone removes")

@@ -12,6 +12,8 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from slowwave.stores.client_notes import Note
+
 MAGIC = b"SWPACK1\n"
 SUFFIX = ".swpack"
 VERSION = 1
@@ -65,6 +67,7 @@ class PackedSession(msgspec.Struct, frozen=True):
         files: everything of it, folders before what is in them.
         row: what a listing shows of it.
         inside: what a listing shows of the sub-agents whose files are among its own.
+        notes: what its client noted of it in indexes, which a restore puts back.
     """
 
     id: str
@@ -76,6 +79,7 @@ class PackedSession(msgspec.Struct, frozen=True):
     files: tuple[PackedFile, ...]
     row: dict[str, Any] = {}
     inside: tuple[dict[str, Any], ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def size(self) -> int:

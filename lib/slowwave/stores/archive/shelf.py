@@ -78,10 +78,10 @@ class Shelf:
         return list(newest.values())
 
     def rows(self) -> Iterator[tuple[Shelved, SessionRow]]:
-        """Yield a row for every archived session and for every sub-agent that went with one."""
-        for one in self.latest():
-            for row in rows_of(*one):
-                yield one, row
+        """Yield a row for every archived session and for every sub-agent that went with one, of each place the last."""
+        every = sorted(self.latest(), key=lambda one: one.session.at)
+        newest = {(row.path, row.id): (one, row) for one in every for row in rows_of(*one)}
+        yield from newest.values()
 
     def find(self, name: str) -> list[Shelved]:
         """Return the sessions with this id, or in which a sub-agent has it, those that were archived last first."""
@@ -116,8 +116,10 @@ class Shelf:
             CorruptStateError: the pack is damaged; nothing was written.
             OSError: something cannot be written.
         """
+        from slowwave.stores.client_index import put_back as put_notes_back  # noqa: PLC0415 - only restoring needs it
+
         with self._alone(), Pack(one[0]) as pack:
-            return put_back(pack, one[1])
+            return put_back(pack, one[1]) + put_notes_back(one[1].notes)
 
     def without(self, ids: Collection[str]) -> None:
         """Take sessions out of all packs for good, with what was archived of their sub-agents.
