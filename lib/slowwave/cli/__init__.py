@@ -21,12 +21,13 @@ from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
 COMMANDS = {
-    "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact or erase"),
+    "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact, retain or erase"),
     "status": ("slowwave.cli.status", "what is waiting, what ran last, what is due and why not yet"),
     "doctor": ("slowwave.cli.doctor", "check this installation and say how to mend it"),
     "serve": ("slowwave.cli.serve", "schedule everything from this process"),
     "deploy": ("slowwave.cli.deploy", "register the deployments of prefect.yaml with a Prefect server"),
     "sessions": ("slowwave.cli.sessions", "list, show, resume, write, fork, remove and restore sessions"),
+    "retain": ("slowwave.cli.retain", "what goes and what stays: plan, holds, trash and audit log"),
     "memory": ("slowwave.cli.memory", "list, explain, verify, diff, review and undo memories"),
 }
 

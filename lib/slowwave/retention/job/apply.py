@@ -133,7 +133,9 @@ class Remover:
     def _wanted(self, one: Ready) -> Wanted:
         session, project, subject = one.member.session, one.member.project, one.verdict.subject
         at = self._clock.now().isoformat()
-        packed = PackedSession(session.id, session.dialect, project.key, project.root, at, subject.at, (), notes=one.removal.notes)
+        packed = PackedSession(
+            session.id, session.dialect, project.key, project.root, at, subject.at, (), notes=one.removal.notes
+        )
         return Wanted(with_rows(packed, one.removal.paths, self._rows), one.removal.paths)
 
     def _throw_away(self, one: Ready) -> None:
@@ -158,8 +160,14 @@ class Remover:
         size = sum(file.size for file in item.files)
         self._report.count("removed")
         self._report.count("removed_bytes", size)
-        reason = f"{one.verdict.rule}: {size} bytes; back with: slowwave sessions restore {item.session}"
-        note(self._report, one.verdict, REMOVED, reason, self._fleet)
+        note(
+            self._report,
+            one.verdict,
+            REMOVED,
+            f"retention.{one.verdict.rule} says that it goes",
+            self._fleet,
+            size=size,
+        )
 
     def _refuse(self, verdict: Verdict, error: Exception, guard: str = "") -> None:
         """Keep a session that could not be removed; what the machine refused is a failure of the run, too."""

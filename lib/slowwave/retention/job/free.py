@@ -82,7 +82,7 @@ class Freer:
             free(item, self._trash)
         self._report.count("would_free" if dry_run else "freed")
         self._report.count("would_reclaim_bytes" if dry_run else "reclaimed_bytes", size)
-        self._note(item, "free" if dry_run else "freed", f"grace is over: {size} bytes")
+        self._note(item, "free" if dry_run else "freed", "retention.grace is over")
 
     def _guard(self, item: TrashItem) -> str:
         if held := held_by(self._guards.holds, self._facts(item)):
@@ -110,7 +110,7 @@ class Freer:
         name, _, why = guard.partition(": ")
         self._report.count("refused")
         self._report.count(f"refused_{name.replace(' ', '_')}")
-        self._note(item, "refused", f"{name}: {why} (its grace is over)", name)
+        self._note(item, "refused", f"{name}: {why} (retention.grace is over)", name)
 
     def _note(self, item: TrashItem, action: str, reason: str, guard: str = "") -> None:
         known = self._archive.about(item.session)

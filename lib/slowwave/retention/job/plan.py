@@ -69,7 +69,7 @@ def note_planned(plan: Plan, fleet: Fleet, report: Report) -> None:
     for verdict in plan.goes:
         report.count("would_remove")
         report.count("would_remove_bytes", verdict.subject.size)
-        note(report, verdict, REMOVE, f"{verdict.rule}: {verdict.subject.size} bytes", fleet)
+        note(report, verdict, REMOVE, f"retention.{verdict.rule} says that it goes", fleet)
 
 
 def refuse(report: Report, verdict: Verdict, guard: str, fleet: Fleet) -> None:
@@ -77,12 +77,15 @@ def refuse(report: Report, verdict: Verdict, guard: str, fleet: Fleet) -> None:
     name, _, why = guard.partition(": ")
     report.count("refused")
     report.count(f"refused_{name.replace(' ', '_')}")
-    note(report, verdict, REFUSED, f"{name}: {why} ({verdict.rule} says that it goes)", fleet, name)
+    note(report, verdict, REFUSED, f"{name}: {why} (retention.{verdict.rule} says that it goes)", fleet, name)
 
 
-def note(report: Report, verdict: Verdict, action: str, reason: str, fleet: Fleet, guard: str = "") -> None:
-    """Add an item about a session."""
+def note(
+    report: Report, verdict: Verdict, action: str, reason: str, fleet: Fleet, guard: str = "", *, size: int = -1
+) -> None:
+    """Add an item about a session; ``size`` is what it took in fact, where that is known."""
     member = fleet.members[verdict.subject.id]
+    size = verdict.subject.size if size < 0 else size
     item = RetainItem(
         member.session.id,
         action,

@@ -1,0 +1,196 @@
+"""``slowwave retain``: what would go and why, what is held, what lies in the trash, and what the audit log tells."""
+
+import argparse
+import os
+from collections.abc import Callable
+
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.parser import Parser, declared
+from slowwave.clock import SystemClock
+from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
+
+_ACTIONS = {
+    "plan": "what would go now, what must stay, and why; changes nothing",
+    "hold": "hold sessions: nothing of them is removed, purged or erased",
+    "release": "take a hold back",
+    "holds": "what is held, since when, by whom and why",
+    "trash": "what lies in the trash, and from when on it is freed",
+    "audit": "what was archived, removed, restored, freed, held and erased",
+}
+
+
+def configure(parser: Parser) -> None:
+    """Declare the options of ``slowwave retain``."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name in declared(_ACTIONS, parser.behind):
+        action = actions.add_parser(name, help=_ACTIONS[name], description=_ACTIONS[name])
+        add_settings_options(action)
+        add_json_option(action)
+        if name == "plan":
+            add_project_option(action)
+        elif name == "hold":
+            _add_hold_options(action)
+        elif name == "release":
+            action.add_argument("id", metavar="ID", help="id of a hold (slowwave retain holds)")
+        elif name == "audit":
+            action.add_argument("--verify", action="store_true", help="check every line against the one before it")
+
+
+def _add_hold_options(action: argparse.ArgumentParser) -> None:
+    what = action.add_argument_group("what is held (all that fit every one of these)")
+    what.add_argument("--project", default="", metavar="TEXT", help="projects whose key or folder contains this")
+    what.add_argument("--session", default="", metavar="ID", help="one session")
+    what.add_argument("--person", default="", metavar="NAME", help="sessions in which this stands, in whatever form")
+    what.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
+    what.add_argument("--until", default="", metavar="DATE", help="sessions in which something happened before")
+    action.add_argument("--reason", required=True, metavar="TEXT", help="why, for whoever finds it later")
+    action.add_argument("--by", default="", metavar="NAME", help="who sets it; without it you")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked and return the exit code."""
+    return _DOES[args.action](args)
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from slowwave.cli.screen import show  # noqa: PLC0415 - the other actions need no jobs
+    from slowwave.jobs.story import Run, new_run_id, run_job  # noqa: PLC0415 - as above
+
+    clock = SystemClock()
+    given = Run(new_run_id(clock), settings_of(args), clock, os.environ, args.project, dry_run=True)
+    report = run_job("retain", given).to_builtins()
+    if args.json:
+        say_json([report])
+    else:
+        show(report, dry_run=True)
+    for failure in report["failures"]:
+        warn(failure)
+    return PARTLY_FAILED if report["failures"] else DONE
+
+
+def _hold(args: argparse.Namespace) -> int:
+    import getpass  # noqa: PLC0415 - only here
+
+    from slowwave.cli.moments import parse_moment  # noqa: PLC0415 - only here
+    from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
+
+    settings_of(args)
+    times = {
+        name: parse_moment(text, f"--{name}").isoformat()
+        for name in ("since", "until")
+        if (text := getattr(args, name))
+    }
+    what = {name: getattr(args, name) for name in ("project", "session", "person")}
+    by = args.by or getpass.getuser()
+    hold = place_hold(os.environ, SystemClock().now(), reason=args.reason, by=by, **what, **times)
+    if args.json:
+        say_json([hold])
+    else:
+        say(f"{hold.id} holds {hold.what}; take it back with: slowwave retain release {hold.id}")
+    return DONE
+
+
+def _release(args: argparse.Namespace) -> int:
+    from slowwave.retention.holds import release_hold  # noqa: PLC0415 - --help stays fast
+
+    settings_of(args)
+    hold = release_hold(os.environ, args.id, SystemClock().now())
+    if args.json:
+        say_json([hold])
+    else:
+        say(f"released {hold.id}: {hold.what}")
+    return DONE
+
+
+def _holds(args: argparse.Namespace) -> int:
+    from slowwave.retention.holds import read_holds  # noqa: PLC0415 - --help stays fast
+
+    settings_of(args)
+    holds = read_holds(os.environ)
+    if args.json:
+        say_json(holds)
+        return DONE
+    for hold in holds:
+        say(f"{hold.id}  {hold.at[:16].replace('T', ' ')}  {hold.what}")
+        say(f"    {hold.reason} (set by {hold.by})")
+    say(counted(len(holds), "hold") if holds else "nothing is held")
+    return DONE
+
+
+def _trash(args: argparse.Namespace) -> int:
+    from datetime import datetime  # noqa: PLC0415 - --help stays fast
+
+    from slowwave.cli.screen_retain import readable  # noqa: PLC0415 - as above
+    from slowwave.stores.freeing import trash_size  # noqa: PLC0415 - as above
+    from slowwave.stores.trash import trash_folder, trash_items  # noqa: PLC0415 - as above
+
+    grace = settings_of(args).retention.grace
+    now = SystemClock().now()
+    items = trash_items(trash_folder(os.environ))
+    due = {item.id: datetime.fromisoformat(item.at).timestamp() < grace.start(now) for item in items}
+    if args.json:
+        rows = [
+            {
+                "trash": item.id, "id": item.session, "dialect": item.dialect, "at": item.at, "reason": item.reason,
+                "files": len(item.files), "bytes": trash_size([item]), "due": due[item.id],
+            }
+            for item in items
+        ]  # fmt: skip
+        say_json(rows)
+        return DONE
+    for item in items:
+        waits = "grace is over" if due[item.id] else f"stays {grace} from {item.at[:16].replace('T', ' ')}"
+        say(f"{item.session}  {readable(trash_size([item]))}  {item.dialect}  {item.reason}; {waits}")
+    total = readable(trash_size(items))
+    say(
+        f"{counted(len(items), 'item')}, {total}; back with: slowwave sessions restore ID"
+        if items
+        else "the trash is empty"
+    )
+    return DONE
+
+
+def _audit(args: argparse.Namespace) -> int:
+    from slowwave.retention.audit import AuditLog  # noqa: PLC0415 - --help stays fast
+
+    settings_of(args)
+    log = AuditLog(os.environ)
+    if args.verify:
+        return _verify(args)
+    if args.json:
+        say_json(log.lines())
+        return DONE
+    number = 0
+    for line in log.lines():
+        number = line.n
+        about = "  ".join(text for text in (line.session, line.dialect, line.rule, line.item) if text)
+        size = f"  {line.size} bytes in {counted(line.files, 'file')}" if line.files else ""
+        say(f"{line.at[:19].replace('T', ' ')}  {line.action:<8} {about}{size}")
+    say(counted(number, "line") if number else "nothing was written down yet")
+    return DONE
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from slowwave.retention.audit import AuditLog  # noqa: PLC0415 - --help stays fast
+
+    log = AuditLog(os.environ)
+    flaws = log.verify()
+    number = sum(1 for _ in log.lines()) if not flaws else 0
+    if args.json:
+        say_json([{"log": str(log.path), "whole": not flaws, "flaws": flaws}])
+    elif not flaws:
+        say(f"{log.path}: {counted(number, 'line')}, each as it was written, and none is missing")
+    for flaw in flaws:
+        warn(f"{log.path}: line {flaw.line} {flaw.what}")
+    return UNREADABLE if flaws else DONE
+
+
+_DOES: dict[str, Callable[[argparse.Namespace], int]] = {
+    "plan": _plan,
+    "hold": _hold,
+    "release": _release,
+    "holds": _holds,
+    "trash": _trash,
+    "audit": _audit,
+}

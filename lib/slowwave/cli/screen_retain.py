@@ -1,0 +1,41 @@
+"""What retention did, would do and refused, for a person: the session, its bytes, the rule, and what keeps it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+MOST_ROWS = 20
+_TITLES = {
+    "remove": "Would be archived and moved into the trash",
+    "removed": "Archived and moved into the trash (slowwave sessions restore ID brings it back)",
+    "free": "Would be freed from the trash",
+    "freed": "Freed from the trash",
+    "refused": "Must stay, although a rule says that it goes",
+    "wait": "Goes in a later run",
+}
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def retained(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Yield what happened to sessions, grouped by it."""
+    every = list(items)
+    for action, title in _TITLES.items():
+        rows = [item for item in every if item["action"] == action]
+        if not rows:
+            continue
+        yield ""
+        yield f"{title}: {len(rows)}, {readable(sum(item['bytes'] for item in rows))}"
+        for item in rows[:MOST_ROWS]:
+            yield f"  {item['target']}  {readable(item['bytes'])}  {item['project']}"
+            yield f"    {item['reason']}"
+        if len(rows) > MOST_ROWS:
+            yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
+
+
+def readable(number: int) -> str:
+    """Return a number of bytes in the largest decimal unit that leaves a digit before the point."""
+    size = float(number)
+    for unit in _UNITS[:-1]:
+        if size < 999.5:  # noqa: PLR2004 - what would be rounded up to 1000
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"  # noqa: PLR2004 - one digit
+        size /= 1000
+    return f"{size:.1f} {_UNITS[-1]}"
