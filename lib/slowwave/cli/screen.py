@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.cli.output import say
-from slowwave.cli.screen_retain import retained
 from slowwave.report import PARKED_FOR_REVIEW
 
 MOST_ROWS = 8
@@ -20,10 +19,6 @@ _DEEDS = (
     "compacted",
     "pruned",
     "planned",
-    "removed",
-    "would_remove",
-    "freed",
-    "would_free",
     "model_answers",
     "model_batch_questions",
     "model_questions",
@@ -38,8 +33,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _candidates(report["items"])
     yield from _left_out(report["counts"])
     yield from _model(report["items"])
-    yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
-    yield from retained(item for item in report["items"] if "rule" in item)
+    yield from _operations(report["items"], dry_run=dry_run)
     yield from _compactions(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])
@@ -90,6 +84,8 @@ _LEFT_OUT = {
     "untyped": "sessions that a schedule or a hook began, where nobody typed",
     "abandoned": "messages on branches that were left behind",
     "sidechain": "messages of sub-agents inside main sessions",
+    "about_erased": "facts about something that was erased (slowwave run erase)",
+    "erased_sessions": "sessions that were erased and are there again",
     "redacted": "places where a secret stood, replaced by a fingerprint",
     "refused_hostile": "texts that give orders to the agent behind the user's back",
     "quarantined": "messages that try to steer an agent (slowwave memory quarantine)",

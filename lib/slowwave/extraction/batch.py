@@ -186,6 +186,7 @@ class Batch:
             ("redacted", read.redacted),
             ("refused_hostile", read.mined.hostile),
             ("too_weak", read.mined.weak),
+            ("about_erased", read.mined.erased),
             ("candidates", len(new)),
             ("subagents", int(read.is_subagent)),
             ("abandoned", read.abandoned),

@@ -20,6 +20,7 @@ from slowwave.extraction.taint import is_hostile, one_line
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import RowSpan, Span
+from slowwave.secrets.blocked import ERASED
 from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
@@ -46,12 +47,14 @@ class Mined:
         hostile: how many were refused because they try to steer an agent.
         weak: how many had too little confidence.
         echoed: what a person typed after it stood elsewhere, with who had written it there.
+        erased: how many were about something that was erased.
     """
 
     candidates: list[Candidate] = field(default_factory=list[Candidate])
     hostile: int = 0
     weak: int = 0
     echoed: list[tuple[Found, str]] = field(default_factory=list[tuple[Found, str]])
+    erased: int = 0
 
 
 def mine(
@@ -74,19 +77,22 @@ def mine(
         min_confidence: weaker ones are counted and dropped.
     """
     candidates: dict[tuple[str, str], Candidate] = {}
-    hostile = weak = 0
+    hostile = weak = erased = 0
     echoed: list[tuple[Found, str]] = []
     for found in facts(events, echoed):
         if not is_new(found.events[-1]):
             continue
         if is_hostile(found.text) or is_hostile(found.quote):
             hostile += 1
+        elif ERASED in found.text:
+            erased += 1  # what is left of it is still about what had to go
         elif found.confidence < min_confidence:
             weak += 1
         else:
             candidate = candidate_of(found, session, paths, redact)
             candidates.setdefault((candidate.category, candidate.text.casefold()), candidate)
-    return Mined(list(candidates.values()), hostile, weak, [one for one in echoed if is_new(one[0].events[-1])])
+    echoed = [one for one in echoed if is_new(one[0].events[-1])]
+    return Mined(list(candidates.values()), hostile, weak, echoed, erased)
 
 
 def facts(events: Events, echoed: list[tuple[Found, str]] | None = None) -> list[Found]:

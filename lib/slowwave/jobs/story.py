@@ -11,7 +11,6 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.consolidation.job import consolidate_project
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched, note_left_behind
@@ -20,12 +19,11 @@ from slowwave.jobs.compacting import compact, compact_at_night
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import journal_of, language_model, note_account
-from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run_files import remove_old
-from slowwave.places import archive_folder, home_folder
+from slowwave.places import home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erasure import erase_project, finish
-from slowwave.retention.policy.check import check
+from slowwave.retention.what import Secrets
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
@@ -98,22 +96,21 @@ def consolidate(project: Project, run: Run) -> Report:
         dry_run=run.dry_run,
         home=run.home,
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
-        archive=archive_folder(run.environ),
     )
 
 
 def erase(project: Project, run: Run) -> Report:
     """Take the secrets out of one project's transcripts and memories."""
-    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
-    return erase_project(project, run.settings, run.clock, run.environ, redact, run_id=run.id, dry_run=run.dry_run)
+    what = Secrets(redactor_of(run.settings, run.environ, create=not run.dry_run))
+    return erase_project(project, run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run)
 
 
 def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
     """Take the secrets out of what belongs to no project; without a choice of projects only."""
     if run.project:
         return Report("erase", run.id)
-    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
-    return finish(run.settings, run.clock, run.environ, redact, projects, run_id=run.id, dry_run=run.dry_run)
+    what = Secrets(redactor_of(run.settings, run.environ, create=not run.dry_run))
+    return finish(run.settings, run.clock, run.environ, what, projects, run_id=run.id, dry_run=run.dry_run)
 
 
 STEPS: dict[str, tuple[Step, ...]] = {
@@ -121,14 +118,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "extract": (extract,),
     "consolidate": (consolidate,),
     "compact": (compact,),
-    "retain": (),
     "erase": (erase,),
-}
-
-# jobs that end with retention, which is about all projects together
-RETAINING: dict[str, Callable[[Sequence[Project], Run], Report]] = {
-    "nightly": retain_at_night,
-    "retain": retain_everywhere,
 }
 
 
@@ -146,18 +136,16 @@ def run_job(job: str, run: Run) -> Report:
         for step in STEPS[job]:
             report.absorb(contained(step, project, run))
     if consolidate in STEPS[job]:
-        report.absorb(for_all(propose_everywhere, projects, run))
-    if retains(job, run.settings):
-        report.absorb(for_all(RETAINING[job], projects, run))
+        report.absorb(_for_all(propose_everywhere, projects, run))
     if job == "erase":
-        report.absorb(for_all(finish_erasing, projects, run))
+        report.absorb(_for_all(finish_erasing, projects, run))
     if asks_by_batch(job, run):
         hand_over_questions(report, run.settings, run.environ, run.clock.now())
     note_account(report, journal_of(run.id, run.environ))
     return discreet(report)
 
 
-def for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence[Project], run: Run) -> Report:
+def _for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence[Project], run: Run) -> Report:
     """Run a step that is about all projects together; what goes wrong is named and costs no other step its report."""
     try:
         return step(projects, run)
@@ -167,24 +155,13 @@ def for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence
         return report
 
 
-def retains(job: str, settings: Settings) -> bool:
-    """Say whether a job asks the retention rules: a night does where they are enforced."""
-    return job in RETAINING and (job != "nightly" or settings.retention.enforce)
-
-
 def asks_by_batch(job: str, run: Run) -> bool:
     """Say whether a run asks a model questions that another night reads the answers to."""
     return extract in STEPS[job] and not run.dry_run and is_batched(run.settings)
 
 
 def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
-    """Return the projects of a run and a report that already holds what discovery met.
-
-    Raises:
-        SettingsError: the retention rules of a job that asks them contradict each other.
-    """
-    if retains(job, run.settings):
-        check(run.settings.retention, NAMES)
+    """Return the projects of a run and a report that already holds what discovery met."""
     found = known_projects(run.settings, run.environ)
     report = Report(job, run.id)
     report.warnings += [str(problem) for problem in found.problems]

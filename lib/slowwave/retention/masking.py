@@ -1,23 +1,17 @@
-"""Secrets out of bytes, each replaced by as many bytes: nothing behind it moves, and JSON stays what it was."""
+"""Secrets and subjects out of bytes, each replaced by as many: nothing behind it moves, and JSON stays what it was."""
 
 from typing import Any, NamedTuple, cast
 
 import orjson
 
-from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.model import Finding
-from slowwave.secrets.redactor import Redactor
+from slowwave.retention.what import What
 
 # what is taken out may bring something else to light, for example the rest of a list
 _MOST_PASSES = 4
-_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_")
-_HEX = frozenset("0123456789abcdefABCDEF")
-_STARS_IN_BASE64 = "Kioq"
-_STARS_IN_HEX = "2a"
 
 
 class Place(NamedTuple):
-    """Where a secret stood, and the mark that stands for it."""
+    """Where something stood that had to go, and the mark that stands for it."""
 
     offset: int
     length: int
@@ -29,62 +23,27 @@ class BrokenError(ValueError):
     """The bytes would no longer be the JSON that they were."""
 
 
-def masked(data: bytes, redact: Redactor) -> tuple[bytes, list[Place]]:
-    """Return ``data`` with every secret overwritten, and where they were.
+def masked(data: bytes, what: What) -> tuple[bytes, list[Place]]:
+    """Return ``data`` with all that must go overwritten, and where it was.
 
     Raises:
         BrokenError: it could not be done within strings of the JSON that ``data`` is.
     """
     new, places = data, list[Place]()
     for _ in range(_MOST_PASSES):
-        # one character a byte: whatever is found has its offset in bytes
-        text = new.decode("latin-1")
-        found = find_secrets(text)
+        found = what.hits(new)
         if not found:
             break
-        pieces: list[str] = []
+        pieces: list[bytes] = []
         at = 0
         for one in found:
-            start, stop = _whole_characters(new, one.start, one.stop)
-            mark = redact.mark(one.family, plain_of(one))
-            pieces += [text[at:start], _filler(text[start:stop], one, mark)]
-            places.append(Place(start, stop - start, one.family, mark))
-            at = stop
-        new = "".join([*pieces, text[at:]]).encode("latin-1")
+            pieces += [new[at : one.start], one.fill]
+            places.append(Place(one.start, one.stop - one.start, one.family, one.mark))
+            at = one.stop
+        new = b"".join([*pieces, new[at:]])
     if places:
         _check(data, new)
     return new, places
-
-
-def plain_of(found: Finding) -> str:
-    """Return a secret that was found in bytes as text, so that it has the fingerprint that it has elsewhere."""
-    try:
-        return found.secret.encode("latin-1").decode("utf-8", "replace")
-    except UnicodeEncodeError:
-        return found.secret  # an escape stood for a character beyond one byte
-
-
-def _whole_characters(data: bytes, start: int, stop: int) -> tuple[int, int]:
-    """Return the range without half characters at its ends."""
-    while start > 0 and _continues(data[start]):
-        start -= 1
-    while stop < len(data) and _continues(data[stop]):
-        stop += 1
-    return start, stop
-
-
-def _continues(byte: int) -> bool:
-    return byte & 0xC0 == 0x80  # noqa: PLR2004 - UTF-8
-
-
-def _filler(text: str, found: Finding, mark: str) -> str:
-    """Return what stands in the place of a secret: its mark, or stars in the encoding that it was in."""
-    size = len(text)
-    if found.depth and found.secret not in text and _BASE64.issuperset(text):
-        if size % 2 == 0 and _HEX.issuperset(text):
-            return _STARS_IN_HEX * (size // 2)
-        return (_STARS_IN_BASE64 * (size // 4 + 1))[:size]
-    return mark + "*" * (size - len(mark)) if size >= len(mark) else "*" * size
 
 
 def _check(old: bytes, new: bytes) -> None:

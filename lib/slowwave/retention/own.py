@@ -1,7 +1,8 @@
-"""Taking secrets out of what slowwave itself wrote, and keeping its hashes true.
+"""Taking secrets and subjects out of what slowwave itself wrote, and keeping its hashes true.
 
-Memory files, candidates, ledger and undo copies get marks in the place of secrets; every hash of a line, a file or a
-record that changed is replaced by the new one wherever it is recorded, so that lines stay known as slowwave's own,
+Of subjects, whole memories and candidates go first (:mod:`slowwave.retention.forgetting`). Memory files, candidates,
+ledger and undo copies get marks in the place of secrets, and stars in that of subjects; every hash of a line, a file or
+a record that changed is replaced by the new one wherever it is recorded, so that lines stay known as slowwave's own,
 dreams can be undone and evidence re-reads. What can be rebuilt, the search index and the catalogue, is removed.
 """
 
@@ -11,14 +12,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from slowwave.files import atomic_write
+from slowwave.files import at_fault_point, atomic_write, fsync_folder
+from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash
 from slowwave.memory.transaction import recover, replace_file
-from slowwave.retention.masking import BrokenError, Place, masked, plain_of
-from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.redactor import Redactor
+from slowwave.retention.forgetting import Gone, without
+from slowwave.retention.masking import BrokenError, Place, masked
+from slowwave.retention.what import What
 
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".db", ".db-wal", ".db-shm")
@@ -29,36 +32,47 @@ _OTHERS = "prefect"
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """A file of slowwave's own that has to change."""
+    """A file of slowwave's own that has to change; it goes as a whole when it has no new content."""
 
     path: Path
     old: bytes
-    new: bytes
+    new: bytes | None
     places: tuple[Place, ...]
 
 
-def plan_own(folder: Path, redact: Redactor, hashes: dict[str, str], *, same_length: bool = False) -> list[OwnFile]:
+def plan_own(
+    folder: Path, what: What, hashes: dict[str, str], *, same_length: bool = False, gone: Gone | None = None
+) -> list[OwnFile]:
     """Return which files below a folder change; ``hashes`` gets the old and new hashes of lines and files.
 
     Files of hashes come last: by then every new hash is known. Transcripts in the trash keep their length.
+
+    Raises:
+        CorruptStateError: the ledger is damaged.
     """
-    changed: list[OwnFile] = []
-    files = [(path, path.read_bytes()) for path in _files(folder)]
-    for path, old in files:
-        new, places = _overwritten(old, redact) if same_length else _redacted(old, redact)
-        if places:
-            changed.append(OwnFile(path, old, new, tuple(places)))
+    changed: dict[Path, OwnFile] = {}
+    kept: dict[Path, bytes] = {}
+    for path in _files(folder):
+        old = path.read_bytes()
+        left = without(gone, folder, path, old) if gone is not None else old
+        if left is None:
+            changed[path] = OwnFile(path, old, None, ())
+            continue
+        is_long = same_length or what.keeps_length
+        new, places = _overwritten(left, what) if is_long else _marked(left, what)
+        kept[path] = new
+        if new != old:
+            changed[path] = OwnFile(path, old, new, tuple(places))
             hashes[sha256(old).hexdigest()] = sha256(new).hexdigest()
-            lines = zip(old.split(b"\n"), new.split(b"\n"), strict=False)
+            lines = zip(left.split(b"\n"), new.split(b"\n"), strict=False)
             hashes.update({line_hash(a): line_hash(b) for a, b in lines if a != b})
-    by_path = {one.path: one for one in changed}
-    for path, old in files:
-        if path.suffix in {".jsonl", ".json"}:
-            known = by_path.get(path)
-            new = with_hashes(known.new if known else old, hashes)
-            if new != (known.new if known else old):
-                by_path[path] = OwnFile(path, old, new, known.places if known else ())
-    return list(by_path.values())
+        else:
+            kept[path] = old
+    for path, new in kept.items():
+        if path.suffix in {".jsonl", ".json"} and (renewed := with_hashes(new, hashes)) != new:
+            known = changed.get(path)
+            changed[path] = OwnFile(path, known.old if known else new, renewed, known.places if known else ())
+    return list(changed.values())
 
 
 def with_hashes(data: bytes, hashes: Mapping[str, str]) -> bytes:
@@ -77,13 +91,20 @@ def with_event(memory: Path, changed: list[OwnFile], event: Event) -> list[OwnFi
     if known is None:
         old = path.read_bytes()
         known = OwnFile(path, old, old, ())
-    new = known.new if not known.new or known.new.endswith(b"\n") else known.new + b"\n"
+    new = known.new or b""
+    new = new if not new or new.endswith(b"\n") else new + b"\n"
     own = OwnFile(path, known.old, new + encode_events([event]), known.places)
     return [*(one for one in changed if one.path != path), own]
 
 
-def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool) -> list[str]:
-    """Write the files, those with hashes first: a line is never there before the ledger knows it.
+def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool, loses: bool = False) -> list[str]:
+    """Write the files in an order in which a killed run can be completed by the next one.
+
+    Args:
+        folder: where they lie.
+        changed: the files.
+        is_memory: it is a memory folder, which is locked for it.
+        loses: whole memories or candidates go.
 
     Returns:
         The files that somebody changed meanwhile; they are left for the next run.
@@ -92,22 +113,37 @@ def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool) -> list[
     if is_memory:
         recover(folder)
         with guarded(folder):
-            for one in _in_order(changed):
+            for one in _in_order(changed, loses=loses):
                 moved += _write(folder, one)
     else:
-        for one in _in_order(changed):
+        for one in _in_order(changed, loses=loses):
             moved += _write(folder, one)
     return moved
 
 
-def _in_order(changed: list[OwnFile]) -> list[OwnFile]:
-    return sorted(changed, key=lambda one: (one.path.suffix not in {".jsonl", ".json"}, str(one.path)))
+def _in_order(changed: list[OwnFile], *, loses: bool) -> list[OwnFile]:
+    """Put files with hashes first: a line is never there before the ledger knows it.
+
+    Where memories go it is the other way round: as long as the ledger has one, the next run knows which lines are to
+    go, and as long as its candidate is there, that it is to go.
+    """
+    last = (LEDGER_FILE, CANDIDATES) if loses else ()
+
+    def rank(one: OwnFile) -> tuple[int, bool, str]:
+        name = one.path.name
+        return last.index(name) + 1 if name in last else 0, one.path.suffix not in {".jsonl", ".json"}, str(one.path)
+
+    return sorted(changed, key=rank)
 
 
 def _write(folder: Path, one: OwnFile) -> list[str]:
     if one.path.read_bytes() != one.old:
         return [str(one.path)]
-    if one.path.parent == folder and (folder / OWN_FOLDER).is_dir():
+    if one.new is None:
+        at_fault_point("unlink", one.path)
+        one.path.unlink()
+        fsync_folder(one.path.parent)
+    elif one.path.parent == folder and (folder / OWN_FOLDER).is_dir():
         replace_file(folder, one.path.name, one.new)
     else:
         atomic_write(one.path, one.new)
@@ -136,13 +172,13 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _overwritten(data: bytes, redact: Redactor) -> tuple[bytes, list[Place]]:
+def _overwritten(data: bytes, what: What) -> tuple[bytes, list[Place]]:
     """Return data with its secrets overwritten line by line; a line that would break stays as it is."""
     lines: list[bytes] = []
     places: list[Place] = []
     for line in data.splitlines(keepends=True):
         try:
-            new, found = masked(line, redact)
+            new, found = masked(line, what)
         except BrokenError:
             new, found = line, []
         lines.append(new)
@@ -150,14 +186,12 @@ def _overwritten(data: bytes, redact: Redactor) -> tuple[bytes, list[Place]]:
     return b"".join(lines), places
 
 
-def _redacted(data: bytes, redact: Redactor) -> tuple[bytes, list[Place]]:
-    text = data.decode("latin-1")
-    out: list[str] = []
+def _marked(data: bytes, what: What) -> tuple[bytes, list[Place]]:
+    out: list[bytes] = []
     places: list[Place] = []
     at = 0
-    for one in find_secrets(text):
-        mark = redact.mark(one.family, plain_of(one))
-        out += [text[at : one.start], mark]
-        places.append(Place(one.start, one.stop - one.start, one.family, mark))
+    for one in what.hits(data):
+        out += [data[at : one.start], one.mark.encode()]
+        places.append(Place(one.start, one.stop - one.start, one.family, one.mark))
         at = one.stop
-    return ("".join([*out, text[at:]]).encode("latin-1"), places) if places else (data, places)
+    return (b"".join([*out, data[at:]]), places) if places else (data, places)

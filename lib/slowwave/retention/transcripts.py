@@ -1,4 +1,4 @@
-"""Taking secrets out of one file of a session: planned by reading, done as one crash-safe replacement."""
+"""Taking secrets or subjects out of one file of a session: planned by reading, done as one crash-safe replacement."""
 
 import os
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from slowwave.records.rewrite import FileState, copy_range, file_state
 from slowwave.records.search import raw_lines
 from slowwave.records.sources.compressed import SUFFIX, open_plain
 from slowwave.retention.masking import BrokenError, Place, masked
-from slowwave.secrets.redactor import Redactor
+from slowwave.retention.what import What
 
 _BLANK = b" \t\r\n\0"
-# a secret may stand on several lines of these
+# what must go may stand on several lines of these
 _WHOLE = frozenset({".json", ".txt", ".md", ".log"})
 _MOST_BYTES = 64 << 20
 
@@ -51,8 +51,8 @@ class FilePlan:
     refused: list[str] = field(default_factory=list[str])
 
 
-def plan_file(path: Path, redact: Redactor) -> FilePlan:
-    """Return which lines of a file hold secrets, and what they become.
+def plan_file(path: Path, what: What) -> FilePlan:
+    """Return which lines of a file hold what must go, and what they become.
 
     Raises:
         UnreadableError: the file cannot be read.
@@ -60,7 +60,7 @@ def plan_file(path: Path, redact: Redactor) -> FilePlan:
     plan = FilePlan(path, file_state(path))
     for number, (offset, line) in enumerate(_lines(path), 1):
         try:
-            new, places = masked(line, redact)
+            new, places = masked(line, what)
         except BrokenError as error:
             plan.refused.append(f"line {number}: {error}")
             continue
@@ -129,7 +129,7 @@ def planned_bytes(old: bytes, plan: FilePlan) -> bytes:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the pieces in which secrets are looked for: records, and of anything but records the whole file."""
+    """Yield the pieces in which is looked: records, and of anything but records the whole file."""
     if path.suffix == SUFFIX:
         offset = 0
         for line in plain_bytes(path).splitlines(keepends=True):

@@ -13,6 +13,7 @@ from pathlib import Path
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import TEMP_PREFIX, fsync_folder, write_all
 from slowwave.places import config_folder
+from slowwave.secrets.blocked import Blocked, read_blocked
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 
@@ -29,11 +30,12 @@ def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool 
         create: write a key where there is none; without it the marks of this run are comparable among themselves only.
 
     Raises:
-        CorruptStateError: the file holds no key.
+        CorruptStateError: the file holds no key, or the list of what was erased does not parse.
         UnreadableError: the file cannot be read or made, or others may read it.
     """
     path = settings.secrets.key_file or str(config_folder(environ) / NAME)
-    return Redactor(_key(Path(path).expanduser(), create=create))
+    key, kept = _key(Path(path).expanduser(), create=create), read_blocked(environ)
+    return Redactor(key, Blocked(key, kept) if kept.phrases or kept.sessions else None)
 
 
 def _key(path: Path, *, create: bool) -> bytes:

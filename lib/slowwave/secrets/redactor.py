@@ -8,6 +8,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 
+from slowwave.secrets.blocked import Blocked
 from slowwave.secrets.finder import find_secrets
 
 MARK_OPEN = "[secret:"
@@ -20,9 +21,11 @@ class Redactor:
 
     Attributes:
         key: key of the fingerprints, marks of different keys cannot be compared; without one there are none.
+        blocked: what was erased and goes, too, wherever it comes from.
     """
 
     key: bytes
+    blocked: Blocked | None = None
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without secrets."""
@@ -30,15 +33,16 @@ class Redactor:
 
     def counted(self, text: str) -> tuple[str, int]:
         """Return ``text`` without secrets and how many there were."""
+        text, erased = self.blocked.masked(text) if self.blocked else (text, 0)
         found = find_secrets(text)
         if not found:
-            return text, 0
+            return text, erased
         out: list[str] = []
         at = 0
         for one in found:
             out += [text[at : one.start], self.mark(one.family, one.secret)]
             at = one.stop
-        return "".join([*out, text[at:]]), len(found)
+        return "".join([*out, text[at:]]), len(found) + erased
 
     def mark(self, family: str, secret: str) -> str:
         """Return the mark of a secret."""

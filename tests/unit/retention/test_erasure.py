@@ -17,6 +17,7 @@ from slowwave.memory.ledger import line_hash
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.masking import masked
 from slowwave.retention.transcripts import apply_file, plan_file
+from slowwave.retention.what import Secrets
 from slowwave.secrets.finder import find_secrets
 from slowwave.secrets.model import Finding
 from slowwave.secrets.redactor import Redactor
@@ -171,7 +172,7 @@ def test_a_live_session_is_refused(
 def test_a_file_that_changed_since_the_plan_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"a": TOKEN}) + "\n")
-    plan = plan_file(path, REDACT)
+    plan = plan_file(path, Secrets(REDACT))
     path.write_text(json.dumps({"a": TOKEN}) + "\n{}\n")
     with pytest.raises(MovedError):
         apply_file(plan)
@@ -190,7 +191,7 @@ def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path: Path, event: str, m
 
     monkeypatch.setattr(files, "fault_hook", fault)
     with pytest.raises(KeyboardInterrupt):
-        apply_file(plan_file(path, REDACT))
+        apply_file(plan_file(path, Secrets(REDACT)))
     assert path.read_bytes() == before
 
 
@@ -207,9 +208,9 @@ def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path: Path, event: str, m
 def test_a_record_keeps_its_length_and_its_shape(value: str) -> None:
     for ascii_only in (True, False):
         line = json.dumps({"type": "user", "n": [1, None, value]}, ensure_ascii=ascii_only).encode()
-        new, places = masked(line, REDACT)
+        new, places = masked(line, Secrets(REDACT))
         assert len(new) == len(line)
         assert places
         assert json.loads(new)["n"][:2] == [1, None]
         assert find_secrets(new.decode("latin-1")) == []
-        assert masked(new, REDACT) == (new, [])
+        assert masked(new, Secrets(REDACT)) == (new, [])

@@ -1,9 +1,10 @@
 """Whether a model's note rests on what was said: nothing that it adds of its own gets through.
 
 A note is dropped with a reason, in this order: a message that does not exist or was only there for context, words that
-the message does not hold, a secret, an attempt to steer an agent, a category that only a person's own words can give,
-then words, values or a "no" that the messages do not have. Its words must come from the cited messages, so that a model
-that was misled by one message cannot put its demand behind a harmless quotation of another.
+the message does not hold, a secret, something that was erased, an attempt to steer an agent, a category that only a
+person's own words can give, then words, values or a "no" that the messages do not have. Its words must come from the
+cited messages, so that a model that was misled by one message cannot put its demand behind a harmless quotation of
+another.
 """
 
 import re
@@ -15,10 +16,11 @@ from slowwave.extraction.absolute import absolute_dates
 from slowwave.extraction.model.claims import Claim
 from slowwave.extraction.model.passages import Passage
 from slowwave.extraction.taint import is_hostile, one_line
+from slowwave.secrets.blocked import ERASED
 
 Reason = Literal[
-    "shape", "too_many", "evidence", "earlier", "quote", "secret", "hostile", "origin", "words", "values", "negation",
-    "weak", "same",
+    "shape", "too_many", "evidence", "earlier", "quote", "secret", "erased", "hostile", "origin", "words", "values",
+    "negation", "weak", "same",
 ]  # fmt: skip
 
 PERSONAL = ("preference", "constraint", "decision")
@@ -91,6 +93,8 @@ def _unsafe(text: str, cited: Sequence[tuple[Passage, str]]) -> Reason | None:
     """Return why a note must not be remembered whatever it rests on, if so."""
     if "[secret:" in text:
         return "secret"
+    if ERASED in text:
+        return "erased"
     return "hostile" if is_hostile(text) or any(is_hostile(quote) for _, quote in cited) else None
 
 

@@ -55,6 +55,10 @@ class Needle:
         """Say whether the phrase stands anywhere in ``data``."""
         return next(self._find(data, _DEPTH), None) is not None
 
+    def is_plain(self, data: bytes) -> bool:
+        """Say whether the phrase stands in ``data`` as text, escaped or not, rather than in base64 or hex."""
+        return self._expression.search(data) is not None
+
     def find(self, data: bytes) -> list[tuple[int, int]]:
         """Return the ranges of ``data`` in which the phrase stands, in order, without overlaps."""
         found: list[tuple[int, int]] = []
@@ -81,7 +85,7 @@ class Needle:
 
     def _in_base64(self, run: bytes, at: int, depth: int) -> Iterator[tuple[int, int]]:
         """Look into a run that may begin anywhere in a longer one: a path before it belongs to its alphabet, too."""
-        places = _places(run)
+        places = signs_of(run)
         signs = bytes(map(run.__getitem__, places)).translate(_STANDARD)
         for shift in range(4):
             body = signs[shift:]
@@ -119,8 +123,8 @@ def _usual_forms(phrase: str) -> Iterator[bytes]:
         yield quote(one, safe="", errors="surrogatepass").encode()
 
 
-def _places(run: bytes) -> Sequence[int]:
-    """Return where the signs of a run stand in it, without what breaks it into lines."""
+def signs_of(run: bytes) -> Sequence[int]:
+    """Return where the signs of a run of base64 stand in it, without what breaks it into lines."""
     breaks = list(_BREAKS.finditer(run))
     if not breaks:
         return range(len(run))

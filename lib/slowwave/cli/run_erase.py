@@ -1,0 +1,60 @@
+"""What ``slowwave run erase`` takes: secrets, or sessions, persons, topics and patterns."""
+
+import argparse
+import os
+from typing import Any
+
+from slowwave.clock import SystemClock
+from slowwave.errors import UsageError
+from slowwave.settings import Settings
+
+_SUBJECTS = ("session", "person", "topic", "pattern")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the job."""
+    more = parser.add_argument_group("erase")
+    more.add_argument("--secrets", action="store_true", help="erase: take out every secret that is found")
+    more.add_argument("--session", action="append", default=[], metavar="ID", help="erase: a whole session")
+    more.add_argument("--person", action="append", default=[], metavar="NAME", help="erase: a name; repeat it for more")
+    more.add_argument("--topic", action="append", default=[], metavar="PHRASE", help="erase: a phrase")
+    more.add_argument("--pattern", action="append", default=[], metavar="REGEX", help="erase: what an expression fits")
+
+
+def has_subjects(args: argparse.Namespace) -> bool:
+    """Say whether anything but secrets is to be erased."""
+    return any(getattr(args, name) for name in _SUBJECTS)
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        UsageError: nothing, or two kinds of things at once, is to be erased, or another job was named.
+    """
+    subjects = has_subjects(args)
+    if args.job != "erase":
+        if args.secrets or subjects:
+            raise UsageError("--secrets, --session, --person, --topic and --pattern belong to erase")
+    elif args.secrets == subjects:
+        raise UsageError("erase: say what: --secrets, or any of --session, --person, --topic and --pattern")
+
+
+def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
+    """Erase subjects in this process and return the report."""
+    from slowwave.jobs.erasing import erase_subjects  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.story import Run, new_run_id  # noqa: PLC0415
+    from slowwave.retention.subjects.wanted import Asked  # noqa: PLC0415
+
+    clock = SystemClock()
+    run = Run(
+        id=new_run_id(clock),
+        settings=settings,
+        clock=clock,
+        environ=os.environ,
+        project=args.project,
+        force=args.force,
+        dry_run=args.dry_run,
+    )
+    asked = Asked(tuple(args.session), tuple(args.person), tuple(args.topic), tuple(args.pattern))
+    return erase_subjects(asked, run).to_builtins()

@@ -1,0 +1,132 @@
+"""The subjects of one erasure: persons, topics and patterns, found in bytes and overwritten by stars."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+import msgspec
+
+from slowwave.errors import UsageError
+from slowwave.retention.subjects.needles import Needle, signs_of
+from slowwave.retention.what import Hit, whole_characters
+from slowwave.secrets.redactor import Redactor
+
+# shorter ones stand in every other word
+_FEWEST = 3
+_STARS_IN_BASE64 = b"Kioq"
+_STARS_IN_HEX = b"2a"
+_HEX = frozenset(b"0123456789abcdefABCDEF")
+# what stands where a subject stood, when there is room: `slowwave.secrets.blocked` puts the same
+ERASED = b"[erased]"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What somebody asked to have erased.
+
+    Attributes:
+        sessions: ids of sessions, which go as a whole.
+        persons: names of persons, also other names of the same.
+        topics: phrases.
+        patterns: regular expressions.
+    """
+
+    sessions: tuple[str, ...] = ()
+    persons: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether anything was asked for."""
+        return bool(self.sessions or self.persons or self.topics or self.patterns)
+
+
+class Subjects:
+    """What is looked for in one erasure of subjects; satisfies :class:`slowwave.retention.what.What`."""
+
+    noun = "subjects"
+    keeps_length = True
+
+    def __init__(self, asked: Asked, redact: Redactor) -> None:
+        """Prepare the search.
+
+        Raises:
+            UsageError: a phrase is too short to be looked for, or a pattern is none or fits an empty text.
+        """
+        self._needles = [
+            (kind, f"[erased:{kind}:{redact.fingerprint(phrase.casefold())}]", _needle(kind, phrase))
+            for kind, phrases in (("person", asked.persons), ("topic", asked.topics))
+            for phrase in dict.fromkeys(phrases)
+        ]
+        self._patterns = [_pattern(text) for text in dict.fromkeys(asked.patterns)]
+        self._redact = redact
+        # what patterns met, as text: later readers are to know it again by its fingerprint
+        self.met: set[str] = set()
+
+    def __bool__(self) -> bool:
+        """Say whether there is anything to look for."""
+        return bool(self._needles or self._patterns)
+
+    def hits(self, data: bytes) -> Sequence[Hit]:
+        """Return where subjects stand in ``data``."""
+        found = sorted(self._hits(data), key=lambda hit: (hit.start, -hit.stop))
+        apart: list[Hit] = []
+        for hit in found:
+            if apart and hit.start < apart[-1].stop:
+                if hit.stop <= apart[-1].stop:
+                    continue
+                start = apart[-1].stop
+                hit = hit._replace(start=start, fill=hit.fill[start - hit.start :])  # noqa: PLW2901 - the rest of it
+            apart.append(hit)
+        return apart
+
+    def _hits(self, data: bytes) -> Iterator[Hit]:
+        for kind, mark, needle in self._needles:
+            for start, stop in needle.find(data):
+                begin, end = whole_characters(data, start, stop)
+                yield Hit(begin, end, kind, mark, _fill(data[begin:end], is_plain=needle.is_plain(data[begin:end])))
+        if not self._patterns:
+            return
+        text = data.decode("utf-8", "surrogateescape")
+        sizes = [0, *accumulate(len(c.encode("utf-8", "surrogateescape")) for c in text)] if not text.isascii() else ()
+        for pattern in self._patterns:
+            for match in pattern.finditer(text):
+                start, stop = match.span()
+                if start == stop or set(match[0]) <= {"*"} or match[0] == ERASED.decode():
+                    continue
+                self.met.add(match[0])
+                mark = f"[erased:pattern:{self._redact.fingerprint(match[0].casefold())}]"
+                begin, end = (sizes[start], sizes[stop]) if sizes else (start, stop)
+                yield Hit(begin, end, "pattern", mark, _fill(data[begin:end], is_plain=True))
+
+
+def _needle(kind: str, phrase: str) -> Needle:
+    if len("".join(phrase.split())) < _FEWEST:
+        raise UsageError(f"--{kind}: write at least {_FEWEST} characters; fewer stand in every other word")
+    try:
+        return Needle(phrase)
+    except ValueError as error:
+        raise UsageError(f"--{kind}: {error}") from error
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--pattern: is no regular expression: {error}") from error
+    if pattern.match(""):
+        raise UsageError("--pattern: fits an empty text, so it would fit everywhere")
+    return pattern
+
+
+def _fill(was: bytes, *, is_plain: bool) -> bytes:
+    """Return as many bytes as there were: stars, in base64 and hex such that they decode to stars."""
+    size = len(was)
+    if is_plain:
+        return ERASED + b"*" * (size - len(ERASED)) if size >= len(ERASED) else b"*" * size
+    if size % 2 == 0 and _HEX.issuperset(was):
+        return _STARS_IN_HEX * (size // 2)
+    new = bytearray(was)
+    # line breaks and padding stay where they are
+    for number, at in enumerate(at for at in signs_of(was) if was[at : at + 1] != b"="):
+        new[at] = _STARS_IN_BASE64[number % 4]
+    return bytes(new)

@@ -1,0 +1,143 @@
+"""What was erased and must not come back: known again by keyed fingerprints of its words, from which no way leads back.
+
+A text is cut into words; a phrase is blocked when the fingerprint of as many words in a row is one of those kept. Only
+words that begin a blocked phrase cost more than a look into a table.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from slowwave.errors import CorruptStateError
+from slowwave.files import atomic_write
+from slowwave.places import data_folder
+
+FILE = "erased.json"
+ERASED = "[erased]"
+_VERSION = 1
+_WORD = re.compile(r"[^\W_]+")
+_MOST_KNOWN = 200_000
+_REMEDY = "put it back from a copy; without it, what was erased could be learned again"
+
+
+class Phrase(msgspec.Struct, frozen=True, order=True):
+    """A blocked phrase: how many words it has, and the fingerprints of the first one and of all."""
+
+    words: int
+    first: str
+    all: str
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """The file: blocked phrases, and the fingerprints of ids of erased sessions."""
+
+    v: int = _VERSION
+    phrases: tuple[Phrase, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+
+class Blocked:
+    """What is blocked, for one key."""
+
+    def __init__(self, key: bytes, kept: Kept) -> None:
+        self._key = key
+        self._sessions = frozenset(kept.sessions)
+        self._lengths: dict[str, set[int]] = {}
+        for phrase in kept.phrases:
+            self._lengths.setdefault(phrase.first, set()).add(phrase.words)
+        self._all = {(phrase.words, phrase.all) for phrase in kept.phrases}
+        self._known: dict[str, str] = {}
+
+    def has_session(self, name: str) -> bool:
+        """Say whether a session was erased."""
+        return bool(self._sessions) and fingerprint(self._key, name) in self._sessions
+
+    def masked(self, text: str) -> tuple[str, int]:
+        """Return a text with every blocked phrase replaced, and how many there were."""
+        if not self._lengths:
+            return text, 0
+        out: list[str] = []
+        at = number = 0
+        for start, stop in self._spans(text):
+            if start >= at:
+                out += [text[at:start], ERASED]
+                at = stop
+                number += 1
+        return ("".join([*out, text[at:]]), number) if number else (text, 0)
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        words = list(_WORD.finditer(text))
+        for number, word in enumerate(words):
+            for length in sorted(self._lengths.get(self._first(word[0]), ()), reverse=True):
+                row = words[number : number + length]
+                if len(row) == length and (length, _of_words(self._key, [w[0] for w in row])) in self._all:
+                    yield word.start(), row[-1].end()
+                    break
+
+    def _first(self, word: str) -> str:
+        known = self._known.get(word)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[word] = _of_words(self._key, [word])
+        return known
+
+
+def phrase_of(key: bytes, text: str) -> Phrase | None:
+    """Return what is kept of a phrase, or None when it has no words."""
+    words = _WORD.findall(text)
+    return Phrase(len(words), _of_words(key, words[:1]), _of_words(key, words)) if words else None
+
+
+def fingerprint(key: bytes, text: str) -> str:
+    """Return the keyed fingerprint of a text as it is."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=key[:64], digest_size=16).hexdigest()
+
+
+def read_blocked(environ: Mapping[str, str]) -> Kept:
+    """Return what is blocked; nothing when nothing was erased.
+
+    Raises:
+        CorruptStateError: the file does not parse; it never counts as empty.
+    """
+    path = _path(environ)
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=Kept)
+    except FileNotFoundError:
+        return Kept()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptStateError(path, f"does not parse: {error}", _REMEDY) from error
+    if kept.v != _VERSION:
+        raise CorruptStateError(path, f"has the form {kept.v}, which a newer version wrote", "use that version")
+    return kept
+
+
+def block(environ: Mapping[str, str], key: bytes, phrases: Iterable[str], sessions: Iterable[str]) -> None:
+    """Add phrases and sessions to what is blocked; what is there already changes nothing.
+
+    Raises:
+        CorruptStateError: the file does not parse.
+        OSError: the data folder cannot be written.
+    """
+    kept = read_blocked(environ)
+    more = {one for text in phrases if (one := phrase_of(key, text)) is not None}
+    new = Kept(
+        phrases=tuple(sorted({*kept.phrases, *more})),
+        sessions=tuple(sorted({*kept.sessions, *(fingerprint(key, one) for one in sessions)})),
+    )
+    if new != kept:
+        path = _path(environ)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        atomic_write(path, msgspec.json.encode(new), mode=0o600)
+
+
+def _of_words(key: bytes, words: Iterable[str]) -> str:
+    return fingerprint(key, " ".join(word.casefold() for word in words))
+
+
+def _path(environ: Mapping[str, str]) -> Path:
+    return Path(os.fspath(data_folder(environ)), FILE)
