@@ -3,7 +3,7 @@
 import argparse
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slowwave.cli import run_erase
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
@@ -13,6 +13,12 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
 from slowwave.jobs import JOBS
 
+if TYPE_CHECKING:
+    from slowwave.settings import Settings
+
+# what cannot be taken back only shows its plan unless it is told otherwise
+_PLANNED_FIRST = ("erase", "retain")
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave run``."""
@@ -20,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_settings_options(parser)
     add_project_option(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
-    parser.add_argument("--apply", action="store_true", help="erase: do it; otherwise only the plan is shown")
+    parser.add_argument("--apply", action="store_true", help="erase, retain: do it; otherwise only the plan is shown")
     parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
     parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
@@ -39,12 +45,8 @@ def run(args: argparse.Namespace) -> int:
         if args.job not in ("compact", "nightly"):
             raise UsageError("--focus belongs to compact")
         args.overrides = [*args.overrides, f"compaction.focus={args.focus}"]
-    settings = settings_of(args)  # refuse bad settings before anything starts
-    run_erase.check(args)
-    if args.job == "erase":
-        args.dry_run = args.dry_run or not (args.apply or settings.retention.enforce)
-    elif args.apply:
-        raise UsageError("--apply belongs to erase")
+    settings = settings_of(args)  # bad settings are refused before anything starts
+    _check_together(args, settings)
     if run_erase.has_subjects(args):
         report = run_erase.erase(args, settings)
     else:
@@ -56,6 +58,15 @@ def run(args: argparse.Namespace) -> int:
     for failure in report["failures"]:
         warn(failure)
     return _exit_code(report, require=args.require)
+
+
+def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
+    """Refuse options of one job with another, and let what cannot be taken back only show its plan."""
+    run_erase.check(args)
+    if args.job in _PLANNED_FIRST:
+        args.dry_run = args.dry_run or not (args.apply or settings.retention.enforce)
+    elif args.apply:
+        raise UsageError(f"--apply belongs to {' and '.join(_PLANNED_FIRST)}")
 
 
 def _direct(args: argparse.Namespace) -> dict[str, Any]:
@@ -84,7 +95,7 @@ def _through_prefect(args: argparse.Namespace) -> dict[str, Any]:
         "project": args.project,
         "force": args.force,
         "dry_run": args.dry_run,
-        **({"apply": args.apply} if args.job == "erase" else {}),
+        **({"apply": args.apply} if args.job in _PLANNED_FIRST else {}),
     }
     return run_through_prefect(args.job, parameters, verbose=args.verbose)
 

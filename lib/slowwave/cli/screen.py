@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.cli.output import say
+from slowwave.cli.screen_retain import retained
 from slowwave.report import PARKED_FOR_REVIEW
 
 MOST_ROWS = 8
@@ -19,6 +20,10 @@ _DEEDS = (
     "compacted",
     "pruned",
     "planned",
+    "removed",
+    "would_remove",
+    "freed",
+    "would_free",
     "model_answers",
     "model_batch_questions",
     "model_questions",
@@ -33,7 +38,8 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _candidates(report["items"])
     yield from _left_out(report["counts"])
     yield from _model(report["items"])
-    yield from _operations(report["items"], dry_run=dry_run)
+    yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
+    yield from retained(item for item in report["items"] if "rule" in item)
     yield from _compactions(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])

@@ -29,7 +29,7 @@ from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
 
 # Who begins a session without anybody who types in it; only a person's words can become a wish or a decision.
-_UNTYPED = ("cron", "hook")
+UNTYPED = ("cron", "hook")
 
 
 def extract_sessions(
@@ -136,7 +136,7 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
     if session.kind == "subagent":
         batch.report.count("subagents")
         return None
-    if session.origin in _UNTYPED:
+    if session.origin in UNTYPED:
         batch.report.count("untyped")
         return None
     if batch.redact.blocked and batch.redact.blocked.has_session(session.id):

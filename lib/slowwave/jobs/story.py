@@ -11,6 +11,7 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.consolidation.job import consolidate_project
+from slowwave.dialects.registry import NAMES
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched, note_left_behind
@@ -19,10 +20,12 @@ from slowwave.jobs.compacting import compact, compact_at_night
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import journal_of, language_model, note_account
+from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run_files import remove_old
-from slowwave.places import home_folder
+from slowwave.places import archive_folder, home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erasure import erase_project, finish
+from slowwave.retention.policy.check import check
 from slowwave.retention.what import Secrets
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of
@@ -96,6 +99,7 @@ def consolidate(project: Project, run: Run) -> Report:
         dry_run=run.dry_run,
         home=run.home,
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
+        archive=archive_folder(run.environ),
     )
 
 
@@ -118,7 +122,14 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "extract": (extract,),
     "consolidate": (consolidate,),
     "compact": (compact,),
+    "retain": (),
     "erase": (erase,),
+}
+
+# jobs that end with retention, which is about all projects together
+RETAINING: dict[str, Callable[[Sequence[Project], Run], Report]] = {
+    "nightly": retain_at_night,
+    "retain": retain_everywhere,
 }
 
 
@@ -136,16 +147,18 @@ def run_job(job: str, run: Run) -> Report:
         for step in STEPS[job]:
             report.absorb(contained(step, project, run))
     if consolidate in STEPS[job]:
-        report.absorb(_for_all(propose_everywhere, projects, run))
+        report.absorb(for_all(propose_everywhere, projects, run))
+    if retains(job, run.settings):
+        report.absorb(for_all(RETAINING[job], projects, run))
     if job == "erase":
-        report.absorb(_for_all(finish_erasing, projects, run))
+        report.absorb(for_all(finish_erasing, projects, run))
     if asks_by_batch(job, run):
         hand_over_questions(report, run.settings, run.environ, run.clock.now())
     note_account(report, journal_of(run.id, run.environ))
     return discreet(report)
 
 
-def _for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence[Project], run: Run) -> Report:
+def for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence[Project], run: Run) -> Report:
     """Run a step that is about all projects together; what goes wrong is named and costs no other step its report."""
     try:
         return step(projects, run)
@@ -155,13 +168,24 @@ def _for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequenc
         return report
 
 
+def retains(job: str, settings: Settings) -> bool:
+    """Say whether a job asks the retention rules: a night does where they are enforced."""
+    return job in RETAINING and (job != "nightly" or settings.retention.enforce)
+
+
 def asks_by_batch(job: str, run: Run) -> bool:
     """Say whether a run asks a model questions that another night reads the answers to."""
     return extract in STEPS[job] and not run.dry_run and is_batched(run.settings)
 
 
 def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
-    """Return the projects of a run and a report that already holds what discovery met."""
+    """Return the projects of a run and a report that already holds what discovery met.
+
+    Raises:
+        SettingsError: the retention rules of a job that asks them contradict each other.
+    """
+    if retains(job, run.settings):
+        check(run.settings.retention, NAMES)
     found = known_projects(run.settings, run.environ)
     report = Report(job, run.id)
     report.warnings += [str(problem) for problem in found.problems]
