@@ -95,7 +95,7 @@ def read_records(
                     else:
                         yield Span(part, number, begin, raw), value
                         continue
-                odd, offset = _odd_line(file, path, part, number, begin, line, problems)
+                odd, offset = odd_line(file, path, part, number, begin, line, problems)
                 if odd.raw:
                     yield from _salvage(odd, decoder, problems)
                 if odd.torn:
@@ -120,10 +120,20 @@ def _salvage(odd: "OddLine", decoder: msgspec.json.Decoder[T], problems: list[Pr
     return salvage(odd, decoder, problems)
 
 
-def _odd_line(
+def odd_line(
     file: BinaryIO, path: Path, part: int, number: int, begin: int, line: bytes, problems: list[Problem]
 ) -> tuple["OddLine", int]:
-    """Return a line that is not plainly one object, trimmed, and the offset of the next line."""
+    """Return a line that is not plainly one object, trimmed, and the offset of the next line.
+
+    Args:
+        file: opened for reading, and read up to the end of ``line``; left where the next line begins.
+        path: its name.
+        part: its index in the session.
+        number: of the line.
+        begin: where it begins.
+        line: its first :data:`LONG_LINE_BYTES`, with its newline.
+        problems: NUL bytes around a long line are noted here.
+    """
     from slowwave.records.longline import read_long_line  # noqa: PLC0415
     from slowwave.records.salvage import OddLine  # noqa: PLC0415
 

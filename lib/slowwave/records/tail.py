@@ -10,7 +10,7 @@ from slowwave.records.lines import open_regular
 from slowwave.records.longline import read_range
 
 BLOCK_BYTES = 256 << 10
-# the blocks double, so that a line of 100 MB is not copied once a block, but not for ever: short lines need no more
+# for a search in raw bytes, which needs fewer reads with larger ones
 _LARGEST_BLOCK_BYTES = 4 << 20
 
 
@@ -47,7 +47,8 @@ def lines_backward(path: Path, *, end: int | None = None) -> Iterator[tuple[int,
             block += rest
             yield from _split_backward(block, at)
             rest = block[: block.find(b"\n") + 1] if b"\n" in block else block
-            block_bytes = max(min(block_bytes * 2, _LARGEST_BLOCK_BYTES), len(rest))
+            # larger blocks would only leave the cache, and a line of 100 MB is not copied once a block
+            block_bytes = max(BLOCK_BYTES, len(rest))
         first = rest.removesuffix(b"\n")
         if first.strip():
             yield 0, first
@@ -79,10 +80,16 @@ def last_lines(path: Path, count: int, *, end: int | None = None) -> list[tuple[
     return found[::-1]
 
 
-def find_last(path: Path, needle: bytes, *, end: int | None = None) -> int | None:
+def find_last(path: Path, needle: bytes, *, end: int | None = None, most: int | None = None) -> int | None:
     """Return the offset of the last occurrence of ``needle`` that ends at or before byte ``end``.
 
     It is a search in raw bytes: the caller decodes the line (:func:`line_around`) to confirm what was found.
+
+    Args:
+        path: the file.
+        needle: what is looked for.
+        end: look only before this byte.
+        most: look at no more than about so many bytes.
 
     Raises:
         UnreadableError: the file cannot be opened or read.
@@ -94,8 +101,9 @@ def find_last(path: Path, needle: bytes, *, end: int | None = None) -> int | Non
     with _opened(path) as (fd, size):
         stop = size if end is None else min(end, size)
         at = stop
+        first = 0 if most is None else max(0, stop - most)
         block_bytes = BLOCK_BYTES
-        while at > 0:
+        while at > first:
             count = min(block_bytes, at)
             at -= count
             block = os.pread(fd, min(count + overlap, stop - at), at)

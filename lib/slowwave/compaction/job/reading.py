@@ -18,7 +18,7 @@ from slowwave.compaction.live.codex import CodexTrail
 from slowwave.compaction.live.earlier import Earlier
 from slowwave.compaction.live.items import KINDS, About
 from slowwave.compaction.live.trail import Trail
-from slowwave.compaction.live.window import BACKWARD, WINDOW_BYTES, Window, trail_of, window_of
+from slowwave.compaction.live.window import WINDOW_BYTES, Window, has_trail, seems_compacted, trail_of, window_of
 from slowwave.compaction.pi_entries import pi_items
 from slowwave.compaction.triggers import KEEP_RECENT_TOKENS
 from slowwave.compaction.usage import ContextTokens, Usage, context_tokens
@@ -96,12 +96,14 @@ def read_session(
         UsageError: nothing can be told of where its client would go on; the message says why.
     """
     rules = by_name(dialect)
-    is_long = dialect in KINDS and all(path.is_file() for path in files.paths)
-    is_long = is_long and sum(path.stat().st_size for path in files.paths) > window_bytes
-    # a walk backward meets a compaction as soon as a search for it does
-    trail = trail_of(dialect, files) if is_long and dialect in BACKWARD else None
-    tail = rules.tail(files) if trail is None and isinstance(rules, TailDialect) else None
-    if tail is None and trail is None and is_long and dialect not in BACKWARD:
+    is_long = has_trail(dialect, files) and sum(path.stat().st_size for path in files.paths) > window_bytes
+    trail = tail = None
+    is_walked = is_long and not seems_compacted(dialect, files)
+    if is_walked:
+        trail = trail_of(dialect, files)
+    if trail is None and isinstance(rules, TailDialect):
+        tail = rules.tail(files)
+    if tail is None and is_long and not is_walked:
         trail = trail_of(dialect, files)
     if trail is not None:
         reading = _end(dialect, files, trail, keep, window_bytes)

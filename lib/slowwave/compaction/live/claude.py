@@ -13,10 +13,10 @@ from typing import cast
 import msgspec
 
 from slowwave.compaction.estimates import CLAUDE
-from slowwave.compaction.live.backward import backward
-from slowwave.compaction.live.claude_groups import ANSWER, OTHER, PROMPT, RESULT, Groups, Row
+from slowwave.compaction.live.claude_groups import ANSWER, OTHER, PROMPT, RESULT, SCALES, Groups, Row
+from slowwave.compaction.live.lines import backward
 from slowwave.compaction.live.trail import Trail
-from slowwave.compaction.live.weight import Scales
+from slowwave.compaction.live.weight import LARGE_BYTES
 from slowwave.dialects.claude.bridge import BRIDGE_S
 from slowwave.dialects.claude.messages import ClaudeMessage
 from slowwave.dialects.claude.records import DECODER, Node
@@ -26,11 +26,12 @@ from slowwave.dialects.model import Message, Role, SessionFiles
 from slowwave.dialects.times import parse_time
 from slowwave.records.lenient import whole
 from slowwave.records.model import Span
+from slowwave.records.values import clean
 
 _ROWS = ("user", "assistant", "system", "attachment")
-# around the words of a block: its type, its id, the id of its call
-_SCALES = Scales(CLAUDE, 80)
 _THINKS = b'[{"type":"thinking"'
+# Without a last-prompt so far up the way is taken to have none; one further up is not searched for among them.
+_MOST_NOTED = 65_536
 
 
 class Head(msgspec.Struct, gc=False):
@@ -64,29 +65,47 @@ def claude_trail(files: SessionFiles) -> Trail | None:
     if len(files.paths) != 1:
         return None
     walk = _Walk()
-    for offset, raw, line in backward(files.paths[0], _LINES, salvages=True):
-        if not walk.passes(offset, raw, line):
+    passes, above = walk.passes, walk.groups.above
+    for offset, raw, line in backward(files.paths[0], _LINES):
+        uuid = line.uuid
+        if uuid == walk.wanted and walk.is_plain and line.type in SPOKEN and uuid is not None:
+            # most records; what follows is _Walk.passes for them
+            walk.wanted, walk.reached, walk.near = line.parent, line.timestamp or "", ""
+            if walk.mark.is_watching:
+                walk.mark.goes_over(uuid)
+            weight, kind, message = _weighed(offset, raw, line)
+            above(offset, len(raw), weight, kind, uuid, message, joins=True)
+        elif not passes(offset, raw, line):
             return None
     return walk.groups.trail() if walk.is_done else None
 
 
 class _Walk:
-    """The way up from the last row to the root."""
+    """The way up from the last row to the root.
+
+    Attributes:
+        groups: the records that it passed.
+        wanted: the id of the next one, None behind the root.
+        is_plain: a record of a person or a model is on it, so that more of them need no further look.
+        reached: the time of the record that was reached last.
+        near: the newest time before it among records that stand above it in the file.
+        mark: what the last ``last-prompt`` names.
+    """
 
     def __init__(self) -> None:
         self.groups = Groups()
+        self.wanted: str | None = None
+        self.is_plain = False
+        self.reached, self.near = "", ""
+        self.mark = _Mark()
         self._version: tuple[int, int] | None = None
         self._last: Line | None = None
-        self._wanted: str | None = None
-        self._spoke = self._is_plain = False
-        # the time of the record that was reached last, and the newest before it that stands above it in the file
-        self._reached, self._near = "", ""
-        self._mark = _Mark()
+        self._spoke = False
 
     @property
     def is_done(self) -> bool:
         """Whether the way ends where its client takes it to end: at a root, or at a hole that it does not bridge."""
-        return self._spoke and (self._wanted is None or not self._is_modern or not self._may_bridge())
+        return self._spoke and (self.wanted is None or not self._is_modern or not self._may_bridge())
 
     @property
     def _is_modern(self) -> bool:
@@ -94,16 +113,10 @@ class _Walk:
 
     def passes(self, offset: int, raw: bytes, line: Line) -> bool:
         """Take in the next record backward; False where the rules of this walk do not hold."""
-        if line.uuid == self._wanted and self._is_plain and line.type in SPOKEN:
-            self._wanted, self._reached, self._near = line.parent, line.timestamp or "", ""
-            if self._mark.is_watching:
-                self._mark.goes_over(line.uuid)
-            self.groups.above(_row(offset, raw, line), joins=True)
-            return True
         if self._version is None and line.version:
             self._version = version_in(line.version)
         if line.type == "last-prompt":
-            return not self._is_modern or self._mark.read(raw)
+            return not self._is_modern or self.mark.read(raw)
         if line.type == "system" and b"compact_boundary" in raw:
             return False
         if line.uuid is None or line.type not in CHAINED:
@@ -114,25 +127,25 @@ class _Walk:
         if self._last is None:
             if not self._begins(line):
                 return True
-            self._last, self._wanted = line, line.uuid
+            self._last, self.wanted = line, line.uuid
             if self._version is None:
                 return False
         elif self._strays(line):
             return False
-        if line.uuid == self._wanted:
+        if line.uuid == self.wanted:
             self._up(line, make)
         elif self._is_modern:
             stamp = line.timestamp or ""
-            if not line.sidechain and self._near < stamp <= self._reached:
-                self._near = stamp
-            if self._wanted is not None and line.type in SPOKEN:
+            if not line.sidechain and self.near < stamp <= self.reached:
+                self.near = stamp
+            if self.wanted is not None and line.type in SPOKEN:
                 self.groups.beside(make())
-            return self._mark.leaves(line.uuid)
+            return self.mark.leaves(line.uuid)
         return True
 
     def _may_bridge(self) -> bool:
         """Say whether a record stands so near before a lost parent's child that the client goes on from it."""
-        reached, near = parse_time(self._reached), parse_time(self._near)
+        reached, near = parse_time(self.reached), parse_time(self.near)
         return reached is not None and near is not None and (reached - near).total_seconds() <= BRIDGE_S
 
     def _begins(self, line: Line) -> bool:
@@ -141,17 +154,17 @@ class _Walk:
         return line.type in _ROWS and (may_be_beside or not line.sidechain)
 
     def _up(self, line: Line, make: Callable[[], Row]) -> None:
-        self._wanted = line.parent
-        self._reached, self._near = line.timestamp or "", ""
+        self.wanted = line.parent
+        self.reached, self.near = line.timestamp or "", ""
         if not self._is_modern and line.type == "progress":
-            self._wanted = None  # older clients do not know such records
+            self.wanted = None  # older clients do not know such records
             return
-        self._mark.goes_over(line.uuid)
+        self.mark.goes_over(line.uuid)
         self._spoke = self._spoke or line.type in SPOKEN
         # from here on most records are plain ones of the way up, and a session has a hundred thousand
-        self._is_plain = self._spoke and self._is_modern
+        self.is_plain = self._spoke and self._is_modern
         if self._spoke or not self._is_modern:
-            self.groups.above(make(), joins=self._is_modern)
+            self.groups.above(*make()[:6], joins=self._is_modern)
 
     def _strays(self, line: Line) -> bool:
         """Say whether a record makes it doubtful that the last row is the end."""
@@ -159,7 +172,7 @@ class _Walk:
         if last is None:
             return False
         if self._is_modern:
-            return line.parent == last.uuid and not self._mark.is_found
+            return line.parent == last.uuid and not self.mark.is_found
         return self._begins(line) and (line.timestamp or "") >= (last.timestamp or "")
 
 
@@ -167,20 +180,19 @@ class _Mark:
     """What the last ``last-prompt`` names, and whether the way up passes it.
 
     Records are noted by their hashes until it is found: most sessions have it near their end, some have none.
+
+    Attributes:
+        is_found: the last one was read.
+        is_watching: it matters what the way up passes.
     """
 
     def __init__(self) -> None:
-        self.is_found = False
+        self.is_found, self.is_watching = False, True
         self._named: str | None = None
         self._over, self._beside = array("q"), array("q")
 
-    @property
-    def is_watching(self) -> bool:
-        """Whether it matters what the way up passes."""
-        return not self.is_found or self._named is not None
-
     def read(self, raw: bytes) -> bool:
-        """Look at a ``last-prompt``; False where it names another end than the last row."""
+        """Look at a ``last-prompt``; False where it names another end than the last row, or that cannot be told."""
         if self.is_found:
             return True
         fields = whole(raw)
@@ -190,9 +202,10 @@ class _Mark:
         if not isinstance(named, str) or not named:
             return "leafUuid" not in fields
         self.is_found = True
-        if hash(named) in self._beside:
+        if len(self._over) >= _MOST_NOTED or len(self._beside) >= _MOST_NOTED or hash(named) in self._beside:
             return False
         self._named = None if hash(named) in self._over else named
+        self.is_watching = self._named is not None
         self._over, self._beside = array("q"), array("q")
         return True
 
@@ -200,40 +213,41 @@ class _Mark:
         """Note that the way up passes a record."""
         if not self.is_found:
             self._over.append(hash(uuid))
+            self.is_watching = len(self._over) < _MOST_NOTED
         elif uuid == self._named:
-            self._named = None
+            self._named, self.is_watching = None, False
 
     def leaves(self, uuid: str | None) -> bool:
         """Note that it passes by a record; False where that is the named one."""
         if not self.is_found:
-            self._beside.append(hash(uuid))
+            if len(self._beside) < _MOST_NOTED:
+                self._beside.append(hash(uuid))
+            return True
         return self._named is None or uuid != self._named
 
 
 def _row(offset: int, raw: bytes, line: Line) -> Row:
-    head, uuid = line.message, line.uuid or ""
-    if head is not None and line.type == "assistant":
+    weight, kind, message = _weighed(offset, raw, line)
+    return Row(offset, len(raw), weight, kind, line.uuid or "", message, line.parent)
+
+
+def _weighed(offset: int, raw: bytes, line: Line) -> tuple[int, int, str | None]:
+    """Return the weight of a record, what it is sent as, and the id of the message that it is a piece of."""
+    head = line.message
+    if head is not None and line.type in SPOKEN:
         content = head.content
-        if bytes(memoryview(content)[: len(_THINKS)]) == _THINKS:
-            tokens = _SCALES.unsigned(bytes(content))
-        else:
-            tokens = _SCALES.weight(content, partial(_message, offset, raw))
-        return Row(offset, len(raw), tokens, ANSWER, uuid, line.parent, head.id)
-    if head is not None and line.type == "user":
-        tokens = _SCALES.weight(head.content, partial(_message, offset, raw))
-        return Row(offset, len(raw), tokens, RESULT if b'"tool_result"' in raw else PROMPT, uuid, line.parent, None)
+        size = len(content)
+        large = size > LARGE_BYTES
+        weight = SCALES.of_large(content, partial(_message, offset, raw)) if large else SCALES.weight(size)
+        if line.type == "assistant":
+            if bytes(memoryview(content)[: len(_THINKS)]) == _THINKS:
+                weight = SCALES.unsigned(bytes(content))
+            return weight, ANSWER, head.id
+        return weight, RESULT if b'"tool_result"' in raw else PROMPT, None
     is_sent = line.type == "attachment" and b'"rendered"' in raw
-    return Row(
-        offset,
-        len(raw),
-        CLAUDE.tokens(len(raw)) if is_sent else 0,
-        PROMPT if is_sent else OTHER,
-        uuid,
-        line.parent,
-        None,
-    )
+    return SCALES.of_tokens(CLAUDE.tokens(len(raw))) if is_sent else 0, PROMPT if is_sent else OTHER, None
 
 
 def _message(offset: int, raw: bytes) -> Message:
-    env = DECODER.decode(raw)
+    env = DECODER.decode(clean(raw))
     return ClaudeMessage(cast("Role", env.type), Node(env, Span(0, 0, offset, raw), 0), True, False)  # noqa: FBT003 - fields of a struct

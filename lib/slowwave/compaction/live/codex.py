@@ -8,18 +8,27 @@ from typing import Any
 import msgspec
 
 from slowwave.compaction.estimates import CODEX
+from slowwave.compaction.live.lines import forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.compaction.live.weight import Scales
+from slowwave.compaction.live.weight import LARGE_BYTES, Scales
 from slowwave.dialects.codex.agents import may_instruct
 from slowwave.dialects.codex.head import is_paginated
 from slowwave.dialects.codex.history import is_boundary, is_renewed
 from slowwave.dialects.codex.messages import CodexMessage, Place
-from slowwave.dialects.codex.records import CALLS, DECODER, KNOWN_ITEMS, OUTPUTS, Line, item_of, line_of
+from slowwave.dialects.codex.records import (
+    CALLS,
+    DECODER,
+    KNOWN_ITEMS,
+    OUTPUTS,
+    UNREADABLE_LINE,
+    Line,
+    item_of,
+    line_of,
+)
 from slowwave.dialects.codex.turns import is_header, rolled_back
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.lenient import whole
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem, Span
+from slowwave.records.model import Span
 
 # around the words of an item: names of fields, ids
 _SCALES = Scales(CODEX, 160)
@@ -48,7 +57,7 @@ class CodexTrail(Trail):
     """A trail with the newest records that tell of sizes, by their kind."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(_SCALES)
         self.noted: dict[str, bytes] = {}
 
     def counters(self) -> Iterator[dict[str, Any]]:
@@ -64,12 +73,21 @@ def codex_trail(files: SessionFiles) -> CodexTrail | None:
     """
     if len(files.paths) != 1 or files.paths[0].suffix != ".jsonl" or not files.paths[0].is_file():
         return None
-    problems: list[Problem] = []
     replay = _Replay()
-    for span, line in read_records(files.paths[0], _LINES, problems):
-        if line.payload is None or line.timestamp is None or not replay.takes(span, line):
+    take, tell, is_begun = replay.item, replay.tells, False
+    for offset, raw, line in forward(files.paths[0], _LINES, loses_lines(UNREADABLE_LINE)):
+        item = line.payload
+        if item is None:
+            return None  # a bare rollout
+        if type(line.timestamp) is not str:
+            continue  # the client drops what has no time
+        kind = line.type
+        if kind == "response_item" and is_begun:
+            take(offset, raw, item)
+        elif (not is_begun and kind != "session_meta") or not tell(kind, offset, raw, item):
             return None
-    return None if any(problem.kind != "torn" for problem in problems) else replay.trail
+        is_begun = True
+    return replay.trail
 
 
 class _Replay:
@@ -81,28 +99,58 @@ class _Replay:
         self._open: set[object] = set()
         self._is_paginated: bool | None = None
 
-    def takes(self, span: Span, line: _Line) -> bool:
-        """Take in the next line; False where it tells more than this replay knows."""
-        kind = line.type
-        if kind == "response_item" and line.payload is not None:
-            self._item(span, line.payload)
-        elif kind == "event_msg" and line.payload is not None:
-            self._event(span, line.payload.type)
+    def item(self, offset: int, raw: bytes, item: _Item) -> None:
+        """Take in an item of the conversation."""
+        kind, trail = item.type, self.trail
+        if kind in OUTPUTS:
+            self._open.discard(item.call_id)
+            is_exact, mark = len(raw) > _MOST_OUTPUT, SPEAKS
+        elif kind in KNOWN_ITEMS:
+            is_exact, mark = kind == "reasoning", self._mark(offset, raw, item)
+        else:
+            return
+        size = len(raw)
+        if is_exact:
+            weight = _SCALES.exact(_message(offset, raw))
+        elif size > LARGE_BYTES:
+            weight = _SCALES.of_large(raw, partial(_message, offset, raw))
+        else:
+            weight = 0 if item.role in _NOT_SENT else _SCALES.weight(size)
+        trail.add(0, offset, size, weight, mark)
+
+    def _mark(self, offset: int, raw: bytes, item: _Item) -> int:
+        """Return what an item is to a plan, and to a rollback."""
+        kind = item.type
+        mark = 0 if kind == "ghost_snapshot" else SPEAKS
+        if kind == "message":
+            mark |= _words(offset, raw, item)
+        elif kind == "agent_message":
+            mark |= TURN
+        if mark & TURN:
+            self._starts.append(len(self.trail))
+            self._open.clear()  # a call that was open then never gets its result
+        if not self._open:
+            mark |= BEGINS
+        if kind in CALLS:
+            self._open.add(item.call_id)
+        return mark
+
+    def tells(self, kind: object, offset: int, raw: bytes, item: _Item) -> bool:
+        """Take in another line; False where it tells more than this replay knows."""
+        if kind == "event_msg":
+            if item.type == "thread_rolled_back":
+                self._roll_back(rolled_back(_line(offset, raw)))
+            elif item.type == "token_count" and b"last_token_usage" in raw:
+                self.trail.noted["token_count"] = raw
         elif kind == "turn_context":
-            self.trail.noted[kind] = span.raw
+            self.trail.noted["turn_context"] = raw
         elif kind == "session_meta":
-            return self._header(span)
+            return self._header(offset, raw)
         return kind not in ("compacted", "inter_agent_communication")
 
-    def _event(self, span: Span, kind: object) -> None:
-        if kind == "thread_rolled_back":
-            self._roll_back(rolled_back(_line(span)))
-        elif kind == "token_count" and b"last_token_usage" in span.raw:
-            self.trail.noted["token_count"] = span.raw
-
-    def _header(self, span: Span) -> bool:
+    def _header(self, offset: int, raw: bytes) -> bool:
         """Look at a header: that of a fork refers to another rollout, and a paginated one begins anew with a later."""
-        line = _line(span)
+        line = _line(offset, raw)
         fields = line.fields()
         if self._is_paginated is None:
             self._is_paginated = is_paginated(fields)
@@ -111,28 +159,6 @@ class _Replay:
             self.trail.cut(0)
             del self._starts[:]
         return True
-
-    def _item(self, span: Span, item: _Item) -> None:
-        kind, trail = item.type, self.trail
-        if kind not in KNOWN_ITEMS:
-            return
-        mark = SPEAKS
-        if kind == "message":
-            mark |= _words(span, item)
-        elif kind == "agent_message":
-            mark |= TURN
-        elif kind == "ghost_snapshot":
-            mark = 0
-        if mark & TURN:
-            self._starts.append(len(trail))
-            self._open.clear()  # a call that was open then never gets its result
-        if kind in OUTPUTS:
-            self._open.discard(item.call_id)
-        elif not self._open:
-            mark |= BEGINS
-        if kind in CALLS:
-            self._open.add(item.call_id)
-        trail.add(0, span.offset, len(span.raw), _tokens(span, item), mark)
 
     def _roll_back(self, turns: int) -> None:
         """Take turns back as :class:`slowwave.dialects.codex.history.History` does."""
@@ -147,25 +173,17 @@ class _Replay:
         self._open.clear()
 
 
-def _line(span: Span) -> Line:
-    return line_of(span, DECODER.decode(span.raw))
+def _line(offset: int, raw: bytes) -> Line:
+    return line_of(Span(0, 0, offset, raw), DECODER.decode(raw))
 
 
-def _message(span: Span) -> CodexMessage:
-    return CodexMessage(item_of(_line(span).body), span, None, Place(), as_sent=True)
+def _message(offset: int, raw: bytes) -> CodexMessage:
+    return CodexMessage(item_of(_line(offset, raw).body), Span(0, 0, offset, raw), None, Place(), as_sent=True)
 
 
-def _words(span: Span, item: _Item) -> int:
+def _words(offset: int, raw: bytes, item: _Item) -> int:
     """Return what a message is to a plan, and to a rollback."""
-    if item.role == "assistant" and not may_instruct(span.raw):
+    if item.role == "assistant" and (b"trigger_turn" not in raw or not may_instruct(raw)):
         return 0
-    message = _message(span)
-    return (TURN if is_boundary(message) else 0) | (_CONTEXT if is_renewed(message) else 0)
-
-
-def _tokens(span: Span, item: _Item) -> int:
-    if item.type == "reasoning" or (item.type in OUTPUTS and len(span.raw) > _MOST_OUTPUT):
-        return CODEX.of_message(_message(span))
-    if item.type == "message" and item.role in _NOT_SENT:
-        return 0
-    return _SCALES.weight(msgspec.Raw(span.raw), partial(_message, span))
+    message = _message(offset, raw)
+    return TURN if is_boundary(message) else _CONTEXT if is_renewed(message) else 0  # never both

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slowwave.compaction.items import Item
 from slowwave.compaction.live.items import About, Kind, Records
-from slowwave.compaction.live.trail import BEGINS, MARK_BITS, SPEAKS, TURN, Trail
+from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 
 # what is decoded at once while the words are read again
 CHUNK_BYTES = 1 << 20
@@ -33,14 +33,14 @@ class Earlier:
     ) -> None:
         self._paths, self._trail, self._stop = paths, trail, stop
         self._kind, self._about, self._chunk_bytes = kind, about, chunk_bytes
-        self.tokens = sum(trail.tokens[:stop])
-        self.size = sum(size >> MARK_BITS for size in trail.sizes[:stop])
-        self.messages = sum(size & SPEAKS != 0 for size in trail.sizes[:stop])
+        self.tokens = trail.tokens(stop)
+        self.size = trail.size(stop)
+        self.messages = trail.count(SPEAKS, stop)
 
     @property
     def has_turn(self) -> bool:
         """Whether a turn begins in it."""
-        return any(size & TURN for size in self._trail.sizes[: self._stop])
+        return self._trail.count(TURN, self._stop) > 0
 
     def items(self) -> Iterator[Item]:
         """Read it again and yield its items in order; no more than a stretch of them is held.

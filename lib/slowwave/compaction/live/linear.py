@@ -6,16 +6,17 @@ from functools import partial
 import msgspec
 
 from slowwave.compaction.estimates import CERSEI, CRABTALK, PI
+from slowwave.compaction.live.lines import forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.compaction.live.weight import Scales
+from slowwave.compaction.live.weight import LARGE_BYTES, Scales
 from slowwave.dialects.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry
 from slowwave.dialects.crabtalk.records import DECODER as CRABTALK_LINES
-from slowwave.dialects.crabtalk.records import CrabtalkMessage, kind_of, meta_of
+from slowwave.dialects.crabtalk.records import SKIPPED, CrabtalkMessage, kind_of, meta_of
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.ulid.records import DECODER as ULID_RECORDS
 from slowwave.dialects.ulid.records import UlidMessage, unknown_kind
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem, Span
+from slowwave.records.model import Span
+from slowwave.records.suffix import first_record
 from slowwave.records.values import clean
 
 CERSEI_ENTRIES = msgspec.json.Decoder(Entry)
@@ -45,24 +46,25 @@ def cersei_trail(files: SessionFiles) -> Trail | None:
     Raises:
         UnreadableError: a part cannot be opened.
     """
-    trail, hashes = Trail(), array("q")
+    trail, hashes = Trail(_CERSEI), array("q")
+    add, note, weigh = trail.add, hashes.append, _CERSEI.weight
     deleted: set[str] = set()
     for part, path in enumerate(files.paths):
-        for span, entry in read_records(path, _LINES, [], part=part):
+        for offset, raw, entry in forward(path, _LINES):
             kind, body = entry.type, entry.message
-            if kind == "summary":
+            if kind in MESSAGE_TYPES:
+                if body is None:
+                    continue
+                content = body.content
+                size = len(content)
+                weight = weigh(size) if size <= LARGE_BYTES else _CERSEI.of_large(content, partial(_cersei, raw))
+                is_turn = kind == "user" and b'"tool_result"' not in bytes(memoryview(content)[:64])
+                add(part, offset, len(raw), weight, _TURN if is_turn else _MESSAGE)
+                note(hash(entry.uuid))
+            elif kind == "summary":
                 return None
-            if kind == "tombstone":
-                deleted.update(filter(None, (entry.deleted_uuid,)))
-            elif kind in MESSAGE_TYPES and body is not None:
-                tokens = _CERSEI.weight(body.content, partial(_cersei_message, span))
-                mark = (
-                    _TURN
-                    if kind == "user" and b'"tool_result"' not in bytes(memoryview(body.content)[:64])
-                    else _MESSAGE
-                )
-                trail.add(part, span.offset, len(span.raw), tokens, mark)
-                hashes.append(hash(entry.uuid))
+            elif kind == "tombstone" and entry.deleted_uuid is not None:
+                deleted.add(entry.deleted_uuid)
     gone = {hash(uuid) for uuid in deleted}
     doubtful = [at for at, own in enumerate(hashes) if own in gone] if gone else []
     for at in reversed(doubtful):
@@ -71,34 +73,38 @@ def cersei_trail(files: SessionFiles) -> Trail | None:
     return trail
 
 
-def _cersei_message(span: Span) -> CerseiMessage:
-    return CerseiMessage(CERSEI_ENTRIES.decode(clean(span.raw)), span)
+def _cersei(raw: bytes) -> CerseiMessage:
+    return CerseiMessage(CERSEI_ENTRIES.decode(clean(raw)), Span(0, 0, 0, raw))
 
 
 def crabtalk_trail(files: SessionFiles) -> Trail | None:
-    """Return the trail of a sound session without a compact marker.
+    """Return the trail of a session without a compact marker, and with its metadata on a sound first line.
 
     Raises:
         UnreadableError: the file cannot be opened.
     """
-    trail = Trail()
-    problems: list[Problem] = []
-    is_first = True
-    for span, line in read_records(files.paths[0], CRABTALK_LINES, problems):
+    path = files.paths[0]
+    first = first_record(path, CRABTALK_LINES)
+    if first is None or first[0].number != 1 or meta_of(first[1], first[0]) is None:
+        return None
+    trail = Trail(_CRABTALK)
+    add, weigh = trail.add, _CRABTALK.weight
+    for offset, raw, line in forward(path, CRABTALK_LINES, loses_lines(SKIPPED)):
+        if offset == first[0].offset:
+            continue
         kind = kind_of(line)
-        if is_first:
-            if span.number != 1 or meta_of(line, span) is None:
-                return None
+        if kind == "message":
+            role = line.role
+            # calls and reasoning stand beside the content
+            size = len(raw) if role == "assistant" else len(line.content)
+            if size > LARGE_BYTES:
+                weight = _CRABTALK.of_large(raw, partial(CrabtalkMessage, line, Span(0, 0, offset, raw)))
+            else:
+                weight = weigh(size)
+            add(0, offset, len(raw), weight, _TURN if role == "user" else _MESSAGE)
         elif kind == "compact":
             return None
-        elif kind == "message":
-            message = CrabtalkMessage(line, span)
-            # calls and reasoning stand beside the content
-            content = msgspec.Raw(span.raw) if line.role == "assistant" else line.content
-            tokens = _CRABTALK.weight(content, lambda m=message: m)
-            trail.add(0, span.offset, len(span.raw), tokens, _TURN if line.role == "user" else _MESSAGE)
-        is_first = False
-    return None if is_first or problems else trail
+    return trail
 
 
 def ulid_trail(files: SessionFiles) -> Trail | None:
@@ -107,12 +113,16 @@ def ulid_trail(files: SessionFiles) -> Trail | None:
     Raises:
         UnreadableError: the file cannot be opened.
     """
-    trail = Trail()
-    for span, record in read_records(files.paths[0], ULID_RECORDS, []):
+    trail = Trail(_ULID)
+    add, weigh = trail.add, _ULID.weight
+    for offset, raw, record in forward(files.paths[0], ULID_RECORDS):
         if record.type == "compaction":
             return None
         if unknown_kind(record) is None:
-            message = UlidMessage(record, span)
-            tokens = _ULID.weight(record.content, lambda m=message: m)
-            trail.add(0, span.offset, len(span.raw), tokens, _TURN if record.role == "user" else _MESSAGE)
+            size = len(record.content)
+            if size > LARGE_BYTES:
+                weight = _ULID.of_large(record.content, partial(UlidMessage, record, Span(0, 0, offset, raw)))
+            else:
+                weight = weigh(size)
+            add(0, offset, len(raw), weight, _TURN if record.role == "user" else _MESSAGE)
     return trail

@@ -1,4 +1,4 @@
-"""The records of a live context, oldest first: where they stand and what they weigh, twenty bytes each."""
+"""The records of a live context, oldest first: where they stand and what they weigh, in seventeen bytes each."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from slowwave.compaction.live.weight import Scales
 from slowwave.errors import UnreadableError
 from slowwave.records.lines import open_regular
 from slowwave.records.model import REFUSALS, Span
@@ -19,8 +20,8 @@ T = TypeVar("T")
 BEGINS = 1  # the records from here on can be read without those before: no call is open
 SPEAKS = 2  # a message begins with it
 TURN = 4  # it begins a turn
-MARK_BITS, PART_BITS = 8, 48
-_MARKS, _OFFSETS = (1 << MARK_BITS) - 1, (1 << PART_BITS) - 1
+_PART_BITS = 48
+_OFFSETS = (1 << _PART_BITS) - 1
 
 
 class Record(NamedTuple):
@@ -29,74 +30,86 @@ class Record(NamedTuple):
     Attributes:
         part: index of its file.
         offset: where its object begins there.
-        length: bytes of the object.
-        tokens: about how many it takes.
+        length: bytes of the object, less than 4 GiB.
+        weight: of its words (:mod:`weight`).
         mark: what it is to a plan.
     """
 
     part: int
     offset: int
     length: int
-    tokens: int
+    weight: int
     mark: int
 
 
 class Trail:
     """Records of a live context, in the order of the conversation.
 
-    Attributes:
-        places: offset of each, and its part above that.
-        sizes: length of each above its mark.
-        tokens: about how many each takes.
+    Args:
+        scales: what turns weights into tokens.
     """
 
-    def __init__(self) -> None:
-        self.places = array("Q")
-        self.sizes = array("Q")
-        self.tokens = array("I")
+    def __init__(self, scales: Scales) -> None:
+        self._scales = scales
+        self._places = array("Q")
+        self._lengths, self._weights = array("I"), array("I")
+        self._marks = bytearray()
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self._places)
 
     def __getitem__(self, at: int) -> Record:
-        place, size = self.places[at], self.sizes[at]
-        return Record(place >> PART_BITS, place & _OFFSETS, size >> MARK_BITS, self.tokens[at], size & _MARKS)
+        place = self._places[at]
+        return Record(place >> _PART_BITS, place & _OFFSETS, self._lengths[at], self._weights[at], self._marks[at])
 
-    def add(self, part: int, offset: int, length: int, tokens: int, mark: int) -> None:
+    def add(self, part: int, offset: int, length: int, weight: int, mark: int) -> None:
         """Add one record at the end, given as the fields of :class:`Record`."""
-        self.places.append(part << PART_BITS | offset)
-        self.sizes.append(length << MARK_BITS | mark)
-        self.tokens.append(tokens)
+        self._places.append(part << _PART_BITS | offset)
+        self._lengths.append(length)
+        self._weights.append(weight)
+        self._marks.append(mark)
 
-    def mark(self, at: int, mark: int) -> None:
-        """Say what a record that has no mark yet is to a plan."""
-        self.sizes[at] |= mark
+    def mark(self, marks: bytearray) -> None:
+        """Say of every record what it is to a plan."""
+        self._marks = marks
 
     def has(self, at: int, mark: int) -> bool:
         """Say whether a record has a mark."""
-        return self.sizes[at] & mark != 0
+        return self._marks[at] & mark != 0
+
+    def count(self, mark: int, stop: int) -> int:
+        """Return how many of the first ``stop`` records have a mark."""
+        marks = self._marks[:stop]
+        return sum(marks.count(value) for value in set(marks) if value & mark)
+
+    def size(self, stop: int) -> int:
+        """Return the bytes of the first ``stop`` records."""
+        return sum(memoryview(self._lengths)[:stop])
+
+    def tokens(self, stop: int) -> int:
+        """Return about how many tokens the first ``stop`` records take."""
+        return self._scales.tokens(sum(memoryview(self._weights)[:stop]))
 
     def cut(self, stop: int) -> list[Record]:
         """Take away everything from index ``stop`` on, and return it."""
         gone = [self[at] for at in range(stop, len(self))]
-        del self.places[stop:], self.sizes[stop:], self.tokens[stop:]
+        del self._places[stop:], self._lengths[stop:], self._weights[stop:], self._marks[stop:]
         return gone
 
     def drop(self, at: int) -> None:
         """Take away one record."""
-        del self.places[at], self.sizes[at], self.tokens[at]
+        del self._places[at], self._lengths[at], self._weights[at], self._marks[at]
 
     def reverse(self) -> None:
         """Turn the order around."""
-        self.places.reverse()
-        self.sizes.reverse()
-        self.tokens.reverse()
+        for column in (self._places, self._lengths, self._weights, self._marks):
+            column.reverse()
 
     def begin_of_end(self, size: int) -> int:
         """Return the last index from which the records weigh ``size`` bytes and can be read by themselves, else 0."""
         total = 0
         for at in range(len(self) - 1, 0, -1):
-            total += self.sizes[at] >> MARK_BITS
+            total += self._lengths[at]
             if total >= size and self.has(at, BEGINS):
                 return at
         return 0

@@ -1,4 +1,7 @@
-"""About how many tokens a record takes, told by the size of its content without a look at its words."""
+"""About how much a record says, told by the size of its content without a look at its words.
+
+Weights are bytes of JSON that hold words; a whole context of them is turned into tokens at once.
+"""
 
 from collections.abc import Callable
 
@@ -17,7 +20,7 @@ _SIGNATURE = b'"signature":"'
 
 
 class Scales:
-    """What turns the size of a content into tokens; a session has a hundred thousand of them.
+    """What turns the sizes of contents into weights and tokens.
 
     Args:
         rule: the client's.
@@ -29,20 +32,34 @@ class Scales:
         self._around = around
         self._share = (1 - _ESCAPED) / rule.per_token
 
-    def weight(self, content: msgspec.Raw, message: Callable[[], Message]) -> int:
-        """Return about what the rule makes of a message; exactly that where its size would mislead.
+    def tokens(self, weight: int) -> int:
+        """Return about how many tokens a weight is."""
+        return int(weight * self._share)
+
+    def weight(self, size: int) -> int:
+        """Return the weight of a content of so many bytes, no more than :data:`LARGE_BYTES`."""
+        return size - self._around if size > self._around else 0
+
+    def of_large(self, content: msgspec.Raw | bytes, message: Callable[[], Message]) -> int:
+        """Return the weight of a larger one; it is looked at where its size would mislead.
 
         Args:
             content: the JSON of its content.
             message: decodes it.
         """
-        size = len(content)
-        if size > LARGE_BYTES and any(mark in bytes(content) for mark in _OPAQUE):
-            return self._rule.of_message(message())
-        return int((size - self._around) * self._share) if size > self._around else 0
+        written = bytes(content)
+        return self.exact(message()) if any(mark in written for mark in _OPAQUE) else self.weight(len(written))
+
+    def exact(self, message: Message) -> int:
+        """Return the weight that makes the tokens of a message what the rule says."""
+        return self.of_tokens(self._rule.of_message(message))
+
+    def of_tokens(self, tokens: int) -> int:
+        """Return the weight of so many tokens."""
+        return round(tokens / self._share)
 
     def unsigned(self, content: bytes) -> int:
-        """Return the same of a content that begins with reasoning, without what signs that."""
+        """Return the weight of a content that begins with reasoning, without what signs that."""
         begin = content.find(_SIGNATURE)
         signed = content.find(b'"', begin + len(_SIGNATURE)) - begin if begin >= 0 else 0
-        return max(0, int((len(content) - signed - self._around) * self._share))
+        return self.weight(len(content) - signed)

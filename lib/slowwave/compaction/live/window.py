@@ -11,6 +11,7 @@ from slowwave.compaction.live.linear import cersei_trail, crabtalk_trail, ulid_t
 from slowwave.compaction.live.pi import pi_trail
 from slowwave.compaction.live.trail import Trail
 from slowwave.dialects.model import SessionFiles
+from slowwave.records.tail import find_last
 
 # Sessions up to this size are read as a whole; of longer ones this much is decoded, more where the plan needs it.
 WINDOW_BYTES = 2 << 20
@@ -24,8 +25,11 @@ _TRAILS: Mapping[str, Callable[[SessionFiles], Trail | None]] = {
     "claude": claude_trail,
     "codex": codex_trail,
 }
-# Their trails are walked from the end: a session that was compacted shows it at once.
-BACKWARD = ("pi", "openclaw", "claude")
+# What a compaction says in raw bytes, for the clients whose trails are walked from the beginning; a walk from the end
+# meets one at once.
+_COMPACTIONS = {"cersei": b'"summary"', "crabtalk": b'"compact"', "ulid": b'"compaction"', "codex": b'"compacted"'}
+# A session is seldom gone on with for longer without the next one.
+_NEAR_BYTES = 16 << 20
 
 
 class Window(NamedTuple):
@@ -44,6 +48,25 @@ class Window(NamedTuple):
     def earlier(self, dialect: str, files: SessionFiles, about: About) -> Earlier | None:
         """Return what lies before, None when nothing does."""
         return Earlier(files.paths, self.trail, self.start, KINDS[dialect], about) if self.start else None
+
+
+def has_trail(dialect: str, files: SessionFiles) -> bool:
+    """Say whether the trail of a session may be found at all: its files are there, and are not packed.
+
+    Raises:
+        OSError: a file cannot be looked at.
+    """
+    return dialect in _TRAILS and all(path.is_file() and path.suffix != ".zst" for path in files.paths)
+
+
+def seems_compacted(dialect: str, files: SessionFiles) -> bool:
+    """Say whether a compaction may stand near the end: then its end is looked for before its trail.
+
+    Raises:
+        UnreadableError: the file cannot be opened.
+    """
+    mark = _COMPACTIONS.get(dialect)
+    return mark is not None and find_last(files.paths[-1], mark, most=_NEAR_BYTES) is not None
 
 
 def trail_of(dialect: str, files: SessionFiles) -> Trail | None:

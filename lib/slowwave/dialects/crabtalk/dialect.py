@@ -10,15 +10,12 @@ from collections.abc import Sequence
 import msgspec
 
 from slowwave.dialects.base import Told
-from slowwave.dialects.crabtalk.records import DECODER, SPEAKING, CrabtalkMessage, Line, Meta, kind_of, meta_of
+from slowwave.dialects.crabtalk.records import DECODER, SKIPPED, SPEAKING, CrabtalkMessage, Line, Meta, kind_of, meta_of
 from slowwave.dialects.linear import read_linear
 from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError
 from slowwave.records.model import Span
-
-# Lines that crabtalk's parser refuses as a whole and skips, also where we read records on them.
-_SKIPPED = frozenset({"glued", "garbage", "torn", "nul", "bom", "nonstandard"})
 
 
 class CrabtalkTranscript(Transcript):
@@ -83,7 +80,7 @@ class Crabtalk:
             UnreadableError: the first line is no metadata, so crabtalk would refuse to load the session.
         """
         whole = transcript if isinstance(transcript, CrabtalkTranscript) else self.read(transcript.files)
-        skipped = {line for p in whole.problems if p.kind in _SKIPPED for line in range(p.line, p.line + p.lines)}
+        skipped = {line for p in whole.problems if p.kind in SKIPPED for line in range(p.line, p.line + p.lines)}
         if whole.meta_line != 1 or 1 in skipped:
             path = whole.files.paths[0]
             raise UnreadableError(path, "the first line is no crabtalk metadata, so crabtalk would not load it")

@@ -65,6 +65,8 @@ class Body(msgspec.Struct, gc=False):
 DECODER = msgspec.json.Decoder(Line)
 # What of :func:`kind_of` is said to the model.
 SPEAKING = frozenset({"compact", "message"})
+# Lines that crabtalk's parser refuses as a whole and skips, also where we read records on them.
+SKIPPED = frozenset({"glued", "garbage", "torn", "nul", "bom", "nonstandard"})
 _METAS = msgspec.json.Decoder(Meta)
 _BODIES = msgspec.json.Decoder(Body)
 
