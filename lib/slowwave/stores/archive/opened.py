@@ -62,6 +62,26 @@ def laid_out(
         )  # fmt: skip
 
 
+@contextmanager
+def laid_out_file(one: Shelved, path: Path, environ: Mapping[str, str]) -> Generator[Path]:
+    """Yield where one file of a session can be read, alone.
+
+    Args:
+        one: the archived session.
+        path: where the file lay.
+        environ: names the state folder.
+
+    Raises:
+        CorruptStateError: its pack is damaged.
+        OSError: there is no room for it.
+    """
+    with _private_folder(state_folder(environ) / FOLDER) as base, Pack(one.pack) as pack:
+        for file in one.session.files:
+            if file.path == str(path):
+                _put(pack, file, base)
+        yield Path(f"{base}{path}")
+
+
 # of a client's home only that
 _NAMES = {"codex": (SESSIONS, ARCHIVED, INDEX)}
 
