@@ -5,7 +5,6 @@ Where its client has a record that clears old outputs of tools, and that is enou
 
 from collections.abc import Mapping
 
-from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS
 from slowwave.compaction.job.appending import Order
 from slowwave.compaction.job.book import Appended, Book
 from slowwave.compaction.job.clearing import Clearing, clearing_of
@@ -13,6 +12,7 @@ from slowwave.compaction.job.dropped import around, digested
 from slowwave.compaction.job.due import Due, budget_of, due
 from slowwave.compaction.job.flushing import flush
 from slowwave.compaction.job.noting import count_compaction, noted_append
+from slowwave.compaction.job.openclaw import soft_tokens
 from slowwave.compaction.job.outcome import expected_of
 from slowwave.compaction.job.planning import dropped_by, live_bytes, planned, spans_of, tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
@@ -61,7 +61,7 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
     chosen = run.settings.compaction
     reading = read_session(session.dialect, session.files, keep=budget_of(session.dialect, chosen).keep_recent_tokens)
     live = live_bytes(reading) if chosen.trigger_bytes else 0
-    found = due(reading, chosen, soft=SOFT_THRESHOLD_TOKENS, live_bytes=live)
+    found = due(reading, chosen, soft=soft_tokens(session), live_bytes=live)
     if not (found.is_due or by_hand or run.force):
         if found.is_near:
             run.report.count("near")

@@ -61,7 +61,7 @@ def due(reading: Reading, settings: CompactionSettings, *, soft: int, live_bytes
     reason = f"{total:,} tokens {how} of {window:,}, limit {limit:,}"
     if not is_due and 0 < settings.trigger_bytes < live_bytes:
         is_due, reason = True, f"{live_bytes:,} bytes in the context, limit {settings.trigger_bytes:,}"
-    is_near = not is_due and _is_over(reading.dialect, total + soft, window, settings)
+    is_near = not is_due and total + soft >= limit  # Clawdbot's own comparison
     return Due(is_due, is_near, reason, total, window)
 
 

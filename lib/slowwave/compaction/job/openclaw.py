@@ -8,12 +8,42 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.compaction.flush import flushed
+from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
+from slowwave.errors import UnreadableError
 from slowwave.records.append import append_records
+from slowwave.stores.model import StoredSession
+from slowwave.stores.openclaw.config import compaction_config
 from slowwave.stores.openclaw.entries import SessionEntry
 from slowwave.stores.openclaw.store import NAME, read_store, update_entry
 
 MEMORY = "memory"
+
+
+def soft_tokens(session: StoredSession) -> int:
+    """Return how many tokens below the trigger memories are saved: as the client's settings say, else the seed's.
+
+    Settings that cannot be read say nothing here; :func:`flush_refusal` tells of them when there is something to save.
+    """
+    if session.dialect != "openclaw":
+        return SOFT_THRESHOLD_TOKENS
+    try:
+        found = soft_threshold(compaction_config(session.files.paths[0]))
+    except UnreadableError:
+        found = None
+    return SOFT_THRESHOLD_TOKENS if found is None else found
+
+
+def flush_refusal(transcript: Path, session: str) -> str:
+    """Return why the client would not save memories now, "" when it would; also where its files cannot be read."""
+    try:
+        if soft_threshold(compaction_config(transcript)) is None:
+            return "memoryFlush is turned off in the client's settings"
+        _, entry = _listed(transcript, session)
+    except UnreadableError as error:
+        return str(error)
+    if entry is not None and has_flushed(_fields(entry)):
+        return "done already since the last compaction"
+    return ""
 
 
 def save_memories(workspace: str, facts: Sequence[str], now: datetime) -> Path | None:
@@ -59,12 +89,14 @@ def note_compaction(transcript: Path, session: str) -> None:
 
 
 def _note(transcript: Path, session: str, patch: Callable[[SessionEntry], Mapping[str, object]]) -> None:
-    store = transcript.parent / NAME
-    if not store.exists():
-        return
-    key = next((key for key, entry in read_store(store).items() if entry.text("sessionId") == session), None)
-    if key is not None:
-        update_entry(store, key, patch, 0)
+    key, entry = _listed(transcript, session)
+    if entry is not None:
+        update_entry(transcript.parent / NAME, key, patch, 0)
+
+
+def _listed(transcript: Path, session: str) -> tuple[str, SessionEntry | None]:
+    found = read_store(transcript.parent / NAME).items()
+    return next(((key, entry) for key, entry in found if entry.text("sessionId") == session), ("", None))
 
 
 def _fields(entry: SessionEntry) -> Mapping[str, object]:

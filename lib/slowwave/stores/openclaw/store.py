@@ -113,7 +113,7 @@ def read_store(path: Path) -> SessionStore:
 
 
 def _values_of_json5(path: Path, raw: bytes) -> Fields:
-    value = _json5(path, raw)
+    value = json5_of(path, raw)
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).items()
         return {str(key): msgspec.Raw(bytes(encoded(item)).replace(b"\n", b"\n  ")) for key, item in items}
@@ -122,7 +122,12 @@ def _values_of_json5(path: Path, raw: bytes) -> Fields:
     raise UnreadableError(path, f"holds a {type(value).__name__} where session keys are expected", _REMEDY)
 
 
-def _json5(path: Path, raw: bytes) -> object:
+def json5_of(path: Path, raw: bytes) -> object:
+    """Return what a file holds that a person may have written.
+
+    Raises:
+        UnreadableError: it is neither JSON nor JSON5.
+    """
     import pyjson5  # noqa: PLC0415 - clients write plain JSON; only people write JSON5
 
     try:

@@ -35,7 +35,7 @@ def test_each_client_has_its_own_limit(dialect: str, limit: int):
     assert due(reading(dialect, limit), settings, soft=SOFT).is_due
     below = due(reading(dialect, limit - 1), settings, soft=SOFT)
     assert (below.is_due, below.is_near) == (False, True)
-    far = due(reading(dialect, limit - SOFT - 1), settings, soft=SOFT)
+    far = due(reading(dialect, limit - SOFT - 2), settings, soft=SOFT)
     assert (far.is_due, far.is_near) == (False, False)
 
 
