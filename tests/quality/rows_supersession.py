@@ -15,6 +15,7 @@ from slowwave.memory.model import Candidate, CandidateOrigin, Category
 from tests.quality.history_cases import History, Statement, histories
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
+from tests.quality.taken_back import measured as taken_back
 from tests.quality.unsynced import unsynced
 from tests.unit.consolidation.dreams import House
 
@@ -58,15 +59,18 @@ def measure(*, errors: bool = False) -> Section:
     beside = {"baseline: keep everything": [_add_only(h) for h in every]}
     beside["baseline: newest of the alike wins"] = [_newest(h) for h in every]
     rows = [_row(*item) for item in (*done.items(), *beside.items())]
+    back, must = taken_back()
     section = Section(
         [
             Table(f"{len(every)} histories, by the order of sessions", _HEADER, rows),
             Table("Night by night, by what changes how", _HEADER, kinds),
+            back,
         ],
         [
             Must("the last value is believed", sum(o.current for o in total) / len(total), CURRENT),
             Must("value at a date", sum(o.days for o in total) / sum(o.moments for o in total), PAST),
             Must("unrelated retired", sum(o.retired for o in total), 0, at_least=False),
+            *must,
         ],
         [f"dreams parked for a person: {sum(o.parked for o in total)}"],
     )

@@ -35,7 +35,7 @@ def show_export(args: argparse.Namespace) -> int:
         rows = [
             row_of(folder, m, standing=standing) | ({"warning": warned[m.id]} if m.id in warned else {})
             for m in book.memories.values()
-            if args.all or m.status == "active"
+            if args.all or (m.status == "active" and not m.is_retraction)
         ]
         # one object, unlike the list: what is exported is read as a whole
         say_json([{"version": VERSION, "project": folder.project, "memory": str(folder.path), "memories": rows}])

@@ -72,6 +72,8 @@ def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
 
 
 def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
+    if memory.is_retraction:
+        return bool(args.all)
     return memory.held_at(at) if at else memory.status == "active" or args.all or args.json
 
 

@@ -19,7 +19,7 @@ def validate(operations: Sequence[Operation], state: State, gathered: Gathered) 
     prior = {m.id for m in (*state.standing, *(m for m, _ in state.edited), *state.removed)}
     named = [o.memory for o in operations if o.memory and not o.is_new]
     # history is only named where something about it has changed
-    past = {m.id for m in state.book.memories.values() if m.status == "superseded"}
+    past = {m.id for m in state.book.memories.values() if m.status == "superseded" or m.is_retraction}
     _exactly("memory", prior | (past & set(named)), named)
     _exactly("candidate", {c.id for c in gathered.waiting}, [c for o in operations for c in o.candidates])
     made = [o.memory for o in operations if o.is_new]
@@ -27,7 +27,11 @@ def validate(operations: Sequence[Operation], state: State, gathered: Gathered) 
     there = {o.memory for o in operations if o.action in {"ADD", "MERGE", "KEEP"} and not o.by_person}
     # what people took over or out has ended what it ended
     there |= {o.memory for o in operations if o.by_person}
-    there |= {m.id for m in state.book.memories.values() if m.status in {"edited-by-person", "removed-by-person"}}
+    there |= {
+        m.id
+        for m in state.book.memories.values()
+        if m.status in {"edited-by-person", "removed-by-person"} or m.is_retraction
+    }
     for operation in operations:
         if not operation.reason:
             raise AccountingError(f"{operation.action} {operation.memory or operation.candidates} has no reason")

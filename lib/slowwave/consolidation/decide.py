@@ -62,6 +62,7 @@ def _remembered(state: State) -> list[Memory]:
         # the latest of those that say the same is the one that would hold again
         *(m for m in reversed(past) if m.status == "superseded"),
         *(m for m in past if m.status in ghosts),
+        *(m for m in past if m.status == "active" and m.is_retraction),
         *taken,
     ]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from slowwave.consolidation.doubts import Doubts
 from slowwave.consolidation.model import Gathered, State
 from slowwave.memory.book import Memory
-from slowwave.memory.model import Candidate
+from slowwave.memory.model import RETRACTS, Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,12 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     """Return the entries in an order that does not depend on that of the files.
 
     What people did to a line is theirs, what is unproven or rejected is refused anyway, and what a tool's line says
-    waits for a person: none of it is shown.
+    waits for a person, and what only takes something back is for the rules: none of it is shown.
     """
     memories = sorted(state.standing, key=lambda m: (m.valid_from, m.id))
     doubts = Doubts(state.from_tools)
-    candidates = [c for c in gathered.waiting if c.id not in gathered.unproven and not doubts.reason(c)]
+    asked = [c for c in gathered.waiting if c.id not in gathered.unproven and c.key != RETRACTS]
+    candidates = [c for c in asked if not doubts.reason(c)]
     candidates.sort(key=lambda c: (c.observed_at, c.id))
     ordered: Sequence[Memory | Candidate] = [*memories, *candidates]
     return [Entry(number, item) for number, item in enumerate(ordered, 1)]

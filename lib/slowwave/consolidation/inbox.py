@@ -21,11 +21,12 @@ from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.plan import Plan, make_plan
 from slowwave.consolidation.review import clear_parked
 from slowwave.consolidation.snapshot import read_snapshot
+from slowwave.consolidation.taken import ACCEPTED
 from slowwave.errors import MovedError
 from slowwave.memory.candidates import append_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.ledger import VERSION, Event
-from slowwave.memory.model import Candidate, candidate_id, iso
+from slowwave.memory.model import RETRACTS, Candidate, candidate_id, iso
 from slowwave.memory.stage import Change
 from slowwave.memory.transaction import commit, recover
 from slowwave.settings import ConsolidationSettings
@@ -130,7 +131,9 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     lead = Fact(None, mine).lead
     said = {"text": lead.text, "key": lead.key, "value": lead.value, "category": lead.category}
     # one fact, whatever the words: the person says that it is one
-    sure = tuple(msgspec.structs.replace(c, doubt="") for c in mine)
+    sure = tuple(
+        msgspec.structs.replace(c, doubt="", confidence=ACCEPTED if c.key == RETRACTS else c.confidence) for c in mine
+    )
     alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in sure)
     # a person who accepts it has seen where it stands
     trusted = dataclasses.replace(state, writers={})

@@ -1,11 +1,12 @@
 """What becomes of every accepted fact: added, merged, kept, superseded, or holding again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from slowwave.consolidation.confidence import independent
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.model import Operation
 from slowwave.consolidation.rivals import held_when, holder_after
+from slowwave.consolidation.taken import is_retraction, meant
 from slowwave.consolidation.timeline import Held
 
 
@@ -15,12 +16,15 @@ def resolved(facts: Sequence[Fact]) -> list[Operation]:
     Without anything new nothing is decided anew: not even by rules that are newer than a memory.
     """
     if not any(fact.candidates for fact in facts):
-        return [_kept(fact) for fact in facts if fact.memory and fact.memory.status == "active"]
+        return [_kept(f) for f in facts if f.memory and f.memory.status == "active" and not is_retraction(f)]
     held = held_when(facts)
     holding = {fact.id: fact for fact in facts}
     operations: list[Operation] = []
     for fact in facts:
         if fact.is_ghost:
+            continue
+        if is_retraction(fact):
+            operations += _retracts(fact, facts, held)
             continue
         winner = holding.get(holder_after(fact.id, held))
         if winner is None or winner is fact:
@@ -30,6 +34,23 @@ def resolved(facts: Sequence[Fact]) -> list[Operation]:
         if operation:
             operations.append(operation)
     return operations
+
+
+def _retracts(fact: Fact, facts: Sequence[Fact], held: Mapping[str, Held]) -> list[Operation]:
+    """Note what takes something back, where it is plain what; else it waits for a person or for what it means."""
+    ids = tuple(c.id for c in fact.candidates)
+    if not ids:
+        return []
+    texts = {other.id: other.lead.text for other in facts}
+    found = meant(fact, [f for f in facts if not is_retraction(f)], held)
+    what = "; ".join(sorted(texts[i][:120] for i in found.fit))
+    if fact.memory:
+        return [Operation("MERGE", fact.id, ids, "said again")]
+    if found.is_plain:
+        return [Operation("ADD", fact.id, ids, f"takes back: {what}", is_new=True, spans=held[fact.id].spans)]
+    if not found.fit:
+        return [Operation("WAIT", "", ids, "takes back nothing that is known")]
+    return [Operation("WAIT", "", ids, f"may take back any of {len(found.fit)}: {what}")]
 
 
 def _holds(fact: Fact, held: Held) -> Operation:

@@ -6,6 +6,7 @@ from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.retraction import given_up, takes_back
 from slowwave.consolidation.slots import claim, is_definite, stance_of
+from slowwave.consolidation.taken import ended, is_retraction
 from slowwave.consolidation.timeline import Held, taken_back, timeline
 from slowwave.consolidation.words import words_of
 
@@ -19,9 +20,10 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
     found: dict[str, Held] = {}
     for group in slots.values():
         found |= timeline(moment for fact in group for moment in moments[fact])
-    for older, newer in _denied(facts):
+    for older, newer in _denied([fact for fact in facts if not is_retraction(fact)]):
         against = [m for fact in newer for m in moments[fact] if m.by_person]
         found[older] = taken_back(found[older], moments[older], against)
+    found |= ended(facts, found)
     return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}
 
 
@@ -55,6 +57,8 @@ def _slot(fact: Fact) -> str:
     true.
     """
     lead = fact.lead
+    if is_retraction(fact):
+        return ""
     slot = claim(lead)[0]
     if (lead.key and lead.value) or is_definite(slot):
         return slot

@@ -13,7 +13,7 @@ from slowwave.consolidation.words import NO, Words, words_of
 from slowwave.extraction.keys import decision_key
 from slowwave.extraction.keys import key_of as uncached_key_of
 from slowwave.memory.book import Memory
-from slowwave.memory.model import Candidate, Category
+from slowwave.memory.model import RETRACTS, Candidate, Category
 
 Slot = tuple[str, str]
 NONE: Slot = ("", "")
@@ -87,6 +87,8 @@ _MOST_TOOL_WORDS = 5
 
 def claim(item: Memory | Candidate) -> Slot:
     """Return slot and value of a memory or candidate, two empty strings when it claims nothing that could be denied."""
+    if item.key == RETRACTS:
+        return item.key, item.value.casefold()
     if item.key and item.value and not _denies(item.text, item.value):
         scope = scope_of(item.text)
         if item.key.startswith("cmd:") and not scope:

@@ -16,6 +16,7 @@ from slowwave.extraction.found import Found
 from slowwave.extraction.guards.echo import echoes
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.extraction.miners import MINERS
+from slowwave.extraction.miners.taking_back import NAME as TAKES_BACK
 from slowwave.extraction.taint import is_hostile, one_line
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
@@ -158,7 +159,8 @@ def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redac
 def _doubt(event: Event, quote: str) -> str:
     """Return why only a person can say whether what a fact rests on is theirs, "" when it is."""
     words = set(_WORD.findall(quote.casefold()))
-    if not isinstance(event, Turn):
+    # a message that is nothing but this one line has nothing beside it that could make it a quotation
+    if not isinstance(event, Turn) or ("\n" not in event.text and set(_WORD.findall(event.text.casefold())) <= words):
         return ""
     for part in event.doubtful:
         theirs = set(_WORD.findall(part.casefold()))
@@ -168,7 +170,8 @@ def _doubt(event: Event, quote: str) -> str:
 
 
 def _key(found: Found, text: str) -> tuple[str, str]:
-    if found.key or not found.origin.startswith("user"):
+    # what is not done any more is not what its words choose
+    if found.key or found.miner == TAKES_BACK or not found.origin.startswith("user"):
         return found.key, found.value
     decided = decision_key(text) if found.category == "decision" and found.miner == "decision" else ("", "")
     return decided if decided[0] else key_of(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from slowwave.memory.ledger import Event, IndexEntry, Sighting, read_ledger
-from slowwave.memory.model import Category, Evidence
+from slowwave.memory.model import RETRACTS, Category, Evidence
 
 T = TypeVar("T")
 
@@ -63,6 +63,11 @@ class Memory:
         """Whether a person stands behind it."""
         return any(s.origin.startswith("user_") for s in self.sightings)
 
+    @property
+    def is_retraction(self) -> bool:
+        """Whether it only says that something else is taken back: it explains an end, and has no line in any file."""
+        return self.key == RETRACTS
+
 
 @dataclass(slots=True)
 class Book:
@@ -92,8 +97,8 @@ class Book:
 
     @property
     def active(self) -> list[Memory]:
-        """The memories that hold, oldest first."""
-        return [m for m in self.memories.values() if m.status == "active"]
+        """The memories that hold, oldest first, without what only takes others back."""
+        return [m for m in self.memories.values() if m.status == "active" and not m.is_retraction]
 
     def apply(self, event: Event) -> None:
         """Add one event that stands."""

@@ -11,6 +11,9 @@ from slowwave.dialects.rows import names_row
 Category = Literal["preference", "project", "pattern", "decision", "constraint"]
 CATEGORIES: tuple[Category, ...] = ("preference", "project", "pattern", "decision", "constraint")
 
+# key of what only takes something else back; its value names that
+RETRACTS = "retracts"
+
 # record ids of fewer characters are numbers that every session gives anew
 _UNIQUE = 8
 

@@ -23,10 +23,12 @@ from slowwave.extraction.miners.requested import mine_requested
 from slowwave.extraction.miners.routines import mine_routines
 from slowwave.extraction.miners.standing import mine_standing
 from slowwave.extraction.miners.surroundings import mine_surroundings
+from slowwave.extraction.miners.taking_back import mine_taking_back
 from slowwave.extraction.miners.tasks import mine_tasks
 from slowwave.extraction.miners.versions import mine_versions
 
 MINERS: tuple[Miner, ...] = (
+    mine_taking_back,
     mine_explicit,
     mine_corrections,
     mine_preferences,
@@ -74,6 +76,7 @@ NAMES = (
     "recurrent",
     "remark",
     "requested",
+    "retraction",
     "routine",
     "standing",
     "surroundings",

@@ -1,0 +1,120 @@
+"""In which words people take back what they said: patterns by language, with ``<T>`` for what they name.
+
+``RULES`` take a rule back and say nothing else; ``HABITS`` say what is not done any more, which is worth knowing by
+itself. Both stand at the beginning of a clause.
+"""
+
+# ruff: noqa: E501, ISC004, RUF001 - patterns of many languages
+
+_FORGET = r"(?:forget(?: about)?|disregard|scrap|scratch|never ?mind|revoke|unlearn|strike|ignore|cancel|drop|discard)"
+# verbs that people also use of code ("drop the index rule") need an owner
+_SURELY = r"(?:forget(?: about)?|disregard|scrap|scratch|never ?mind|revoke|unlearn)"
+_OWN = r"(?:(?:my|our)(?: old| earlier| previous| former)?|the (?:old|earlier|previous|former)|that (?:old|earlier))"
+_RULE = (
+    r"(?:rule|convention|polic(?:y|ie)|preference|instruction|guideline|requirement|restriction|decision|constraint|"
+    r"request|thing|stuff)s?"
+)
+_ABOUT = r"(?:about|on|regarding|concerning|re|with|for|against|that|to|of)"
+_SAID = (
+    r"(?:what(?:ever)?|everything|anything|all)(?: that)? (?:i|we)(?:['\u2019](?:d|ve)| had| have)?(?: just| once| ever)? "
+    r"(?:said|told you|wrote|asked(?: you)?(?: for)?|mentioned|wanted|decided|agreed|noted)(?: \w+){0,3}?"
+)
+_OVER = (
+    r"(?:no longer applies|no longer (?:holds|counts|stands)|(?:does(?: not|n['\u2019]?t) (?:apply|hold|count)"
+    r"|(?:is|are)(?: not|n['\u2019]?t) (?:valid|needed|in force)) any ?(?:more|longer)"
+    r"|(?:is|are) (?:gone|off(?: the table)?|dead|history|void|lifted|dropped|obsolete"
+    r"|no longer (?:valid|in force|needed|relevant|a thing))|can (?:go|be (?:forgotten|ignored|dropped))"
+    r"|was a mistake)"
+)
+
+RULES: tuple[str, ...] = (
+    # English
+    rf"{_FORGET} {_SAID} (?:about|on|regarding|concerning|re|with) (?:the |my |our )?<T>",
+    rf"(?:{_SURELY} (?:the|my|our|that|this)(?: old| earlier| previous)?|{_FORGET} {_OWN}) <T> {_RULE}",
+    rf"(?:{_SURELY} (?:the|my|our|that|this)(?: old| earlier| previous)?|{_FORGET} {_OWN}) {_RULE} {_ABOUT} <T>",
+    rf"(?:the|my|our|that)(?: old| earlier| previous)? <T> {_RULE} {_OVER}",
+    rf"(?:the|my|our|that)(?: old| earlier| previous)? {_RULE} {_ABOUT} <T> {_OVER}",
+    rf"what (?:i|we) said about <T> {_OVER}",
+    r"(?:i|we) take (?:it )?back (?:(?:what|everything) (?:i|we) said (?:about|on|regarding) )?(?:the |my |our )?<T>",
+    r"(?:i|we)(?:['\u2019]ve| have)? changed (?:my|our) minds? (?:about|on|regarding) (?:the |my |our )?<T>",
+    r"you (?:no longer (?:have|need) to|(?:do(?: not|n['\u2019]?t) (?:have|need) to|need ?n['\u2019]?t)(?=.*\bany ?more\b)) <T>",
+    r"(?:there(?:['\u2019]s| is) )?no (?:more |longer (?:any )?)need to <T>",
+    r"<T> (?:is|are) (?:(?:allowed|permitted|welcome) (?:again|now|after all)|(?:fine|ok|okay) after all)",
+    # German
+    r"(?:vergiss|vergesst|ignorier(?:e|t)?|streich(?:e|t)?|verwirf)(?: bitte| einfach)*,? (?:alles,? )?was ich"
+    r"(?: dir| euch)?(?: \w+)? (?:über|zu|zum|zur|von|wegen|bezüglich) (?:den |die |das |der |dem )?<T> "
+    r"(?:gesagt|geschrieben|gemeint|erzählt)(?: habe| hatte)?",
+    r"(?:vergiss|vergesst|ignorier(?:e|t)?|streich(?:e|t)?|verwirf)(?: bitte| einfach)* (?:das|die sache|die regel"
+    r"|meine regel|die vorgabe) (?:mit|zu|zum|zur|über|für|von|bezüglich|wegen) (?:den |die |das |der |dem )?<T>",
+    r"(?:vergiss|vergesst|ignorier(?:e|t)?|streich(?:e|t)?|verwirf)(?: bitte| einfach)* (?:die|meine|unsere) <T>-?"
+    r"(?:regel|vorgabe|konvention)",
+    r"(?:die|meine|unsere) <T>-?(?:regel|vorgabe|konvention) (?:gilt (?:ab jetzt )?nicht mehr|ist hinfällig"
+    r"|ist vom tisch|hat sich erledigt|kannst du vergessen|entfällt)",
+    r"(?:das|die regel|die sache) (?:mit|zu|über) (?:den |die |das |der |dem )?<T> (?:gilt (?:ab jetzt )?nicht mehr"
+    r"|ist hinfällig|ist vom tisch|hat sich erledigt|kannst du vergessen|entfällt)",
+    # French
+    r"(?:oublie[sz]?|ignore[sz]?|laisse[sz]? tomber) (?:tout )?(?:ce que j['\u2019]ai dit (?:sur|à propos d\w*|au sujet d\w*"
+    r"|concernant)|la règle (?:sur|de|du|des|concernant|à propos d\w*)|l['\u2019]histoire d\w+) "
+    r"?(?:['\u2019]|les? |la |l['\u2019])?<T>",
+    r"la règle (?:sur|de|du|des|concernant|à propos de) (?:les? |la |l['\u2019])?<T> (?:ne s['\u2019]applique plus"
+    r"|n['\u2019]est plus (?:valable|valide)|ne vaut plus|tombe)",
+    # Spanish
+    r"(?:olvida(?:te)?(?: de)?|ignora) (?:todo )?(?:lo que (?:te )?(?:dije|he dicho) (?:sobre|acerca de|de|del)"
+    r"|la regla (?:de|del|sobre)|lo del?) (?:los? |las? |el )?<T>",
+    r"la regla (?:de|del|sobre) (?:los? |las? |el )?<T> ya no (?:se )?(?:aplica|vale|cuenta)",
+    # Portuguese
+    r"(?:esque[çc][ae]|ignore|deixa (?:pra|para) lá) (?:tudo )?(?:o que (?:eu )?(?:disse|falei) (?:sobre|d[aeo]s?)"
+    r"|a regra (?:d[aeo]s?|sobre)) (?:[oa]s? )?<T>",
+    r"a regra (?:d[aeo]s?|sobre) (?:[oa]s? )?<T> (?:não (?:vale|se aplica) mais|já não (?:vale|se aplica))",
+    # Italian
+    r"(?:dimentica|ignora|lascia perdere|scordati(?: di)?) (?:tutto )?(?:quello che ho detto (?:su\w*|di|del\w*)"
+    r"|la regola (?:su\w*|di|de\w*)) (?:il |lo |la |i |gli |le |l['\u2019])?<T>",
+    r"la regola (?:su\w*|di|de\w*) <T> non (?:vale|si applica|conta) più",
+    # Dutch
+    r"vergeet (?:maar )?(?:alles )?wat ik (?:over|van) (?:de |het )?<T> (?:heb gezegd|gezegd heb|zei)",
+    r"vergeet (?:maar )?(?:(?:de|mijn) regels? (?:over|van|voor)|wat ik zei over|dat van) (?:de |het )?<T>",
+    r"vergeet (?:maar )?(?:de|mijn) <T>-?regel",
+    r"de <T>-?regel (?:geldt niet meer|vervalt)",
+    # Swedish
+    r"glöm (?:allt )?(?:det (?:som )?jag sa|vad jag sa|regeln) om <T>",
+    r"regeln om <T> gäller inte (?:längre|mer)",
+    # Polish
+    r"zapomnij,? (?:o tym,? )?co (?:mówił[ae]m|powiedział[ae]m) o <T>",
+    r"zapomnij o (?:zasadzie|regule)(?: (?:o|dotyczącej|z|dla))? <T>",
+    r"zasada(?: (?:o|dotycząca))? <T> już nie obowiązuje",
+    # Russian
+    r"забудь(?:те)?,? (?:вс[её],? |о том,? )?что я (?:говорил|сказал)а? (?:об?|про|насч[её]т) <T>",
+    r"забудь(?:те)? (?:про )?правило (?:про|об?|насч[её]т) <T>",
+    r"правило (?:про|об?|насч[её]т) <T> больше не (?:действует|нужно)",
+    # Turkish
+    r"<T> (?:hakkında|konusunda|ile ilgili) (?:söyledi\w+|dedi\w+) (?:unut|boş ?ver|geçersiz)\w*",
+    r"<T> kural\w+ (?:unut|boş ?ver|artık geçerli değil|kalktı)\w*",
+    # Chinese, Japanese, Korean
+    r"(?:请)?(?:忘记|忘掉|忘了|别管|不用管|取消|作废)我?(?:之前|以前|上次|刚才)?(?:说过?的|提过?的)?(?:关于)?<T>的?"
+    r"(?:规则|规定|要求|约定|那条|事情|事|话)",
+    r"(?:之前)?(?:关于)?<T>的?(?:规则|规定|要求|约定|那条)(?:作废|取消|不再适用|不用了|不算了)",
+    r"(?:以前|前に)?<T>(?:について|に関して|のことで)(?:言った|話した|の)(?:こと|話|ルール)は(?:忘れて|無視して|なし|取り消し)",
+    r"<T>の(?:ルール|規則|決まり)(?:は|を)(?:もう)?(?:忘れて|なし|撤回|取り消|無視|廃止|無効)",
+    r"<T>(?:에 대해|에 관해|에 대한)? ?(?:말한|했던|말했던)? ?(?:것|규칙|말)(?:은|는|을)? ?(?:잊어|무시|취소)\w*",
+)
+
+HABITS: tuple[str, ...] = (
+    r"(?:we|i) (?:no longer|(?:do(?: not|n['\u2019]?t)|wo(?:n['\u2019]?t)|are(?: not|n['\u2019]t)"
+    r"|will not)(?=.*\bany ?(?:more|longer)\b)) (?:ever |really )?<T>",
+    r"we(?:['\u2019]re| are)(?: no longer| not(?=.*\bany ?(?:more|longer)\b)) <T>",
+    r"we(?:['\u2019]ve| have)? (?:stopped|quit|given up(?: on)?|gave up(?: on)?|got(?:ten)? rid of|moved away from"
+    r"|abandoned) <T>",
+    r"wir \w+ (?:jetzt )?(?:den |die |das |kein\w* )?<T> (?:nicht )?mehr",
+    r"(?:on|nous) (?:n['\u2019]|ne )\w+ plus (?:de |d['\u2019]|les? |la )?<T>",
+    r"ya no (?:\w+[aei]mos|se \w+) <T>",
+    r"(?:já )?não \w+[aei]mos (?:mais )?<T> ?(?:mais)?",
+    r"non \w+iamo più <T>",
+    r"(?:we|wij) \w+ (?:geen )?<T> (?:niet )?meer",
+    r"vi \w+ inte (?:längre )?<T>(?: längre)?",
+    r"już nie \w+my <T>",
+    r"(?:мы )?больше не \w+ем <T>",
+    r"artık <T> (?:kullanmıyoruz|yapmıyoruz|istemiyoruz)",
+    r"(?:我们)?(?:不再|已经不)(?:使用|用|做)?<T>",
+    r"もう<T>(?:は|を)?(?:使わない|使いません|使っていません|しません)",
+    r"더 ?이상 <T>(?:을|를|은|는)? (?:사용하|쓰)지 않\w*",
+)

@@ -1,0 +1,145 @@
+"""What a person takes back ends, in whichever night it is found; what nobody can tell waits, and others end nothing."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowwave.consolidation.inbox import accept_fact, inbox
+from slowwave.memory.book import Memory, read_book
+from slowwave.memory.model import RETRACTS, Candidate
+from slowwave.settings import ConsolidationSettings
+from tests.quality.taken_back import cases, said
+from tests.unit.consolidation.dreams import House
+from tests.unit.consolidation.nights import Nights, together
+from tests.unit.consolidation.nights import said as stated
+
+PNPM = "Use pnpm for packages"
+
+
+def back(thing: str, day: int) -> Candidate:
+    text = f"forget what I said about {thing}"
+    at = f"2026-03-{day:02}T10:00:00Z"
+    return stated(text, at, session=f"b{day}", category="decision", key=RETRACTS, value=thing)
+
+
+def rule(text: str, day: int) -> Candidate:
+    return stated(text, f"2026-03-{day:02}T10:00:00Z", session=f"r{day}-{len(text)}")
+
+
+def of(nights: Nights, text: str) -> Memory:
+    return next(m for m in nights.book.memories.values() if m.text == text)
+
+
+def test_what_is_taken_back_held_until_then_and_says_what_ended_it() -> None:
+    nights = together([[rule(PNPM, 1)], [back("pnpm", 3)]])
+    ended = of(nights, PNPM)
+    assert (ended.status, ended.held) == ("superseded", (("2026-03-01T10:00:00Z", "2026-03-03T10:00:00Z"),))
+    assert nights.book.memories[ended.successor].text == "forget what I said about pnpm"
+    assert nights.believed_at("2026-03-02T00:00:00Z") == {PNPM}
+    assert not any(b"pnpm" in data for data in nights.files.values())
+    assert nights.book.active == []
+
+
+def test_what_is_said_again_holds_again() -> None:
+    nights = together([[rule(PNPM, 1)], [back("pnpm", 3)], [rule(PNPM, 5)]])
+    assert [m.text for m in nights.book.active] == [PNPM]
+    assert len(of(nights, PNPM).held) == 2
+
+
+@pytest.mark.parametrize("thing", ["yarn", "the vendor folder", "pnp"])
+def test_what_fits_nothing_changes_nothing_and_waits(thing: str) -> None:
+    nights = together([[rule(PNPM, 1)]])
+    files, events = dict(nights.files), list(nights.events)
+    (waits,) = [o for o in nights.dream([back(thing, 3)]) if o.action == "WAIT"]
+    assert waits.reason == "takes back nothing that is known"
+    assert (nights.files, nights.events) == (files, events)
+
+
+def test_a_rule_that_is_stated_later_is_not_taken_back() -> None:
+    assert [m.text for m in together([[back("pnpm", 3), rule(PNPM, 5)]]).book.active] == [PNPM]
+
+
+def test_what_fits_several_waits_and_ends_them_all_once_a_person_accepts_it(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    rules = ["Use pnpm for packages", "Run pnpm with a frozen lockfile"]
+    texts = [c for n, text in enumerate(rules) for c in [house.candidate(text, session=f"s{n}")]]
+    at = "2026-11-19T12:00:00Z"
+    house.extract(
+        *texts,
+        house.candidate("scrap the pnpm rule", session="b", category="decision", key=RETRACTS, value="pnpm", at=at),
+    )
+    house.dream()
+    assert [m.text for m in read_book(house.memory).active] == rules
+    (waiting,) = inbox(house.memory, (house.folder,), ConsolidationSettings(), house.clock.now())
+    assert waiting.reason.startswith("may take back any of 2: ")
+    accept_fact(house.memory, waiting, ConsolidationSettings(), house.clock.now())
+    assert read_book(house.memory).active == []
+    house.extract(house.candidate("Never rename a table", session="s9"))
+    house.dream()
+    assert [m.text for m in read_book(house.memory).active] == ["Never rename a table"]
+
+
+def test_we_do_not_any_more_is_worth_keeping_itself() -> None:
+    later = stated("we don't squash commits any more", "2026-03-03T10:00:00Z", category="decision")
+    nights = together([[rule("Squash commits before a review", 1)], [later]])
+    assert [m.text for m in nights.book.active] == ["we don't squash commits any more"]
+    assert of(nights, "Squash commits before a review").successor == of(nights, later.text).id
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    said=st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from([PNPM, "Never deploy on Fridays", "Indent with tabs"]), st.integers(1, 28)),
+            st.tuples(st.sampled_from(["pnpm", "Fridays", "tabs", "yarn"]), st.integers(1, 28)),
+        ),
+        min_size=1,
+        max_size=8,
+        unique=True,
+    ),
+    seed=st.randoms(use_true_random=False),
+)
+def test_the_order_in_which_sessions_are_found_makes_no_difference(said: list[tuple[str, int]], seed: object) -> None:
+    every = [rule(text, day) if " " in text else back(text, day) for text, day in said]
+    shuffled = every[:]
+    seed.shuffle(shuffled)  # type: ignore[attr-defined]
+
+    def shown(nights: Nights) -> object:
+        rules = [m for m in nights.book.memories.values() if not m.is_retraction]
+        return sorted((m.text, m.status, m.held) for m in rules), {n: d for n, d in nights.files.items() if b"- " in d}
+
+    assert shown(together([[one] for one in shuffled])) == shown(together([every]))
+
+
+FRAMES = (
+    "my colleague writes: {}\nwhat does he mean?",
+    "> {}\n\nis that so?",
+    'The wiki says "{}", can you look it up?',
+    "```\n{}\n```\nwhat is this about?",
+)
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"), list(itertools.product(FRAMES, ["forget what I said about pnpm", "scrap the pnpm rule"]))
+)
+def test_quoted_words_take_nothing_back(tmp_path: Path, frame: str, words: str) -> None:
+    found = said(House(tmp_path), frame.format(words), 1)
+    assert [c for c in found if c.key == RETRACTS and not c.doubt] == []
+
+
+def test_only_what_was_typed_takes_back() -> None:
+    claimed = back("pnpm", 3)
+    for origin in ("assistant", "command_outcome"):
+        other = stated(
+            claimed.text, claimed.observed_at, category="decision", key=RETRACTS, value="pnpm", origin=origin
+        )
+        assert [m.text for m in together([[rule(PNPM, 1)], [other]]).book.active] == [PNPM]
+
+
+def test_the_words_are_found_in_many_languages(tmp_path: Path) -> None:
+    for number, case in enumerate(cases()):
+        found = said(House(tmp_path / str(number)), case.later, 1)
+        assert any(c.extractor.endswith(":retraction") for c in found) == case.takes_back, case.later
