@@ -58,6 +58,7 @@ def test_a_dream_takes_up_what_was_archived_before_it(tmp_path: Path) -> None:
 
     house = House(tmp_path)
     house.extract(house.candidate("We use bun", session="b", key="pref:pm", value="bun", at="2026-11-02T00:00:00Z"))
+    project = house.project()
     pack = archive(house.folder / "b.jsonl")
-    consolidate_project(house.project(), Settings(), house.clock, force=True, archive=pack.parent)
+    consolidate_project(project, Settings(), house.clock, force=True, archive=pack.parent)
     assert [memory.text for memory in read_book(house.memory).active] == ["We use bun"]
