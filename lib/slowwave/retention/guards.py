@@ -26,6 +26,7 @@ from slowwave.retention.policy import Subject
 from slowwave.settings import Settings
 from slowwave.stores.live import live_reason
 from slowwave.stores.model import Project
+from slowwave.stores.referring import reason_to_stay
 from slowwave.stores.walk import SIDE_FOLDER
 from slowwave.stores.writing.registry import READ_ONLY
 
@@ -94,6 +95,12 @@ class Guards:
         if forks := self._fleet.referring_to(session):
             more = f" and {len(forks) - 1} more" if len(forks) > 1 else ""
             return f"referred to: {forks[0].id}{more} came from it, and goes before it"
+        # of the others the fleet knows it without opening a file
+        if session.dialect == "crabtalk" and (need := reason_to_stay(session)):
+            return f"needed: {need}"
+        return self._unsaved(member)
+
+    def _unsaved(self, member: Member) -> str:
         if self._settings.retention.require_extracted and (left := self._left(member)):
             return f"not extracted: {left}"
         if not self._settings.retention.require_archive and (memory := self._cited_by(member)):

@@ -87,7 +87,7 @@ class Remover:
     def _ready(self, verdict: Verdict) -> Ready | None:
         member = self._fleet.members[verdict.subject.id]
         try:
-            removal = plan_removal(_found(member.session), self._environ, self._clock)
+            removal = plan_removal(as_found(member.session), self._environ, self._clock)
         except (SlowwaveError, OSError) as error:
             self._refuse(verdict, error)
             return None
@@ -99,7 +99,7 @@ class Remover:
         safe: set[str] = set()
         for one in ready:
             try:
-                if self._archive.find(one.member.session.id, one.removal.paths) is None:
+                if self._archive.find(one.member.session.id, one.removal) is None:
                     new.append(one)
                 else:
                     safe.add(one.verdict.subject.id)
@@ -192,7 +192,7 @@ def _packs(goes: Sequence[Verdict]) -> Iterator[list[Verdict]]:
         yield pack
 
 
-def _found(session: StoredSession) -> FoundSession:
+def as_found(session: StoredSession) -> FoundSession:
     """Return a session as a walk finds it now.
 
     Raises:

@@ -11,6 +11,7 @@ from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, dig
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.removal import Removal
 from slowwave.stores.trash import TrashItem
 
 _BLOCK = 1 << 20
@@ -37,12 +38,12 @@ class Archive:
         for found in self._held.values():
             yield from found
 
-    def find(self, session: str, paths: Sequence[Path]) -> Path | None:
-        """Return the pack that holds exactly these files as they are now, read back and compared; else None."""
-        now = dict(entry for path in paths for entry in _entries(path))
+    def find(self, session: str, removal: Removal) -> Path | None:
+        """Return the pack that holds exactly what would go as it is now, read back and compared; else None."""
+        now = dict(entry for path in removal.paths for entry in _entries(path))
         for path, packed in reversed(self._held.get(session, [])):
             then = {file.path: (file.kind, file.mode, file.mtime_ns, file.size) for file in packed.files}
-            if then == now and _reads_back(path, packed, lambda file: Path(file.path)):
+            if then == now and packed.notes == removal.notes and _reads_back(path, packed, lambda file: Path(file.path)):
                 return path
         return None
 

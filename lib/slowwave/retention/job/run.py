@@ -22,10 +22,12 @@ from slowwave.retention.holds import read_holds
 from slowwave.retention.job.apply import Remover
 from slowwave.retention.job.fleet import Fleet
 from slowwave.retention.job.free import Freer
+from slowwave.retention.job.openclaw import Loose, tidy, with_upkeep
 from slowwave.retention.job.packing import Archive
 from slowwave.retention.job.plan import Plan, note_plan, note_planned, plan_removals
+from slowwave.retention.job.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.job.settling import settle
-from slowwave.retention.job.traces import Told
+from slowwave.retention.job.traces import Told, of_item
 from slowwave.retention.policy.check import check
 from slowwave.settings import Settings
 from slowwave.stores.archive.rows import RowsByPath
@@ -103,7 +105,8 @@ class _Run:
         )
         self.projects = projects
         self.trash = trash_folder(environ)
-        self.archive = Archive(Shelf(archive_folder(environ)))
+        self.shelf = Shelf(archive_folder(environ))
+        self.archive = Archive(self.shelf)
         report.warnings += [str(problem) for problem in self.archive.problems]
 
     def go(self, chosen: Collection[str] | None, *, dry_run: bool) -> None:
@@ -116,18 +119,41 @@ class _Run:
         )
         freer.free(said, dry_run=dry_run)
         plan = plan_removals(fleet, self.settings.retention, self.clock.now().astimezone(), guards, chosen)
+        loose: list[Loose] = []
+        if self.settings.retention.openclaw == "own":
+            rules, now = self.settings.retention, self.clock.now()
+            plan, loose = with_upkeep(plan, fleet, rules, guards, now, self.report, chosen)
         note_plan(plan, fleet, self.report)
         if dry_run:
             note_planned(plan, fleet, self.report)
-        elif plan.goes:
+            self._rescue(fleet, plan, dry_run=True)
+            return
+        if plan.goes:
             self._remove(plan, fleet, guards)
+        for item in tidy(loose, self.trash, self.clock.now(), self.report):
+            self.log.append([of_item("trash", item, self.report.run_id)], self.clock.now())
+        # what went is in the archive already
+        self._rescue(fleet, plan, dry_run=False)
+
+    def _rescue(self, fleet: Fleet, plan: Plan, *, dry_run: bool) -> None:
+        ahead, goes = self.settings.retention.rescue, {verdict.subject.id for verdict in plan.goes}
+        members = (member for key, member in fleet.members.items() if not (dry_run and key in goes))
+        due = due_soon(members, ahead, self.environ, self.clock.now(), self.archive, self.report)
+        note_gone(self.projects, self.archive, self.trash, self.log, self.environ, self.report)
+        if dry_run:
+            note_due(due, self.report)
+        elif due:
+            rescue(due, self.archive, self._rows(), self.log, self.clock, self.environ, self.report)
 
     def _settled(self) -> Told:
+        self.shelf.clear_away()
         return settle(self.trash, self.archive, self.log, self.clock.now(), self.report)
 
-    def _remove(self, plan: Plan, fleet: Fleet, guards: Guards) -> None:
+    def _rows(self) -> RowsByPath:
         with Catalogue(catalogue_path(self.environ)) as catalogue:
-            rows = RowsByPath(list_sessions(self.settings, self.environ, catalogue).rows)
+            return RowsByPath(list_sessions(self.settings, self.environ, catalogue).rows)
+
+    def _remove(self, plan: Plan, fleet: Fleet, guards: Guards) -> None:
         Remover(
             fleet,
             guards,
@@ -137,7 +163,7 @@ class _Run:
             self.environ,
             self.report,
             trash=self.trash,
-            rows=rows,
+            rows=self._rows(),
             rest=self.rest,
         ).remove(plan.goes)
 

@@ -153,6 +153,16 @@ class Shelf:
                 found.append(StoreProblem("damaged", str(path), error.reason))
         return found
 
+    def clear_away(self) -> None:
+        """Remove what killed processes left beside the packs.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
+        if self.folder.is_dir():
+            with self._alone():
+                pass
+
     @contextmanager
     def _alone(self) -> Generator[None]:
         """Hold the shelf against others that change it, and clear away what killed ones left."""

@@ -1,0 +1,149 @@
+"""OpenClaw's own session maintenance, carried out as part of a run: under every guard, into archive and trash.
+
+Gate: ``retention.openclaw = "own"``; by default it is left to the client. May remove sessions of the JSON store and
+entries that lead to no transcript. A second run finds nothing to do. What the client's settings say counts; where they
+cannot be read, or ``mode`` is ``warn``, nothing goes and the report says so.
+"""
+
+import secrets
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from slowwave.errors import SlowwaveError, UnreadableError, told
+from slowwave.report import Item, Report
+from slowwave.retention.job.fleet import Fleet, Member
+from slowwave.retention.job.plan import Plan
+from slowwave.retention.job.traces import BY_RUN
+from slowwave.retention.policy import Subject, Verdict
+from slowwave.retention.policy.decide import Guard
+from slowwave.settings import RetentionSettings
+from slowwave.stores.client_index import entry_note
+from slowwave.stores.openclaw.store import NAME, read_store
+from slowwave.stores.openclaw.upkeep import Goes, upkeep
+from slowwave.stores.openclaw.upkeep_look import client_session_settings, look_at
+from slowwave.stores.openclaw.upkeep_rules import UpkeepRules, upkeep_rules
+from slowwave.stores.trash import TrashItem, throw_away
+
+_RULE = "openclaw"
+
+
+class Loose(NamedTuple):
+    """An entry that leads to no transcript any more."""
+
+    store: Path
+    key: str
+
+
+class Upkeep(NamedTuple):
+    """What maintenance adds to a plan: the plan with it, and entries without a transcript."""
+
+    plan: Plan
+    loose: list[Loose]
+
+
+def with_upkeep(
+    plan: Plan,
+    fleet: Fleet,
+    rules: RetentionSettings,
+    guard: Guard,
+    now: datetime,
+    report: Report,
+    chosen: Collection[str] | None = None,
+) -> Upkeep:
+    """Return a plan with what maintenance of the stores of OpenClaw removes, each step in the client's order.
+
+    Args:
+        plan: what the rules of slowwave say; a session that goes by them goes once.
+        fleet: the sessions.
+        rules: the settings; ``per_run`` counts what is added, too.
+        guard: why a session must stay, or "".
+        now: the current time.
+        report: gets what cannot be read, and values in the client's settings that are none.
+        chosen: keys of the projects in which something may go; None for all.
+    """
+    goes, waits, stays, loose = list(plan.goes), list(plan.waits), list(plan.stays), list[Loose]()
+    known = {verdict.subject.id for verdict in (*goes, *waits, *stays)}
+    subjects = {subject.id: subject for subject in fleet.subjects()}
+    for folder in sorted(_folders(fleet)):
+        for one in _due(folder, now, report):
+            found = [subject for name in one.names if (subject := subjects.get(f"{folder}/{name}")) is not None]
+            if not found and one.step == "pruneAfter" and not one.names:
+                loose.append(Loose(folder / NAME, one.key))
+            for subject in found:
+                if subject.id in known or (chosen is not None and subject.project not in chosen):
+                    continue
+                known.add(subject.id)
+                _put(_verdict(subject, one, guard), goes, waits, stays, rules.per_run)
+    return Upkeep(Plan(goes, waits, stays, plan.shortfalls), loose if chosen is None else [])
+
+
+def tidy(loose: list[Loose], trash: Path, at: datetime, report: Report) -> Iterator[TrashItem]:
+    """Move entries that lead to no transcript into the trash, store by store, and yield the items."""
+    for store in sorted({one.store for one in loose}):
+        try:
+            entries = read_store(store)
+            keys = [one.key for one in loose if one.store == store and one.key in entries]
+            if not keys:
+                continue
+            notes = tuple(entry_note(store, key, entries[key]) for key in keys)
+            yield throw_away(
+                (),
+                trash,
+                item_id=f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}",
+                session=f"{store.parent.parent.name}-entries",
+                dialect="openclaw",
+                reason=f"{BY_RUN}{_RULE}.pruneAfter",
+                at=at,
+                notes=notes,
+            )
+        except (SlowwaveError, OSError) as error:
+            report.failures.append(f"{store}: {told(error, store) if isinstance(error, OSError) else error}")
+            continue
+        report.count("openclaw_entries", len(keys))
+        report.items += [Item(key, "removed", f"{_RULE}.pruneAfter: leads to no transcript") for key in keys]
+
+
+def _put(verdict: Verdict, goes: list[Verdict], waits: list[Verdict], stays: list[Verdict], per_run: int) -> None:
+    where = stays if verdict.guard else goes if len(goes) < per_run else waits
+    where.append(verdict)
+
+
+def _verdict(subject: Subject, one: Goes, guard: Guard) -> Verdict:
+    why = guard(subject)
+    return Verdict(subject, not why, f"{_RULE}.{one.step}", why)
+
+
+def _folders(fleet: Fleet) -> set[Path]:
+    """Return the folders of JSON stores that sessions lie in."""
+    files = (_first(member) for member in fleet.members.values() if _is_file_of_openclaw(member))
+    return {path.parent for path in files if path.with_name(NAME).is_file()}
+
+
+def _first(member: Member) -> Path:
+    return member.session.files.paths[0]
+
+
+def _is_file_of_openclaw(member: Member) -> bool:
+    return member.session.dialect == "openclaw" and not member.session.in_database
+
+
+def _due(folder: Path, now: datetime, report: Report) -> list[Goes]:
+    try:
+        rules = upkeep_rules(client_session_settings(folder))
+        looked = look_at(folder)
+    except UnreadableError as error:
+        report.warnings.append(f"openclaw: no maintenance: {error}")
+        return []
+    except OSError as error:
+        report.warnings.append(f"openclaw: no maintenance: {told(error, folder)}")
+        return []
+    return _enforced(upkeep(*looked, rules, now.timestamp() * 1000), rules, folder, report)
+
+
+def _enforced(goes: list[Goes], rules: UpkeepRules, folder: Path, report: Report) -> list[Goes]:
+    report.warnings += [f"openclaw: {folder}: {problem}" for problem in rules.problems]
+    if goes and not rules.enforces:
+        report.warnings.append(f"openclaw: {folder}: {len(goes)} would go, and its settings only warn")
+    return goes if rules.enforces else []
