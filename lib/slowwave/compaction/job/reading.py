@@ -32,6 +32,8 @@ from slowwave.stores.writing.lookup import first_record, records_backward
 _KEEP_NONE = ("cersei", "crabtalk")
 # A turn may be longer than this many windows, and results of calls that nobody made may stand in it.
 _MOST_GROWTH = 8
+# Of the size up to which sessions are read as a whole, this part of a longer one is decoded first.
+_FIRST_SHARE = 4
 
 
 class Reading(NamedTuple):
@@ -89,7 +91,7 @@ def read_session(
         dialect: name of its dialect.
         files: the session.
         keep: tokens that a plan is to keep; the items reach back to where it cuts, and the turn around that.
-        window_bytes: a session up to this size is read as a whole, and at least this much of any other.
+        window_bytes: a session up to this size is read as a whole, and of any other a part of so much, or more.
 
     Raises:
         UnreadableError: a file of it cannot be opened.
@@ -119,11 +121,12 @@ def read_session(
 
 def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) -> Reading:
     """Return the end of a context, as far as a plan that keeps so many tokens looks at it."""
-    least = size
+    most = size * _MOST_GROWTH
+    size //= _FIRST_SHARE  # most plans need no more
     while True:
         window = window_of(dialect, files, trail, size)
         reading = _ENDS.get(dialect, _end_of_any)(window, files, dialect)
-        if window.start == 0 or is_settled(reading.items, keep, is_lenient=size >= least * _MOST_GROWTH):
+        if window.start == 0 or is_settled(reading.items, keep, is_lenient=size >= most):
             return reading
         size *= 2
 
@@ -176,7 +179,7 @@ def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
 
 
 def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
-    from slowwave.stores.writing.claude import FIRST_THAT_KEEPS  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - of a night's sessions few are read
 
     model = counted(items)
     return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)

@@ -95,32 +95,36 @@ class _Replay:
 
     def __init__(self) -> None:
         self.trail = CodexTrail()
+        self._add = self.trail.add
         self._starts = array("L")
-        self._open: set[object] = set()
+        self._open: set[str] = set()
         self._is_paginated: bool | None = None
 
     def item(self, offset: int, raw: bytes, item: _Item) -> None:
         """Take in an item of the conversation."""
-        kind, trail = item.type, self.trail
+        kind, size, is_exact = item.type, len(raw), False
+        if type(kind) is not str:
+            kind = item_of(_line(offset, raw).body).kind
         if kind in OUTPUTS:
-            self._open.discard(item.call_id)
-            is_exact, mark = len(raw) > _MOST_OUTPUT, SPEAKS
+            self._open.discard(str(item.call_id))
+            is_exact, mark = size > _MOST_OUTPUT, SPEAKS
+        elif kind in CALLS:
+            mark = SPEAKS if self._open else SPEAKS | BEGINS
+            self._open.add(str(item.call_id))
         elif kind in KNOWN_ITEMS:
-            is_exact, mark = kind == "reasoning", self._mark(offset, raw, item)
+            is_exact, mark = kind == "reasoning", self._mark(kind, offset, raw, item)
         else:
             return
-        size = len(raw)
         if is_exact:
             weight = _SCALES.exact(_message(offset, raw))
         elif size > LARGE_BYTES:
             weight = _SCALES.of_large(raw, partial(_message, offset, raw))
         else:
             weight = 0 if item.role in _NOT_SENT else _SCALES.weight(size)
-        trail.add(0, offset, size, weight, mark)
+        self._add(0, offset, size, weight, mark)
 
-    def _mark(self, offset: int, raw: bytes, item: _Item) -> int:
+    def _mark(self, kind: str, offset: int, raw: bytes, item: _Item) -> int:
         """Return what an item is to a plan, and to a rollback."""
-        kind = item.type
         mark = 0 if kind == "ghost_snapshot" else SPEAKS
         if kind == "message":
             mark |= _words(offset, raw, item)
@@ -129,11 +133,7 @@ class _Replay:
         if mark & TURN:
             self._starts.append(len(self.trail))
             self._open.clear()  # a call that was open then never gets its result
-        if not self._open:
-            mark |= BEGINS
-        if kind in CALLS:
-            self._open.add(item.call_id)
-        return mark
+        return mark if self._open else mark | BEGINS
 
     def tells(self, kind: object, offset: int, raw: bytes, item: _Item) -> bool:
         """Take in another line; False where it tells more than this replay knows."""

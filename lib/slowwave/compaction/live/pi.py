@@ -59,7 +59,7 @@ def pi_trail(files: SessionFiles) -> Trail | None:
     beside = set[object]()
     for offset, raw, line in backward(files.paths[0], _LINES, loses_entries):
         kind = line.type
-        if kind in _NOT_WALKED:
+        if type(kind) is str and kind in _NOT_WALKED:
             if kind != "session":
                 return None
             continue

@@ -13,7 +13,7 @@ from slowwave.compaction.live.trail import Trail
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.tail import find_last
 
-# Sessions up to this size are read as a whole; of longer ones this much is decoded, more where the plan needs it.
+# Sessions up to this size are read as a whole; of longer ones no more than a plan needs is decoded.
 WINDOW_BYTES = 2 << 20
 
 _TRAILS: Mapping[str, Callable[[SessionFiles], Trail | None]] = {

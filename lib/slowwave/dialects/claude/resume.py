@@ -14,6 +14,9 @@ from slowwave.dialects.claude.leaf import is_boundary, leaf_of
 from slowwave.dialects.claude.records import Node
 from slowwave.dialects.claude.tree import SPOKEN, Tree
 
+# Client 2.0.76 writes no preserved messages and ignores them (tried with the real one).
+FIRST_THAT_KEEPS = (2, 1)
+
 
 def version_of(tree: Tree) -> tuple[int, int]:
     """Return major and minor version of the client that wrote the last record; the newest known when none says."""

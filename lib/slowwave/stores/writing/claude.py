@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from slowwave.dialects.claude import encode
 from slowwave.dialects.claude.dialect import CLAUDE
-from slowwave.dialects.claude.resume import resumed, version_of
+from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.records.append import append_record, append_records
@@ -20,9 +20,6 @@ from slowwave.stores.writing.cersei import said
 from slowwave.stores.writing.claimed import ClaimedWriter
 from slowwave.stores.writing.extract import claude_path
 from slowwave.stores.writing.lookup import record_with, unknown
-
-# Client 2.0.76 writes no preserved messages and ignores them (tried with the real one).
-FIRST_THAT_KEEPS = (2, 1)
 
 
 class ClaudeWriter(ClaimedWriter):
