@@ -212,6 +212,14 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
     pause: Annotated[timedelta, Meta(description="Rest between two removals, so that others get at the disk")] = (
         timedelta(0)
     )
+    rescue: Annotated[
+        Period, Meta(description="What Claude Code itself would delete within this time is archived first")
+    ] = Period("3d")
+    openclaw: Annotated[
+        Literal["client", "own"],
+        Meta(description="Who carries out OpenClaw's session.maintenance: the client, or retain (own)"),
+    ] = "client"
+    purge: Annotated[bool, Meta(description="Records that are hidden for good go out of their files")] = False
 
 
 class Settings(_Section, frozen=True):
