@@ -43,7 +43,11 @@ class Archive:
         now = dict(entry for path in removal.paths for entry in _entries(path))
         for path, packed in reversed(self._held.get(session, [])):
             then = {file.path: (file.kind, file.mode, file.mtime_ns, file.size) for file in packed.files}
-            if then == now and packed.notes == removal.notes and _reads_back(path, packed, lambda file: Path(file.path)):
+            if (
+                then == now
+                and packed.notes == removal.notes
+                and _reads_back(path, packed, lambda file: Path(file.path))
+            ):
                 return path
         return None
 
