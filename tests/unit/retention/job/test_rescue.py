@@ -1,0 +1,143 @@
+"""What Claude Code would delete is archived before it does, and what is gone already is said."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from slowwave.memory.candidates import append_batches
+from slowwave.memory.model import ExtractedRange, SessionRef
+from slowwave.report import Report
+from slowwave.retention.audit import AuditLog
+from slowwave.retention.job.rescue import cleanup_days
+from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.shelf import Shelf
+from tests.unit.retention.job.homes import Home
+
+
+def kept(tmp_path: Path, **retention: object) -> Home:
+    """Return a home in which no rule removes anything."""
+    return Home(tmp_path, max_age="unlimited", **retention)
+
+
+def actions(report: Report) -> list[tuple[str, str]]:
+    return [(item.action, item.target[-1]) for item in report.items]
+
+
+@pytest.mark.parametrize(("days", "due"), [(26.9, False), (27.1, True), (29.9, True), (40, True)])
+def test_what_is_due_within_three_days_is_archived_and_stays(tmp_path: Path, days: float, *, due: bool) -> None:
+    home = kept(tmp_path)
+    path = home.add("claude", 1, days, side=True)
+    before = home.clients()
+    report = home.run()
+    assert report.counts.get("rescued", 0) == due
+    assert home.clients() == before
+    packed = [one.session for one in Shelf(home.data / "archive").sessions()]
+    assert [{Path(file.path).name for file in one.files if file.kind == "file"} for one in packed] == (
+        [{path.name, "agent-1.jsonl", "one.txt"}] if due else []
+    )
+    if due:
+        assert home.run().counts.get("rescued") is None  # it lies in a pack as it is
+        assert [(line.action, line.rule) for line in AuditLog(home.environ).lines()] == [("archive", "rescue")]
+
+
+def test_a_session_that_went_on_after_it_was_rescued_is_rescued_again(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    path = home.add("claude", 1, 28)
+    home.run()
+    path.write_bytes(path.read_bytes() + path.read_bytes())
+    home.touch(path, 1)
+    assert home.run().counts.get("rescued") is None
+    home.touch(path, 29)
+    assert home.run().counts["rescued"] == 1
+    newest = max(Shelf(home.data / "archive").sessions(), key=lambda one: one.session.size)
+    with Pack(newest.pack) as pack:
+        assert b"".join(pack.blocks(newest.session.files[-1])) == path.read_bytes()
+
+
+def test_an_old_sub_agent_of_a_young_session_is_due(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    path = home.add("claude", 1, 28, side=True)
+    home.touch(path, 2)
+    assert home.run().counts["rescued"] == 1
+    assert home.run().counts.get("rescued") is None
+
+
+def test_the_settings_of_the_client_say_how_long_it_keeps(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    home.add("claude", 1, 8)
+    (tmp_path / ".claude" / "settings.json").write_text('{"cleanupPeriodDays": 10}')
+    assert home.run().counts["rescued"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "days", "said"),
+    [
+        ("{}", 30, 0),
+        ('{"cleanupPeriodDays": 0}', 1, 0),
+        ('{"cleanupPeriodDays": 99999}', 99999, 0),
+        ('{"cleanupPeriodDays": "7"}', 30, 0),
+        ("{", 30, 1),
+    ],
+)
+def test_settings_that_say_nothing_mean_the_clients_default(tmp_path: Path, text: str, days: float, said: int) -> None:
+    (tmp_path / "settings.json").write_text(text)
+    report = Report("retain")
+    assert (cleanup_days(tmp_path, report), len(report.warnings)) == (days, said)
+
+
+def test_other_clients_delete_nothing_by_themselves(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    for dialect in ("pi", "codex", "crabtalk"):
+        home.add(dialect, 1, 400)
+    assert home.run().counts.get("rescued") is None
+
+
+def test_a_dry_run_says_what_it_would_rescue_and_writes_nothing(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    home.add("claude", 1, 29)
+    report = home.run(apply=False)
+    assert (report.counts["would_rescue"], actions(report)) == (1, [("rescue", "1")])
+    assert not home.data.exists()
+
+
+def test_what_the_rules_remove_is_archived_once(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.add("claude", 1, 40)
+    assert home.run(apply=False).counts.get("would_rescue") is None
+    report = home.run()
+    assert (report.counts["removed"], report.counts["archived"], report.counts.get("rescued")) == (1, 1, None)
+
+
+def test_one_that_cannot_be_read_keeps_no_other_from_being_rescued(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    first, second = home.add("claude", 1, 29, side=True), home.add("claude", 2, 29)
+    pipe = first.with_suffix("") / "tool-results" / "pipe"
+    os.mkfifo(pipe)
+    report = home.run()
+    assert (report.counts["rescued"], len(report.failures)) == (1, 1)
+    assert str(pipe) in report.failures[0]
+    assert [one.session.id for one in Shelf(home.data / "archive").sessions()] == [second.stem]
+
+
+def test_what_was_read_once_and_is_nowhere_any_more_is_said(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    path, archived = home.add("claude", 1, 5), home.add("claude", 2, 29)
+    home.add("claude", 3, 5)
+    memory = path.parent / "memory"
+    (memory / ".slowwave").mkdir(parents=True)
+    append_batches(
+        memory,
+        [
+            ([], [ExtractedRange(SessionRef("claude", one.stem, str(one)), 0, 1, "0" * 64, "x")])
+            for one in (path, archived)
+        ],
+    )
+    assert home.run().counts.get("already_gone") is None
+    path.unlink()
+    archived.unlink()
+    report = home.run()
+    assert report.counts["already_gone"] == 1  # the other one lies in the archive
+    assert ("gone", "1") in actions(report)
+    assert json.dumps(report.to_builtins())
