@@ -4,14 +4,19 @@ Its estimates look at text alone and its cuts part calls from results; no test o
 does neither: the tests at the end say so.
 """
 
+from pathlib import Path
+
 import pytest
 
-from slowwave.compaction.breaker import Breaker
+from slowwave.compaction.breaker import MOST_FAILURES, Breaker
 from slowwave.compaction.estimates import CERSEI
+from slowwave.compaction.job.book import read_book, write_book
+from slowwave.compaction.job.derived import content_stamp
 from slowwave.compaction.rounds import compact_prompt, keep_index, rounds, snip, wrapped_summary
-from slowwave.compaction.triggers import is_collapsing, is_over_share, is_over_share_unless_broken, warning_level
+from slowwave.compaction.triggers import is_over_share, warning_level
 from slowwave.compaction.windows import context_window
 from slowwave.dialects.model import Message
+from tests.unit.compaction.job.talks import Talk, compacted, job
 from tests.unit.compaction.messages import answer, result, user
 
 WINDOW = 200_000
@@ -42,12 +47,18 @@ def test_should_compact() -> None:
     assert [is_over_share(n, WINDOW) for n in tokens] == [False, False, True, True]
     assert [is_over_share(n, WINDOW) for n in (179_999, 180_000)] == [False, True]
     assert not is_over_share(10**9, 0)
-    assert [is_collapsing(n, WINDOW) for n in (195_999, 196_000)] == [False, True]
 
 
-def test_should_auto_compact_disabled() -> None:
-    assert not is_over_share_unless_broken(195_000, WINDOW, Breaker(is_open=True))
-    assert is_over_share_unless_broken(195_000, WINDOW, Breaker())
+def test_should_auto_compact_disabled(tmp_path: Path) -> None:
+    session = Talk(tmp_path / "store", "cersei").grow(6)
+    run = job(tmp_path)
+    book = read_book(run.folder, session.id, "cersei", session.path)
+    for _ in range(MOST_FAILURES):
+        book.fail("no answer", content_stamp(session.paths))
+    write_book(run.folder, book)
+    report = compacted(session, run)
+    assert [gate.gate for gate in report.gates] == ["breaker"]
+    assert "compacted" not in report.counts
 
 
 def test_circuit_breaker() -> None:

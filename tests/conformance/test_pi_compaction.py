@@ -13,7 +13,7 @@ from slowwave.compaction.pi_entries import pi_items
 from slowwave.compaction.plan import Plan, prepare
 from slowwave.compaction.requests import joined
 from slowwave.compaction.triggers import KEEP_RECENT_TOKENS, Budget, is_over_budget
-from slowwave.compaction.usage import Usage, context_tokens, last_usage
+from slowwave.compaction.usage import Usage, context_tokens, usage_of
 from slowwave.dialects.pi.dialect import PI
 from slowwave.stores.writing.base import Compaction
 from tests.conformance.pi_manager import Manager
@@ -34,6 +34,10 @@ def counted(given: int, output: int, read: int = 0, written: int = 0) -> dict[st
 
 def said(role: str, **fields: Any) -> dict[str, Any]:
     return {"role": role, **fields}
+
+
+def last_usage(messages: list[dict[str, Any]]) -> Usage | None:
+    return next(filter(None, map(usage_of, reversed(messages))), None)
 
 
 def items(session: Session, folder: Path) -> list[Item]:

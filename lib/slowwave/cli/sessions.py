@@ -173,8 +173,6 @@ def _removing(command: _Command) -> None:
     remove = command("rm", "move sessions with all parts and side folders into the trash")
     remove.add_argument("ids", nargs="+", metavar="ID", help=_ID)
     remove.add_argument("--dry-run", action="store_true", help="say what would go, move nothing")
-    restore = command(
-        "restore", "bring sessions back from the trash or the archive; without ID, list the trash"
-    )
+    restore = command("restore", "bring sessions back from the trash or the archive; without ID, list the trash")
     restore.add_argument("ids", nargs="*", metavar="ID", help="a session id or a trash id")
     restore.add_argument("--all", action="store_true", help="everything in the trash")

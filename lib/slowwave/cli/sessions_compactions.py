@@ -9,14 +9,19 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, harmless, say, say_json
 from slowwave.cli.sessions_compact import stored_session
 from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.compaction.job.book import Appended, folder_of, read_book
 from slowwave.compaction.job.dropped import Condition, conditions
+from slowwave.compaction.job.due import due
+from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.settling import as_it_stands, is_open
 from slowwave.dialects.model import Message, SessionFiles
-from slowwave.errors import DONE
+from slowwave.errors import DONE, UsageError
+from slowwave.settings import CompactionSettings
+from slowwave.stores.model import StoredSession
 
 _MOST_LOST = 20
 _MOST_RANGES = 20
@@ -78,11 +83,13 @@ def _compactions(args: argparse.Namespace, target: Target) -> int:
     own = {done.before for done in book.compactions if done.source == "prune"}
     summaries = [m for m in summaries if m.text or not own.intersection(span.offset for span in m.sources)]
     rows = _with_prunings(_rows(summaries, book.compactions), book.compactions)
+    size = _size(session, settings_of(args).compaction)
     if args.json:
         stopped = book.error if book.is_stopped else ""
         forms = [row.checked_form(files.paths) for row in rows]
-        say_json([{"session": session.id, "stopped": stopped, "compactions": forms}])
+        say_json([{"session": session.id, "context": size, "stopped": stopped, "compactions": forms}])
         return DONE
+    say(f"now: {size}")
     for row in rows:
         for line in _lines(row, files):
             say(target.told(line))
@@ -92,6 +99,15 @@ def _compactions(args: argparse.Namespace, target: Target) -> int:
         again = f"`slowwave sessions compact {session.id}` tries again"
         say(f"stopped after {book.failures} failures in a row: {book.error}; {again}")
     return DONE
+
+
+def _size(session: StoredSession, settings: CompactionSettings) -> str:
+    """Return how large the context is now, beside its limit."""
+    try:
+        found = due(read_session(session.dialect, session.files), settings, soft=0)
+    except UsageError as error:
+        return f"nobody can tell its size: {error}"
+    return found.reason if found.level == "ok" else f"{found.reason} ({found.level})"
 
 
 def _rows(summaries: Sequence[Message], known: Sequence[Appended]) -> list[_Row]:

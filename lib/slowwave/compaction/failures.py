@@ -1,28 +1,18 @@
-"""What went wrong in the messages that are summarised, to stand below the summary word for word.
+"""What went wrong in the messages that are summarised, and must not be lost.
 
-Source: the safeguard of Clawdbot 2026.1.27: at most eight failures of 240 characters, each call once.
-
-:func:`signatures` is for what must not be lost: the line of every failure that says what went wrong, each once, and
-whether the same succeeded later.
+The line of every failure that says what went wrong, each once, and whether the same succeeded later.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from slowwave.compaction.calls import answers
 from slowwave.compaction.exchanges import Exchange, Redact
-from slowwave.compaction.javascript import cut, units
 from slowwave.compaction.shell_words import gist, head_of
-from slowwave.dialects.model import Message
 from slowwave.extraction.harness import output_of
 from slowwave.extraction.shell import error_line, printed
 from slowwave.extraction.taint import one_line, visible
 from slowwave.records.model import Span
-
-MOST_FAILURES = 8
-MOST_UNITS = 240
-
 
 SIGNATURE_CHARS = 160
 _OUTPUT_CHARS = 20_000
@@ -63,25 +53,6 @@ class Signature(NamedTuple):
     is_resolved: bool
     order: int
     sources: tuple[Span, ...]
-
-
-class Failure(NamedTuple):
-    """A tool that failed, and the beginning of what it said, on one line."""
-
-    tool: str
-    text: str
-
-
-def failures(messages: Sequence[Message]) -> list[Failure]:
-    """Return every call that failed, in order, once."""
-    found: list[Failure] = []
-    links = answers(([c.id for c in m.calls], [r.id for r in m.results]) for m in messages)
-    for message, answered in zip(messages, links, strict=True):
-        for result, answer in zip(message.results, answered, strict=True):
-            if result.is_error and not (answer is not None and answer.is_double):
-                tool = "tool" if answer is None else messages[answer.at].calls[answer.number].name
-                found.append(Failure(tool, _shortened(" ".join(result.text.split()))))
-    return found
 
 
 def signatures(every: Iterable[Exchange], redact: Redact) -> list[Signature]:
@@ -138,17 +109,3 @@ def _what(exchange: Exchange, redact: Redact) -> str:
     if exchange.line:
         return gist(redact(exchange.line))
     return redact(" ".join((exchange.call.name, _head(exchange).partition(" ")[2])).strip())
-
-
-def failures_section(found: Sequence[Failure]) -> str:
-    """Return failures as a section of a summary, or "" when there are none; the number of the others is said."""
-    if not found:
-        return ""
-    lines = [f"- {failure.tool}: {failure.text or 'failed (no output)'}" for failure in found[:MOST_FAILURES]]
-    if len(found) > MOST_FAILURES:
-        lines.append(f"- ...and {len(found) - MOST_FAILURES} more")
-    return "\n\n## Tool Failures\n" + "\n".join(lines)
-
-
-def _shortened(text: str) -> str:
-    return text if units(text) <= MOST_UNITS else cut(text, MOST_UNITS - 3) + "..."

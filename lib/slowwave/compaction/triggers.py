@@ -1,13 +1,10 @@
 """When a context is too large: the thresholds of every source, each compared exactly as its client compares.
 
 pi and the ULID specification leave room for the answer (more than window - reserve); OpenClaw does not let that room
-shrink below a floor; Cersei and Codex take a share of the window (at or above it); crabtalk a number of tokens;
-opencode what is left beside the longest answer.
+shrink below a floor; Cersei and Codex take a share of the window (at or above it); crabtalk a number of tokens.
 """
 
 from typing import Literal, NamedTuple
-
-from slowwave.compaction.breaker import Breaker
 
 RESERVE_TOKENS = 16_384
 KEEP_RECENT_TOKENS = 20_000
@@ -15,9 +12,7 @@ OPENCLAW_RESERVE_FLOOR = 20_000
 AUTO_COMPACT_SHARE = 0.90
 WARNING_SHARE = 0.80
 CRITICAL_SHARE = 0.95
-COLLAPSE_SHARE = 0.98
 CRABTALK_THRESHOLD = 100_000
-OPENCODE_BUFFER = 20_000
 
 Level = Literal["ok", "warning", "critical"]
 
@@ -36,9 +31,6 @@ class Budget(NamedTuple):
         return max(self.reserve_tokens, self.reserve_floor)
 
 
-OPENCLAW_BUDGET = Budget(reserve_floor=OPENCLAW_RESERVE_FLOOR)
-
-
 def is_over_budget(tokens: int, window: int, budget: Budget) -> bool:
     """Say whether a context leaves less room than the reserve (pi, OpenClaw, the ULID specification)."""
     return budget.enabled and tokens > window - budget.reserve
@@ -47,16 +39,6 @@ def is_over_budget(tokens: int, window: int, budget: Budget) -> bool:
 def is_over_share(tokens: int, window: int, share: float = AUTO_COMPACT_SHARE) -> bool:
     """Say whether a context fills a share of the window (Cersei, Codex); an unknown window of 0 never fills."""
     return window > 0 and tokens / window >= share
-
-
-def is_over_share_unless_broken(tokens: int, window: int, breaker: Breaker) -> bool:
-    """Say whether to compact by share, unless compaction failed too often in this session (Cersei)."""
-    return not breaker.is_open and is_over_share(tokens, window)
-
-
-def is_collapsing(tokens: int, window: int) -> bool:
-    """Say whether the next request would hardly fit at all (Cersei)."""
-    return is_over_share(tokens, window, COLLAPSE_SHARE)
 
 
 def warning_level(tokens: int, window: int) -> Level:
@@ -69,20 +51,3 @@ def warning_level(tokens: int, window: int) -> Level:
 def is_over_threshold(tokens: int, threshold: int = CRABTALK_THRESHOLD) -> bool:
     """Say whether a context is larger than a fixed number of tokens (crabtalk)."""
     return tokens > threshold
-
-
-def is_over_usable(
-    tokens: int,
-    window: int,
-    most_output: int,
-    *,
-    input_limit: int | None = None,
-    reserved: int | None = None,
-    enabled: bool = True,
-) -> bool:
-    """Say whether a context fills what is usable beside an answer (opencode)."""
-    if not enabled or window <= 0:
-        return False
-    if input_limit:
-        return tokens >= input_limit - (min(OPENCODE_BUFFER, most_output) if reserved is None else reserved)
-    return tokens >= window - most_output

@@ -82,11 +82,6 @@ def read_usage(counters: Mapping[str, object]) -> Usage:
     return Usage(*(next((n for name in names if (n := _number(counters.get(name)))), 0) for names in _NAMES))
 
 
-def last_usage(answers: Sequence[Mapping[str, object]]) -> Usage | None:
-    """Return the counters of the last answer that has valid ones."""
-    return next((usage for answer in reversed(answers) if (usage := usage_of(answer)) is not None), None)
-
-
 def context_tokens(spoken: Sequence[Counted]) -> ContextTokens:
     """Return the size of a context from the last believable counters and the estimates behind them."""
     for at in range(len(spoken) - 1, -1, -1):

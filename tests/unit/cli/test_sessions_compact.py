@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -85,9 +86,10 @@ def test_every_compaction_is_explained(tmp_path: Path, capsys: Capture, dialect:
     assert (first["by"], second["by"]) == ("client", "slowwave")
     assert second["tokens_after"] < second["tokens_before"]
     assert second["dropped"]
-    assert slowwave("sessions", "show", talk.path, "--compactions") == DONE
+    assert slowwave("sessions", "show", talk.path, "--compactions", *SET) == DONE
     shown = capsys.readouterr().out
     assert "messages summarised by the ledger" in shown
+    assert re.search(r"^now: [\d,]+ tokens estimated of 3,000, limit ", shown, re.MULTILINE)
     assert f"{len(second['dropped'])} intact" in shown
     assert "of what was looked for" in shown
 
@@ -110,6 +112,14 @@ def test_what_was_summarised_is_told_intact_until_a_byte_of_it_changes(tmp_path:
     ((part, offset, length, sha256),) = noted["dropped"]
     whole = raw.replace(b"PLEASE", b"please")[offset : offset + length]
     assert (part, hashlib.sha256(whole).hexdigest()) == (0, sha256)
+
+
+def test_a_window_that_is_nearly_full_is_told(tmp_path: Path, capsys: Capture):
+    talk = talk_in(tmp_path)
+    slowwave("sessions", "show", talk.path, "--compactions", "--set", "compaction.context_window=2500")
+    assert capsys.readouterr().out.splitlines()[0].endswith("(critical)")
+    slowwave("sessions", "show", talk.path, "--compactions")
+    assert capsys.readouterr().out.splitlines()[0].endswith("limit 183,616")
 
 
 def show_conditions(talk: Talk, capsys: Capture) -> set[str]:

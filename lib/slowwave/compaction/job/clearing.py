@@ -67,7 +67,9 @@ class Clearing(NamedTuple):
     @property
     def after(self) -> Reading:
         """The session as it would be, with what its provider counted less what goes."""
-        return self.reading._replace(items=self.left, recorded=Usage(total=max(1, self.due.tokens - self.freed)))
+        return self.reading._replace(
+            items=self.left, recorded=Usage(total=max(1, self.due.tokens - self.freed)), behind=0
+        )
 
 
 def why_not(dialect: str) -> str:

@@ -15,9 +15,11 @@ from slowwave.compaction.triggers import (
     CRABTALK_THRESHOLD,
     OPENCLAW_RESERVE_FLOOR,
     Budget,
+    Level,
     is_over_budget,
     is_over_share,
     is_over_threshold,
+    warning_level,
 )
 from slowwave.compaction.windows import context_window
 from slowwave.settings import CompactionSettings
@@ -43,6 +45,11 @@ class Due(NamedTuple):
     reason: str
     tokens: int
     window: int
+
+    @property
+    def level(self) -> Level:
+        """How full the window is."""
+        return warning_level(self.tokens, self.window)
 
 
 def due(reading: Reading, settings: CompactionSettings, *, soft: int, live_bytes: int = 0) -> Due:

@@ -48,6 +48,7 @@ class Reading(NamedTuple):
         model: the model that answered last, or "".
         window: tokens that this model can see, where the client noted it; 0 where not.
         recorded: what the provider counted last, where that stands beside the messages (Codex).
+        behind: the estimate of what was said since then.
         at: when its last message was written, where messages tell.
         earlier: what lies before the items and is not held; None where that is nothing.
     """
@@ -60,6 +61,7 @@ class Reading(NamedTuple):
     model: str = ""
     window: int = 0
     recorded: Usage | None = None
+    behind: int = 0
     at: datetime | None = None
     earlier: Earlier | None = None
 
@@ -67,7 +69,7 @@ class Reading(NamedTuple):
     def size(self) -> ContextTokens:
         """The size of the context: what the provider counted as far as it goes, then an estimate."""
         if self.recorded is not None:
-            return ContextTokens(self.recorded.context_tokens, 0)
+            return ContextTokens(self.recorded.context_tokens, self.behind)
         size = context_tokens(self.items)
         return size if size.counted or self.earlier is None else size._replace(guessed=self.guess)
 
@@ -210,8 +212,9 @@ def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
 
 def _of_codex(items: list[Item], counters: Counters, files: SessionFiles) -> Reading:
     cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
-    usage, window, model = counters
-    return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage)
+    usage, window, model, _ = counters
+    behind = counters.behind(items)
+    return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
 
 
 def _text(value: object) -> str:
