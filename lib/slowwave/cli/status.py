@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
-from slowwave.cli.output import say, say_json
+from slowwave.cli.output import counted, say, say_json
+from slowwave.cli.screen_retain import readable
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
 
 if TYPE_CHECKING:
+    from slowwave.jobs.kept import Kept
     from slowwave.jobs.standing import Standing
 
 
@@ -23,15 +25,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
-    from slowwave.jobs.standing import standings  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.kept import kept_by  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.standing import standings  # noqa: PLC0415 - as above
 
     rows, problems = standings(settings_of(args), os.environ, SystemClock(), project=args.project)
+    kept = kept_by(os.environ)
     if args.json:
-        say_json([{"projects": rows, "problems": problems}])
+        say_json([{"projects": rows, "problems": problems, "retention": kept}])
     else:
-        for line in lines(rows, problems):
+        for line in (*lines(rows, problems), *_retention(kept)):
             say(line)
-    return PARTLY_FAILED if any(row.problem for row in rows) else DONE
+    return PARTLY_FAILED if kept.problem or any(row.problem for row in rows) else DONE
 
 
 def lines(rows: "list[Standing]", problems: list[str]) -> Iterator[str]:
@@ -48,6 +52,17 @@ def lines(rows: "list[Standing]", problems: list[str]) -> Iterator[str]:
         yield from (f"  {problem}" for problem in problems[:10])
         if len(problems) > 10:  # noqa: PLR2004 - one screen
             yield f"  and {len(problems) - 10} more (--json shows all)"
+
+
+def _retention(kept: "Kept") -> Iterator[str]:
+    if kept == type(kept)():
+        return
+    yield ""
+    last = f"; last entry in the audit log {kept.last[:16].replace('T', ' ')}" if kept.last else ""
+    trash = f"{counted(kept.trash, 'item')} in the trash ({readable(kept.trash_bytes)})"
+    yield f"Retention: {trash}, {counted(kept.holds, 'hold')}{last}"
+    if kept.problem:
+        yield f"  problem    {kept.problem}"
 
 
 def _project(row: "Standing") -> Iterator[str]:

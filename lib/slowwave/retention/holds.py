@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,9 @@ from slowwave.files import atomic_write
 from slowwave.places import data_folder, state_folder
 from slowwave.records.lock import locked_file
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.retention.subjects.needles import Needle
+
+if TYPE_CHECKING:
+    from slowwave.retention.subjects.needles import Needle
 
 FILE = "holds.json"
 LOCK = "holds.lock"
@@ -121,7 +123,7 @@ def place_hold(environ: Mapping[str, str], at: datetime, *, reason: str, by: str
         raise UsageError("a hold ends after its beginning")
     if "person" in named:
         try:
-            Needle(named["person"])
+            _needle(named["person"])
         except ValueError as error:
             raise UsageError(f"--person {named['person']!r}: {error}") from error
     hold = Hold(id=f"h{secrets.token_hex(4)}", reason=reason.strip(), by=by, at=at.isoformat(), **named)
@@ -178,7 +180,9 @@ def _overlaps(hold: Hold, times: tuple[float, float] | None) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _needle(person: str) -> Needle:
+def _needle(person: str) -> "Needle":
+    from slowwave.retention.subjects.needles import Needle  # noqa: PLC0415 - whoever lists holds looks for nobody
+
     return Needle(person)
 
 

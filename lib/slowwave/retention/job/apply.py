@@ -10,6 +10,7 @@ from slowwave.clock import Clock
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, told
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
+from slowwave.retention.beside import remove_leftovers
 from slowwave.retention.guards import Guards
 from slowwave.retention.holds import read_holds
 from slowwave.retention.job.fleet import Fleet, Member
@@ -76,6 +77,7 @@ class Remover:
         Raises:
             CorruptStateError: the audit log or the holds are damaged; nothing more is removed.
         """
+        folders: set[Path] = set()
         for verdicts in _packs(goes):
             ready = [one for verdict in verdicts if (one := self._ready(verdict)) is not None]
             for one in self._archived(ready) if self._settings.retention.require_archive else ready:
@@ -83,6 +85,10 @@ class Remover:
                     self._rest(self._settings.retention.pause.total_seconds())
                 self._begun = True
                 self._throw_away(one)
+            folders |= {path.parent for one in ready for path in one.member.session.files.paths}
+        for folder in sorted(folders):
+            if folder.is_dir():
+                remove_leftovers(folder)  # of a killed run, when it was about to lock a session
 
     def _ready(self, verdict: Verdict) -> Ready | None:
         member = self._fleet.members[verdict.subject.id]

@@ -1,15 +1,17 @@
 """Before a run begins: what a killed one left is taken back or finished, and written down."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.errors import SlowwaveError, told
+from slowwave.errors import LockHeldError, SlowwaveError, told
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.job.packing import Archive
 from slowwave.retention.job.traces import BY_RUN, Told
 from slowwave.stores.freeing import finish_freeing, is_whole
+from slowwave.stores.openclaw.lock import held_lock, lock_path
 from slowwave.stores.trash import TrashItem, restore, trash_items
 
 
@@ -27,8 +29,11 @@ def settle(trash: Path, archive: Archive, log: AuditLog, at: datetime, report: R
     said = Told(log)
     whole: list[TrashItem] = []
     for item in trash_items(trash):
-        if said.find("trash", item.id, item.session) or is_whole(item, trash):
+        if said.find("trash", item.id, item.session):
             whole.append(item)
+        elif is_whole(item, trash):
+            whole.append(item)
+            _let_go(item)
         elif item.reason.startswith(BY_RUN):
             _take_back(item, trash, report)
     missing = said.missing(archive.all(), whole, report.run_id)
@@ -47,6 +52,16 @@ def put_back(trash: Path, session: str, report: Report) -> None:
 def _halves(trash: Path, session: str) -> Sequence[TrashItem]:
     items = [item for item in trash_items(trash) if item.session == session and item.reason.startswith(BY_RUN)]
     return [item for item in items if not is_whole(item, trash)]
+
+
+def _let_go(item: TrashItem) -> None:
+    """Remove the lock that a killed process left beside a session that it had moved: its client never looks there."""
+    for file in item.files:
+        path = Path(file.path)
+        if lock_path(path).exists():
+            # taking over the lock of a process that is gone, and giving it back, removes it
+            with suppress(LockHeldError), held_lock(path, timeout_s=0):
+                pass
 
 
 def _take_back(item: TrashItem, trash: Path, report: Report) -> None:

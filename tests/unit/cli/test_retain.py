@@ -1,0 +1,133 @@
+"""``slowwave retain`` and ``run retain`` as a person calls them, in a home of their own."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.cli import main
+from slowwave.errors import DONE, UNREADABLE, USAGE
+from tests.unit.retention.job.homes import Home
+
+AGE = ("--set", "retention.max_age=30d", "--set", "retention.require_extracted=false")
+
+
+@pytest.fixture
+def home(own_home: Path) -> Home:
+    made = Home(own_home)
+    made.clock.at = datetime.now(UTC)
+    made.add("claude", 1, 40, "Call Erika Mustermann", "yes")
+    made.add("claude", 2, 40, "something else", "no")
+    made.add("claude", 3, 1, "young", "yes")
+    return made
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_nothing_goes_before_somebody_says_so(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    before = home.clients()
+    assert main(["run", "retain", "--direct", *AGE, "--json"]) == DONE
+    assert printed(capsys)["counts"]["would_remove"] == 2
+    assert main(["retain", "plan", *AGE]) == DONE
+    assert "Would be archived and moved into the trash: 2" in capsys.readouterr().out
+    assert home.clients() == before
+    assert main(["run", "retain", "--direct", *AGE, "--apply", "--dry-run", "--json"]) == DONE
+    assert printed(capsys)["counts"]["would_remove"] == 2
+    assert main(["run", "retain", "--direct", *AGE, "--set", "retention.enforce=true", "--json"]) == DONE
+    assert printed(capsys)["counts"]["removed"] == 2
+
+
+def test_a_hold_a_run_the_trash_and_back(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    before = home.clients()
+    hold = ["retain", "hold", "--person", "erika mustermann", "--reason", "request 17", "--by", "ann"]
+    assert main([*hold, "--json"]) == DONE
+    name = printed(capsys)["id"]
+    assert main(["retain", "holds", "--json"]) == DONE
+    assert [(one["id"], one["person"], one["by"]) for one in lines(capsys)] == [(name, "erika mustermann", "ann")]
+    assert main(["run", "retain", "--direct", *AGE, "--apply", "--json"]) == DONE
+    report = printed(capsys)
+    assert (report["counts"]["removed"], report["counts"]["refused_held"]) == (1, 1)
+    refused = next(item for item in report["items"] if item["action"] == "refused")
+    assert (refused["rule"], refused["guard"]) == ("max_age", "held")
+    assert refused["bytes"] > 0
+    assert main(["retain", "trash", "--json"]) == DONE
+    (item,) = lines(capsys)
+    assert (item["due"], item["reason"]) == (False, "retention: max_age")
+    assert main(["status", "--json"]) == DONE
+    kept = printed(capsys)["retention"]
+    assert (kept["trash"], kept["trash_bytes"], kept["holds"]) == (1, item["bytes"], 1)
+    assert main(["status"]) == DONE
+    assert "Retention: 1 item in the trash" in capsys.readouterr().out
+    assert main(["sessions", "restore", item["id"]]) == DONE
+    assert home.clients() == before
+    assert main(["retain", "release", name]) == DONE
+    capsys.readouterr()
+    assert main(["retain", "audit", "--json"]) == DONE
+    # what is held was archived, too: Claude Code itself would delete it
+    assert [line["action"] for line in lines(capsys)] == ["hold", "archive", "trash", "archive", "restore", "release"]
+
+
+def test_the_log_shows_who_meddled_with_it(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "retain", "--direct", *AGE, "--apply"]) == DONE
+    assert main(["retain", "audit", "--verify"]) == DONE
+    log = home.root / "data" / "slowwave" / "audit.jsonl"
+    whole = log.read_bytes()
+    log.write_bytes(whole.replace(b"max_age", b"max_aga", 1))
+    capsys.readouterr()
+    assert main(["retain", "audit", "--verify", "--json"]) == UNREADABLE
+    assert printed(capsys)["whole"] is False
+    log.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    assert main(["retain", "audit", "--verify"]) == UNREADABLE
+    assert "missing at the end" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["retain", "hold", "--reason", "why"],
+        ["retain", "hold", "--session", "s", "--reason", " "],
+        ["retain", "hold", "--person", "...", "--reason", "why"],
+        ["retain", "hold", "--since", "2026-02-01", "--until", "2026-01-01", "--reason", "why"],
+        ["retain", "hold", "--since", "soon", "--reason", "why"],
+        ["run", "nightly", "--direct", "--apply"],
+        ["run", "retain", "--direct", "--set", "retention.keep_within=1y", "--set", "retention.max_age=1d"],
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_remedy(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == USAGE
+    assert capsys.readouterr().err.startswith("slowwave: ")
+
+
+def test_an_unknown_hold_is_not_released(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["retain", "release", "h0"]) == UNREADABLE
+    assert "slowwave retain holds" in capsys.readouterr().err
+
+
+def test_what_extraction_never_takes_waits_for_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    long = home.add("claude", 9, 50, *(f"say {number}" for number in range(40)))
+    only_age = ["--set", "retention.max_age=30d"]
+    assert main(["run", "retain", "--direct", *only_age, "--apply", "--json"]) == DONE
+    report = printed(capsys)
+    assert (report["counts"]["removed"], report["counts"]["refused_not_extracted"]) == (2, 1)
+    assert long.exists()
+    assert main(["run", "extract", "--direct", "--json"]) == DONE
+    capsys.readouterr()
+    assert main(["run", "retain", "--direct", *only_age, "--apply", "--json"]) == DONE
+    assert printed(capsys)["counts"]["removed"] == 1
+    assert not long.exists()
+
+
+def test_the_night_removes_only_where_the_settings_say_so(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "nightly", "--direct", *AGE]) == DONE
+    assert not (home.root / "data" / "slowwave" / "trash").exists()
+    assert main(["run", "nightly", "--direct", *AGE, "--set", "retention.enforce=true", "--json"]) == DONE
+    capsys.readouterr()
+    assert len(list((home.root / "data" / "slowwave" / "trash").iterdir())) == 2
