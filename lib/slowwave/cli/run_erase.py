@@ -45,6 +45,7 @@ def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     from slowwave.jobs.erasing import erase_subjects  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.story import Run, new_run_id  # noqa: PLC0415
     from slowwave.retention.subjects.wanted import Asked  # noqa: PLC0415
+    from slowwave.service.launch import prefect_home  # noqa: PLC0415
 
     clock = SystemClock()
     run = Run(
@@ -57,4 +58,4 @@ def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         dry_run=args.dry_run,
     )
     asked = Asked(tuple(args.session), tuple(args.person), tuple(args.topic), tuple(args.pattern))
-    return erase_subjects(asked, run).to_builtins()
+    return erase_subjects(asked, run, prefect_home(os.environ)).to_builtins()

@@ -4,92 +4,101 @@ Told in this process only: a scheduler keeps the parameters of its runs, and the
 go.
 """
 
-from collections.abc import Sequence
+from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from slowwave.jobs.discreet import discreet
-from slowwave.jobs.story import Run, chosen_projects, contained
-from slowwave.report import Report
-from slowwave.retention.erasure import erase_project, finish
+from slowwave.jobs.story import Run, chosen_projects, contained, for_all
+from slowwave.report import Item, Report
+from slowwave.retention.audit import AuditLog, Entry
+from slowwave.retention.certificate import certificate_of, write_certificate
+from slowwave.retention.eraser import Changed, Eraser
+from slowwave.retention.erasure import erase_project
+from slowwave.retention.rest import finish
 from slowwave.retention.subjects.wanted import Asked, Subjects
 from slowwave.secrets.blocked import block
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
 
 
-def erase_subjects(asked: Asked, run: Run) -> Report:
+def erase_subjects(asked: Asked, run: Run, scheduler: Path) -> Report:
     """Take subjects and sessions out of everything, block their return, and leave a certificate.
 
     Args:
         asked: what goes.
         run: the run.
+        scheduler: folder of the scheduler's own files.
 
     Raises:
         UsageError: a phrase or a pattern cannot be looked for.
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         CorruptStateError: the list of holds or of what is blocked is damaged.
+        OSError: the data folder cannot be written.
     """
     redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
     what = Subjects(asked, redact)
     projects, report = chosen_projects("erase", run)
     if not run.dry_run:
         # first: whatever is killed after it, what goes does not come back
-        block(run.environ, redact.key, (*asked.persons, *asked.topics), asked.sessions)
+        block(run.environ, redact.key, (*asked.persons, *asked.topics), ())
+    sessions = set(asked.sessions)
+    changed: list[Changed] = []
+    seen: set[Path] = set()
 
-    def step(project: Project, run: Run) -> Report:
-        """Take what was asked for out of one project."""
-        return erase_project(
-            project,
-            run.settings,
-            run.clock,
-            run.environ,
-            what,
-            run_id=run.id,
-            dry_run=run.dry_run,
-            sessions=asked.sessions,
-        )
+    def forbid(session: str) -> None:
+        block(run.environ, redact.key, (), [session])
 
-    step.__name__ = "erase"
+    def eraser() -> Eraser:
+        one = Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run, sessions=sessions)
+        one.forbid = forbid
+        one.changed, one.seen = changed, seen
+        return one
+
+    def erase(project: Project, _run: Run) -> Report:
+        return erase_project(project, eraser())
+
     for project in projects:
-        report.absorb(contained(step, project, run))
+        report.absorb(contained(erase, project, run))
     if not run.project:
-        report.absorb(_rest(projects, run, what, asked))
-    if not run.dry_run and what.met:
-        block(run.environ, redact.key, sorted(what.met), ())
-    return _speechless(discreet(report), what)
+        report.absorb(for_all(lambda every, _run: finish(every, eraser(), [scheduler]), projects, run))
+    report = _speechless(discreet(report), what)
+    if not run.dry_run:
+        block(run.environ, redact.key, sorted(what.met), sorted(sessions))
+        changed = [Changed(_clean(one.path, what), one.before, one.after) for one in changed]
+        _certify(report, [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)], changed, run)
+    return report
 
 
-def _rest(projects: Sequence[Project], run: Run, what: Subjects, asked: Asked) -> Report:
-    return finish(
-        run.settings,
-        run.clock,
-        run.environ,
-        what,
-        projects,
-        run_id=run.id,
-        dry_run=run.dry_run,
-        sessions=asked.sessions,
-    )
+def _certify(report: Report, subjects: list[str], changed: list[Changed], run: Run) -> None:
+    now = run.clock.now()
+    path, digest = write_certificate(certificate_of(report, subjects, changed, now), run.environ)
+    entry = Entry(action="erase", run=run.id, files=len(changed), sha256=digest, item=path.name)
+    AuditLog(run.environ).append([entry], now)
+    report.items.append(Item(str(path), "certificate", f"what was searched, taken out and refused; SHA-256 {digest}"))
 
 
 def _speechless(report: Report, what: Subjects) -> Report:
     """Return a report that does not itself name what was erased: names of files may."""
-
-    def clean(text: str) -> str:
-        data = text.encode("utf-8", "surrogateescape")
-        for hit in reversed(what.hits(data)):
-            data = data[: hit.start] + hit.mark.encode() + data[hit.stop :]
-        return data.decode("utf-8", "surrogateescape")
-
     report.items = [
-        msgspec.structs.replace(
-            one, target=clean(one.target), reason=clean(one.reason), project=clean(one.project), text=clean(one.text)
+        replace(
+            one,
+            target=_clean(one.target, what),
+            reason=_clean(one.reason, what),
+            project=_clean(one.project, what),
+            text=_clean(one.text, what),
         )
         for one in report.items
     ]
-    report.warnings = [clean(one) for one in report.warnings]
-    report.failures = [clean(one) for one in report.failures]
-    report.memories = {clean(key): clean(path) for key, path in report.memories.items()}
+    report.warnings = [_clean(one, what) for one in report.warnings]
+    report.failures = [_clean(one, what) for one in report.failures]
+    report.memories = {_clean(key, what): _clean(path, what) for key, path in report.memories.items()}
     return report
+
+
+def _clean(text: str, what: Subjects) -> str:
+    data = text.encode("utf-8", "surrogateescape")
+    for hit in reversed(what.hits(data)):
+        data = data[: hit.start] + hit.mark.encode() + data[hit.stop :]
+    return data.decode("utf-8", "surrogateescape")

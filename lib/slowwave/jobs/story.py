@@ -24,8 +24,10 @@ from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run_files import remove_old
 from slowwave.places import archive_folder, home_folder
 from slowwave.report import Item, Report
-from slowwave.retention.erasure import erase_project, finish
+from slowwave.retention.eraser import Eraser
+from slowwave.retention.erasure import erase_project
 from slowwave.retention.policy.check import check
+from slowwave.retention.rest import finish
 from slowwave.retention.what import Secrets
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of
@@ -105,16 +107,19 @@ def consolidate(project: Project, run: Run) -> Report:
 
 def erase(project: Project, run: Run) -> Report:
     """Take the secrets out of one project's transcripts and memories."""
-    what = Secrets(redactor_of(run.settings, run.environ, create=not run.dry_run))
-    return erase_project(project, run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run)
+    return erase_project(project, _secrets_eraser(run))
 
 
 def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
     """Take the secrets out of what belongs to no project; without a choice of projects only."""
     if run.project:
         return Report("erase", run.id)
+    return finish(projects, _secrets_eraser(run))
+
+
+def _secrets_eraser(run: Run) -> Eraser:
     what = Secrets(redactor_of(run.settings, run.environ, create=not run.dry_run))
-    return finish(run.settings, run.clock, run.environ, what, projects, run_id=run.id, dry_run=run.dry_run)
+    return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run)
 
 
 STEPS: dict[str, tuple[Step, ...]] = {

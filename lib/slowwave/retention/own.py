@@ -20,8 +20,9 @@ from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.retention.forgetting import Gone, without
-from slowwave.retention.masking import BrokenError, Place, masked
+from slowwave.retention.masking import Place
 from slowwave.retention.what import What
+from slowwave.retention.zipped import overwritten
 
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".db", ".db-wal", ".db-shm")
@@ -59,7 +60,7 @@ def plan_own(
             changed[path] = OwnFile(path, old, None, ())
             continue
         is_long = same_length or what.keeps_length
-        new, places = _overwritten(left, what) if is_long else _marked(left, what)
+        new, places = overwritten(left, what) if is_long else _marked(left, what)
         kept[path] = new
         if new != old:
             changed[path] = OwnFile(path, old, new, tuple(places))
@@ -170,20 +171,6 @@ def _files(folder: Path) -> Iterator[Path]:
             continue
         if path.stat().st_size <= _MOST_BYTES:
             yield path
-
-
-def _overwritten(data: bytes, what: What) -> tuple[bytes, list[Place]]:
-    """Return data with its secrets overwritten line by line; a line that would break stays as it is."""
-    lines: list[bytes] = []
-    places: list[Place] = []
-    for line in data.splitlines(keepends=True):
-        try:
-            new, found = masked(line, what)
-        except BrokenError:
-            new, found = line, []
-        lines.append(new)
-        places += found
-    return b"".join(lines), places
 
 
 def _marked(data: bytes, what: What) -> tuple[bytes, list[Place]]:

@@ -1,7 +1,7 @@
 """Taking secrets or subjects out of one file of a session: planned by reading, done as one crash-safe replacement."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,8 @@ from slowwave.records.sources.compressed import SUFFIX, open_plain
 from slowwave.retention.masking import BrokenError, Place, masked
 from slowwave.retention.what import What
 
+# of each transcript what is recorded of it: ranges of bytes with their hash
+Ranges = Mapping[Path, Sequence[tuple[int, int, str]]]
 _BLANK = b" \t\r\n\0"
 # what must go may stand on several lines of these
 _WHOLE = frozenset({".json", ".txt", ".md", ".log"})
@@ -51,14 +53,19 @@ class FilePlan:
     refused: list[str] = field(default_factory=list[str])
 
 
-def plan_file(path: Path, what: What) -> FilePlan:
+def plan_file(path: Path, what: What, *, whole: bool = False) -> FilePlan:
     """Return which lines of a file hold what must go, and what they become.
+
+    Args:
+        path: the file.
+        what: what must go.
+        whole: it is no file of records, so that what must go may stand on several lines.
 
     Raises:
         UnreadableError: the file cannot be read.
     """
     plan = FilePlan(path, file_state(path))
-    for number, (offset, line) in enumerate(_lines(path), 1):
+    for number, (offset, line) in enumerate(_lines(path, whole=whole), 1):
         try:
             new, places = masked(line, what)
         except BrokenError as error:
@@ -128,14 +135,30 @@ def planned_bytes(old: bytes, plan: FilePlan) -> bytes:
     return bytes(data)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def record_hashes(old: bytes, new: bytes, recorded: Sequence[tuple[int, int, str]]) -> dict[str, str]:
+    """Return old and new hashes of the records that changed, and of what is recorded of their file."""
+    hashes: dict[str, str] = {}
+    start = 0
+    for line in old.split(b"\n"):
+        # by its place: what went may have stood on several lines
+        now = new[start : start + len(line)]
+        if now != line:
+            hashes[_digest(line)] = _digest(now)
+        start += len(line) + 1
+    for start, stop, digest in recorded:
+        if sha256(old[start:stop]).hexdigest() == digest:
+            hashes[digest] = sha256(new[start:stop]).hexdigest()
+    return hashes
+
+
+def _lines(path: Path, *, whole: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the pieces in which is looked: records, and of anything but records the whole file."""
     if path.suffix == SUFFIX:
         offset = 0
         for line in plain_bytes(path).splitlines(keepends=True):
             yield offset, line
             offset += len(line)
-    elif path.suffix in _WHOLE and path.stat().st_size <= _MOST_BYTES:
+    elif (path.suffix in _WHOLE or whole) and path.stat().st_size <= _MOST_BYTES:
         yield 0, plain_bytes(path)
     else:
         yield from raw_lines(path)

@@ -26,6 +26,7 @@ class CodedPhrase:
                 for literal in dict.fromkeys((signs[first:last], signs[first:last].translate(_OF_URLS))):
                     literals.append(literal)
                     self._found.append((first, -(-(before + len(form)) // 3) * 4))
+        self.literals = tuple(literals)
         self._automaton = BytesAhoCorasick(literals, implementation=Implementation.DFA) if literals else None
 
     def find(self, data: bytes) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,7 @@ _BREAK = rb"(?:(?:\\+[rn]|[\r\n])+|\\+(?=/))"
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}(?:" + _BREAK + rb"[A-Za-z0-9+/_-]+)*")
 _BREAKS = re.compile(_BREAK)
 # base64 in base64, as a JSON text within a request that was logged
-_DEPTH = 3
+DEPTH = 3
 _ENTITIES = {"&": rb"&amp;", "<": rb"&lt;", ">": rb"&gt;", '"': rb"&quot;", "'": rb"&(?:apos|\#39);"}
 # one space for another, and line ends however often escaped
 _SPACE = rb"(?:\s|\\+[nrt]|\\+u00(?:20|a0|0[9ad])|%(?:20|09|0[AaDd]|[Cc]2%[Aa]0)|\+|\xc2\xa0|&nbsp;|=\r?\n)+"
@@ -45,15 +45,20 @@ class Needle:
             raise ValueError("write a name or a phrase with at least one letter or digit")
         self.phrase = " ".join(words)
         self._expression = re.compile(_SPACE.join(b"".join(map(_forms, word)) for word in words))
-        self._signs = BytesAhoCorasick(_signs(self.phrase), implementation=Implementation.DFA)
+        signs = _signs(self.phrase)
+        self._signs = BytesAhoCorasick(signs, implementation=Implementation.DFA)
         forms = list(_usual_forms(self.phrase))
         self._coded = CodedPhrase(forms)
-        self._in_hex = BytesAhoCorasick([one.hex().encode() for one in forms], implementation=Implementation.DFA)
+        in_hex = [one.hex().encode() for one in forms]
+        self._in_hex = BytesAhoCorasick(in_hex, implementation=Implementation.DFA)
+        # without one of these, in lower case or as it is, or what is coded in base64, the phrase is not there
+        self.folded_signs = (*signs, *in_hex)
+        self.exact_signs = self._coded.literals
         self._least = len(self.phrase.encode())
 
     def occurs_in(self, data: bytes) -> bool:
         """Say whether the phrase stands anywhere in ``data``."""
-        return next(self._find(data, _DEPTH), None) is not None
+        return next(self._find(data, DEPTH), None) is not None
 
     def is_plain(self, data: bytes) -> bool:
         """Say whether the phrase stands in ``data`` as text, escaped or not, rather than in base64 or hex."""
@@ -62,7 +67,7 @@ class Needle:
     def find(self, data: bytes) -> list[tuple[int, int]]:
         """Return the ranges of ``data`` in which the phrase stands, in order, without overlaps."""
         found: list[tuple[int, int]] = []
-        for start, stop in sorted(self._find(data, _DEPTH)):
+        for start, stop in sorted(self._find(data, DEPTH)):
             if found and start < found[-1][1]:
                 found[-1] = found[-1][0], max(stop, found[-1][1])
             else:
@@ -93,6 +98,19 @@ class Needle:
             for start, stop in self._find(base64.b64decode(body + b"=" * (-len(body) % 4)), depth):
                 last = min(shift + -(-stop // 3) * 4, len(signs)) - 1
                 yield at + places[shift + start // 3 * 4], at + places[last] + 1
+
+
+def decoded_runs(data: bytes) -> Iterator[bytes]:
+    """Yield what every run that may be base64 decodes to, from each of the places where it may begin."""
+    for run in _BASE64.finditer(data):
+        if run[0].islower():
+            continue
+        places = signs_of(run[0])
+        signs = bytes(map(run[0].__getitem__, places)).translate(_STANDARD)
+        for shift in range(4):
+            body = signs[shift:]
+            body = body[: len(body) - (len(body) % 4 == 1)]
+            yield base64.b64decode(body + b"=" * (-len(body) % 4))
 
 
 def _signs(phrase: str) -> list[bytes]:

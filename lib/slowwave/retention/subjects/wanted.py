@@ -7,6 +7,7 @@ from itertools import accumulate
 import msgspec
 
 from slowwave.errors import UsageError
+from slowwave.retention.subjects.many import Many
 from slowwave.retention.subjects.needles import Needle, signs_of
 from slowwave.retention.what import Hit, whole_characters
 from slowwave.secrets.redactor import Redactor
@@ -57,14 +58,17 @@ class Subjects:
             for kind, phrases in (("person", asked.persons), ("topic", asked.topics))
             for phrase in dict.fromkeys(phrases)
         ]
+        self._many = Many([needle for _, _, needle in self._needles])
         self._patterns = [_pattern(text) for text in dict.fromkeys(asked.patterns)]
         self._redact = redact
         # what patterns met, as text: later readers are to know it again by its fingerprint
         self.met: set[str] = set()
 
-    def __bool__(self) -> bool:
-        """Say whether there is anything to look for."""
-        return bool(self._needles or self._patterns)
+    @property
+    def marks(self) -> list[str]:
+        """What stands for each subject in a certificate."""
+        patterns = (f"[erased:pattern:{self._redact.fingerprint(one.pattern)}]" for one in self._patterns)
+        return [*(mark for _, mark, _ in self._needles), *patterns]
 
     def hits(self, data: bytes) -> Sequence[Hit]:
         """Return where subjects stand in ``data``."""
@@ -80,7 +84,8 @@ class Subjects:
         return apart
 
     def _hits(self, data: bytes) -> Iterator[Hit]:
-        for kind, mark, needle in self._needles:
+        for number in sorted(self._many.may_occur(data)) if self._needles else ():
+            kind, mark, needle = self._needles[number]
             for start, stop in needle.find(data):
                 begin, end = whole_characters(data, start, stop)
                 yield Hit(begin, end, kind, mark, _fill(data[begin:end], is_plain=needle.is_plain(data[begin:end])))

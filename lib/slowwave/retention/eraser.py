@@ -1,0 +1,128 @@
+"""What all steps of one erasure share: what goes, what must stay, and what was done."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from slowwave.clock import Clock
+from slowwave.places import home_folder, state_folder
+from slowwave.report import Item, Report
+from slowwave.retention.beside import session_files
+from slowwave.retention.forgetting import Gone, what_goes
+from slowwave.retention.guards import places_of, texts_in, times_of
+from slowwave.retention.holds import Facts, held_by, read_holds
+from slowwave.retention.journal import FOLDER
+from slowwave.retention.masking import Place
+from slowwave.retention.sessions_gone import remove_for_good
+from slowwave.retention.what import What
+from slowwave.settings import Settings
+from slowwave.stores.live import live_reason
+from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.trash import TrashItem
+from slowwave.stores.writing.base import Means
+from slowwave.stores.writing.registry import READ_ONLY
+
+
+class Changed(NamedTuple):
+    """A file that was written, with the SHA-256 of its bytes before and after; "" when it went."""
+
+    path: str
+    before: str
+    after: str
+
+
+class Eraser:
+    """One run over one project, or over what belongs to no project."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        environ: Mapping[str, str],
+        what: What,
+        *,
+        run_id: str,
+        dry_run: bool,
+        sessions: set[str] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.environ = environ
+        self.now = clock.now()
+        self.home = home_folder(environ)
+        self.journals = state_folder(environ) / FOLDER
+        self.what = what
+        # is told of a session before it goes
+        self.forbid: Callable[[str], None] = lambda _session: None
+        self.sessions = sessions if sessions is not None else set[str]()
+        self.holds = read_holds(environ)
+        self.report = Report("erase", run_id)
+        self.changed: list[Changed] = []
+        # what was dealt with, and what went as a whole
+        self.seen: set[Path] = set()
+        self.removed: set[Path] = set()
+        self.dry_run = dry_run
+        self.means = Means(clock, self.home)
+
+    def found(self, project: str, target: str, places: Iterable[Place]) -> None:
+        """Note what was found at one place, by family and fingerprint."""
+        action = "found" if self.dry_run else "replaced"
+        for mark, number in Counter(place.mark for place in places).items():
+            self.report.count(action, number)
+            reason = mark if number == 1 else f"{mark}, {number} times"
+            self.report.items.append(Item(target, action, reason, project))
+
+    def gone_from(self, memory: Path) -> Gone | None:
+        """Return what of a memory folder goes as a whole; nothing does because of secrets."""
+        if not self.what.keeps_length:
+            return None
+        return what_goes(memory, self.sessions, lambda text: bool(self.what.hits(text)))
+
+    def forgot(self, project: str, gone: Gone | None) -> None:
+        """Note which memories and candidates went."""
+        if gone is None:
+            return
+        for name in sorted(gone.memories):
+            is_new = name in gone.renewed
+            self.report.count("memories_rederived" if is_new else "memories_erased")
+            reason = "the next dream derives it anew from what is left" if is_new else "nothing else shows it"
+            self.report.items.append(Item(name, "forget", reason, project))
+        self.report.count("candidates_erased", len(gone.candidates))
+
+    def wrote(self, path: Path, before: bytes, after: bytes | None) -> None:
+        """Note the hashes of a file that was written; without new content it went."""
+        new = "" if after is None else sha256(after).hexdigest()
+        self.changed.append(Changed(os.fspath(path), sha256(before).hexdigest(), new))
+
+    def reason_against(self, project: Project, session: StoredSession) -> str:
+        """Return why a session's files are not written, or ""."""
+        if session.in_database:
+            return "lies in a database that only its client writes; delete what must go in its client"
+        if session.dialect in READ_ONLY:
+            return f"{session.dialect}: {READ_ONLY[session.dialect]}"
+        if live := live_reason(session, self.now, self.settings.extraction.idle, self.home):
+            return f"live: {live}"
+        paths = session.files.paths
+        places = places_of(project, paths)
+        facts = Facts(session.id, places, lambda: times_of(paths), lambda: texts_in(session_files(session)))
+        held = held_by(self.holds, facts)
+        return f"held: {held}" if held else ""
+
+    def remove(self, session: StoredSession) -> TrashItem:
+        """Remove a session for good; it is blocked before, so that a kill cannot bring it back.
+
+        Raises:
+            RefusedError: a client has it open, a fork needs it, or it changed.
+            UsageError: only its client can remove it.
+            OSError: something cannot be moved.
+        """
+        self.forbid(session.id)
+        return remove_for_good(session, self.environ, self.clock, self.report.run_id)
+
+    def refuse(self, project: str, target: str, reason: str) -> None:
+        """Note what was left alone, and why."""
+        self.report.count("refused")
+        self.report.items.append(Item(target, "refused", reason, project))

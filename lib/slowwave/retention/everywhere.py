@@ -1,0 +1,63 @@
+"""All other files in the homes of clients: those that clients write of what was said, and those that nobody knows."""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+
+from slowwave.retention.databases import HEADER
+from slowwave.stores.kinds.registry import HOMES
+from slowwave.stores.roots import is_persons_home
+
+# what clients keep beside transcripts: Claude Code, Codex, pi, OpenClaw (clients.md 6, formats.md)
+_FOLDERS = frozenset(
+    {
+        *("projects", "sessions", "archived_sessions", "agents", "todos", "tasks", "file-history", "paste-cache"),
+        *("shell-snapshots", "shell_snapshots", "session-env", "plans", "debug", "log", "logs", "cron"),
+    }
+)
+_FILES = frozenset({"history.jsonl", "session_index.jsonl", "sessions.json"})
+
+
+class Sort(Enum):
+    """What a file is to an erasure."""
+
+    KNOWN = "written by a client of what was said"
+    UNKNOWN = "not known: look at it yourself"
+    DATABASE = "a database that only its client writes; delete what must go in its client"
+
+
+def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
+    """Return the homes of clients: those that they use, and those that lie in roots that somebody named."""
+    found: list[Path] = []
+    for root in roots or [Path()]:
+        if not roots:
+            found += [home for kind in HOMES for home in kind.usual(environ)]
+        elif is_persons_home(root):
+            found += [home for kind in HOMES for home in kind.usual({"HOME": os.fspath(root)})]
+        else:
+            found.append(root)
+    return [home for home in dict.fromkeys(found) if home.is_dir()]
+
+
+def other_files(
+    folders: Collection[Path], seen: Collection[Path], memories: Collection[Path]
+) -> Iterator[tuple[Path, Sort]]:
+    """Yield every file below the folders that was not seen yet and is in no memory folder, with what it is."""
+    for home in folders:
+        for folder, inner, names in os.walk(home):
+            inner[:] = sorted(name for name in inner if Path(folder, name) not in memories)
+            for name in sorted(names):
+                path = Path(folder, name)
+                if path in seen or path.is_symlink() or not path.is_file():
+                    continue
+                yield path, _sort(home, path)
+
+
+def _sort(home: Path, path: Path) -> Sort:
+    with path.open("rb") as file:
+        if file.read(len(HEADER)) == HEADER or path.name.endswith(("-wal", "-journal", "-shm")):
+            return Sort.DATABASE
+    inside = path.relative_to(home).parts
+    is_known = path.name in _FILES or not _FOLDERS.isdisjoint(inside[:-1]) or not _FOLDERS.isdisjoint(home.parts)
+    return Sort.KNOWN if is_known else Sort.UNKNOWN

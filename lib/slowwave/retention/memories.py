@@ -1,0 +1,40 @@
+"""A memory folder, and other files of slowwave's own, in an erasure."""
+
+from pathlib import Path
+
+from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.ledger import VERSION, Event
+from slowwave.memory.model import iso
+from slowwave.retention.beside import remove_leftovers
+from slowwave.retention.eraser import Eraser
+from slowwave.retention.own import OwnFile, apply_own, plan_own, with_event
+
+
+def erase_memory(project: str, memory: Path, eraser: Eraser, hashes: dict[str, str]) -> None:
+    """Deal with a memory folder: what must go from it, and the hashes of what changed in transcripts."""
+    if not memory.is_dir():
+        return
+    if not eraser.dry_run:
+        remove_leftovers(memory / OWN_FOLDER, below=True)
+    gone = eraser.gone_from(memory)
+    changed = plan_own(memory, eraser.what, hashes, gone=gone)
+    if changed:
+        places = sum(len(one.places) for one in changed)
+        reason = f"{eraser.what.noun} taken out: {places} places here, {len(hashes)} hashes of transcripts renewed"
+        event = Event(v=VERSION, event="erase", dream="", at=iso(eraser.now), reason=reason, run=eraser.report.run_id)
+        write_own(project, memory, with_event(memory, changed, event), eraser, loses=bool(gone))
+        eraser.forgot(project, gone)
+
+
+def write_own(project: str, folder: Path, changed: list[OwnFile], eraser: Eraser, *, loses: bool = False) -> None:
+    """Write files of slowwave's own, unless it is a dry run, and note what was in them."""
+    moved: list[str] = []
+    if changed and not eraser.dry_run:
+        moved = apply_own(folder, changed, is_memory=(folder / OWN_FOLDER).is_dir(), loses=loses)
+        for path in moved:
+            eraser.refuse(project, path, "somebody wrote to it meanwhile; run it again")
+    for one in changed:
+        if str(one.path) not in moved:
+            if not eraser.dry_run:
+                eraser.wrote(one.path, one.old, one.new)
+            eraser.found(project, str(one.path), one.places)
