@@ -15,13 +15,20 @@ from slowwave.compaction.plan import NoPlan, Plan
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.registry import sniff
-from slowwave.errors import UsageError
+from slowwave.errors import SlowwaveError, UsageError
+from tests.properties.damage import damaged
 from tests.unit.compaction.job.talks import IDS, Talk
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 WHOLE = 1 << 40
 # of the session: never all of it
 WINDOWS = (2_000, 20_000)
+# Clawdbot writes pi's files
+DIALECTS = sorted([*IDS, "openclaw"])
+
+
+def talk_of(folder: Path, dialect: str, size: int) -> Talk:
+    return Talk(folder, "pi" if dialect == "openclaw" else dialect, size)
 
 
 def shown(items: Sequence[Item]) -> list[object]:
@@ -53,22 +60,22 @@ def covered(plan: Plan) -> set[tuple[int, int]]:
     return {(part, at) for part, offset, length in dropped_by(plan) for at in range(offset, offset + length)}
 
 
-@pytest.mark.parametrize("dialect", sorted(IDS))
+@pytest.mark.parametrize("dialect", DIALECTS)
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.integers(3, 14), st.integers(50, 1500), st.sampled_from([5, 200, 900]), st.sampled_from(WINDOWS))
 def test_the_end_of_a_session_gives_the_plan_of_all_of_it(
     tmp_path_factory: pytest.TempPathFactory, dialect: str, turns: int, keep: int, size: int, window: int
 ) -> None:
     folder = tmp_path_factory.mktemp("talk")
-    talk = Talk(folder, dialect, size).grow(turns)
+    talk = talk_of(folder, dialect, size).grow(turns)
     if found := both(dialect, SessionFiles(talk.id, tuple(talk.paths)), keep, window):
         check(*found, keep)
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("dialect", sorted(IDS))
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_long_session_is_not_held_as_a_whole(tmp_path: Path, dialect: str) -> None:
-    talk = Talk(tmp_path, dialect, 900).grow(40)
+    talk = talk_of(tmp_path, dialect, 900).grow(40)
     found = both(dialect, SessionFiles(talk.id, tuple(talk.paths)), 300, 8_000)
     assert found is not None
     whole, end = found
@@ -78,6 +85,38 @@ def test_a_long_session_is_not_held_as_a_whole(tmp_path: Path, dialect: str) -> 
     assert end.earlier.messages + sum(item.speaks for item in end.items) == sum(item.speaks for item in whole.items)
     # what was not decoded is told by its size
     assert end.guess == pytest.approx(whole.guess, rel=0.35)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.integers(0, 1 << 32), st.sampled_from([50, 400]))
+def test_the_end_of_a_damaged_session_gives_the_same_plan(
+    tmp_path_factory: pytest.TempPathFactory, dialect: str, seed: int, keep: int
+) -> None:
+    folder = tmp_path_factory.mktemp("talk")
+    talk = talk_of(folder, dialect, 60).grow(8)
+    talk.path.write_bytes(damaged(talk.path.read_bytes(), seed))
+    files = SessionFiles(talk.id, tuple(talk.paths))
+    try:
+        whole = read_session(dialect, files, keep=keep, window_bytes=WHOLE)
+    except SlowwaveError as error:
+        with pytest.raises(type(error)):
+            read_session(dialect, files, keep=keep, window_bytes=2_000)
+    else:
+        end = read_session(dialect, files, keep=keep, window_bytes=2_000)
+        if end.earlier is not None:
+            check(whole, end, keep)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_damage_in_the_middle_does_not_make_a_session_be_read_as_a_whole(tmp_path: Path, dialect: str) -> None:
+    talk = talk_of(tmp_path, dialect, 400).grow(20)
+    lines = talk.path.read_bytes().splitlines()
+    talk.path.write_bytes(b"\n".join([*lines[:40], b'{"type": torn', *lines[40:]]) + b"\n")
+    found = both(dialect, SessionFiles(talk.id, tuple(talk.paths)), 300, 8_000)
+    assert found is not None
+    check(*found, 300)
 
 
 @pytest.mark.real

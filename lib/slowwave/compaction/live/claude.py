@@ -32,6 +32,8 @@ _ROWS = ("user", "assistant", "system", "attachment")
 _THINKS = b'[{"type":"thinking"'
 # Without a last-prompt so far up the way is taken to have none; one further up is not searched for among them.
 _MOST_NOTED = 65_536
+# Ids that stand beside the way: with more of them it is no longer cheap to see that one stands there twice.
+_MOST_BESIDE = 200_000
 
 
 class Head(msgspec.Struct, gc=False):
@@ -70,6 +72,8 @@ def claude_trail(files: SessionFiles) -> Trail | None:
         uuid = line.uuid
         if uuid == walk.wanted and walk.is_plain and line.type in SPOKEN and uuid is not None:
             # most records; what follows is _Walk.passes for them
+            if walk.beside and hash(uuid) in walk.beside:
+                return None
             walk.wanted, walk.reached, walk.near = line.parent, line.timestamp or "", ""
             if walk.mark.is_watching:
                 walk.mark.goes_over(uuid)
@@ -90,10 +94,12 @@ class _Walk:
         reached: the time of the record that was reached last.
         near: the newest time before it among records that stand above it in the file.
         mark: what the last ``last-prompt`` names.
+        beside: hashes of the ids that it passed by; one of them on the way would stand in the file twice.
     """
 
     def __init__(self) -> None:
         self.groups = Groups()
+        self.beside = set[int]()
         self.wanted: str | None = None
         self.is_plain = False
         self.reached, self.near = "", ""
@@ -105,6 +111,8 @@ class _Walk:
     @property
     def is_done(self) -> bool:
         """Whether the way ends where its client takes it to end: at a root, or at a hole that it does not bridge."""
+        if self.wanted is not None and hash(self.wanted) in self.beside:
+            return False  # it stands behind its child
         return self._spoke and (self.wanted is None or not self._is_modern or not self._may_bridge())
 
     @property
@@ -126,6 +134,7 @@ class _Walk:
     def _met(self, line: Line, make: Callable[[], Row]) -> bool:
         if self._last is None:
             if not self._begins(line):
+                self.beside.add(hash(line.uuid))
                 return True
             self._last, self.wanted = line, line.uuid
             if self._version is None:
@@ -134,7 +143,13 @@ class _Walk:
             return False
         if line.uuid == self.wanted:
             self._up(line, make)
-        elif self._is_modern:
+            return hash(line.uuid) not in self.beside
+        self.beside.add(hash(line.uuid))
+        return len(self.beside) <= _MOST_BESIDE and self._by(line, make)
+
+    def _by(self, line: Line, make: Callable[[], Row]) -> bool:
+        """Pass by a record; False where that makes the end doubtful."""
+        if self._is_modern:
             stamp = line.timestamp or ""
             if not line.sidechain and self.near < stamp <= self.reached:
                 self.near = stamp

@@ -35,6 +35,8 @@ _SCALES = Scales(CODEX, 160)
 # the client sends no more of an output than its middle leaves; about 10,000 tokens
 _MOST_OUTPUT = 40_000
 _NOT_SENT = ("developer", "system")
+# calls that never got a result: few turns are broken off
+_MOST_LEFT = 1_000
 _CONTEXT = 8  # the harness's own words in front of a turn
 
 
@@ -87,7 +89,7 @@ def codex_trail(files: SessionFiles) -> CodexTrail | None:
         elif (not is_begun and kind != "session_meta") or not tell(kind, offset, raw, item):
             return None
         is_begun = True
-    return replay.trail
+    return None if replay.is_tangled else replay.trail
 
 
 class _Replay:
@@ -97,7 +99,10 @@ class _Replay:
         self.trail = CodexTrail()
         self._add = self.trail.add
         self._starts = array("L")
-        self._open: set[str] = set()
+        # calls without their results yet, those that never got one, and hashes of the ids of all
+        self._open, self._left = set[str](), set[str]()
+        self._calls = array("q")
+        self._is_tangled = False
         self._is_paginated: bool | None = None
 
     def item(self, offset: int, raw: bytes, item: _Item) -> None:
@@ -106,11 +111,11 @@ class _Replay:
         if type(kind) is not str:
             kind = item_of(_line(offset, raw).body).kind
         if kind in OUTPUTS:
-            self._open.discard(str(item.call_id))
+            self._answered(item.call_id)
             is_exact, mark = size > _MOST_OUTPUT, SPEAKS
         elif kind in CALLS:
             mark = SPEAKS if self._open else SPEAKS | BEGINS
-            self._open.add(str(item.call_id))
+            self._asked(item.call_id)
         elif kind in KNOWN_ITEMS:
             is_exact, mark = kind == "reasoning", self._mark(kind, offset, raw, item)
         else:
@@ -132,8 +137,28 @@ class _Replay:
             mark |= TURN
         if mark & TURN:
             self._starts.append(len(self.trail))
-            self._open.clear()  # a call that was open then never gets its result
+            self._left |= self._open  # a call that is open then never gets its result
+            self._open.clear()
         return mark if self._open else mark | BEGINS
+
+    @property
+    def is_tangled(self) -> bool:
+        """Whether a call and its result stand apart, or twice: no stretch of the rollout can be read by itself then."""
+        left = [hash(call) for call in self._left | self._open]
+        return self._is_tangled or len(left) > _MOST_LEFT or any(self._calls.count(one) > 1 for one in left)
+
+    def _asked(self, call: object) -> None:
+        if type(call) is str:
+            self._is_tangled = self._is_tangled or call in self._open
+            self._open.add(call)
+            self._calls.append(hash(call))
+
+    def _answered(self, call: object) -> None:
+        if type(call) is str:
+            if call in self._open:
+                self._open.remove(call)
+            else:
+                self._is_tangled = True
 
     def tells(self, kind: object, offset: int, raw: bytes, item: _Item) -> bool:
         """Take in another line; False where it tells more than this replay knows."""

@@ -44,7 +44,7 @@ class _Line(msgspec.Struct, gc=False):
 _LINES = msgspec.json.Decoder(_Line)
 
 
-def pi_trail(files: SessionFiles) -> Trail | None:
+def pi_trail(files: SessionFiles) -> Trail | None:  # noqa: C901 - one loop over a hundred thousand records
     """Return the trail of a session whose path has no compaction.
 
     Raises:
@@ -77,6 +77,8 @@ def pi_trail(files: SessionFiles) -> Trail | None:
         add(0, offset, len(raw), weight, mark)
         parent = line.parent
         wanted = parent if isinstance(parent, str) and parent else None
+    if wanted is not None and hash(wanted) in beside:
+        return None  # it stands behind its child
     trail.reverse()
     return trail
 
