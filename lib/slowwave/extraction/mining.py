@@ -25,7 +25,7 @@ from slowwave.secrets.blocked import ERASED
 from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
-EXTRACTOR = "offline/3"
+EXTRACTOR = "offline/4"
 MAX_TEXT = 300
 MAX_QUOTE = 160
 

@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+
+from rapidfuzz.distance import OSA
 
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
 # people do not always begin a sentence with a capital; what ends in a full stop and a space ends a sentence
@@ -37,6 +40,7 @@ _QUESTION = re.compile(
 # "when you add a record, use the service" and "what I had in mind is ..." only begin like questions
 _CLAUSE = re.compile(
     r"^(?:when|where)\b[^,?]{4,110}, (?:we|you|i|it|they|the|please|always|never|don'?t|do not|make|use|add|run|keep"
+    r"|attach|show|tell|write|check|update|put|squash|commit|ask|include|create|do|avoid|remember|ensure|take|name"
     r"|also|only|just)\b|^what (?:i|we)(?:'ve)? (?:had|have|want(?:ed)?|mean[t]?|need)\b[^?]{0,60} (?:is|was)\b",
     re.IGNORECASE,
 )
@@ -77,6 +81,18 @@ _SIGNS_SHARE = 0.12
 MIN_WORDS = 3
 MIN_UNSPACED = 4
 MAX_CHARS = 420
+# the words that mark a rule; people who type fast misspell them by one letter
+_MARKERS = ("always", "never", "please", "instead", "prefer", "remember", "should", "everywhere")
+# real words that are one letter away from a marker
+_OTHERS = frozenset(
+    {"ever", "fever", "lever", "sever", "newer", "nerve", "lease", "pleased", "pleases", "prefers", "remembers"}
+    | {"remembered", "shoulder"}
+)
+_SHORT_FORMS = {"pls": "please", "plz": "please", "dont": "don't", "cant": "can't", "wont": "won't", "u": "you"}
+_TYPED = re.compile(r"[A-Za-z]+")
+_LEAST_MARKER = 4
+# shorter lines are not wrapped ones
+_WRAPPED = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +140,21 @@ def sentences(text: str) -> Iterator[Sentence]:
                 index += 1
 
 
+@lru_cache(maxsize=4096)
+def spelled(text: str) -> str:
+    """Return a text with the words that mark a rule spelled as they are meant: "allways", "nver", "pls"."""
+    return _TYPED.sub(_meant, text)
+
+
+def _meant(word: re.Match[str]) -> str:
+    typed = word[0].lower()
+    if typed in _SHORT_FORMS:
+        return _SHORT_FORMS[typed]
+    if len(typed) < _LEAST_MARKER or typed in _MARKERS or typed in _OTHERS:
+        return word[0]
+    return next((marker for marker in _MARKERS if OSA.distance(typed, marker, score_cutoff=1) <= 1), word[0])
+
+
 def _sentence(words: str, raw: str, index: int, *, repeated: bool) -> Sentence:
     return Sentence(
         words,
@@ -139,13 +170,15 @@ def _sentence(words: str, raw: str, index: int, *, repeated: bool) -> Sentence:
 
 def _blocks(text: str) -> Iterator[str]:
     """Join wrapped lines; a blank line, a list mark or a line that ends a sentence starts a new block."""
-    held = ""
+    held = last = ""
     for line in [*text.split("\n"), ""]:
-        starts_new = not line.strip() or _LIST_MARK.match(line) or not held or line.strip()[:1].isupper()
+        # nobody wraps lines so early: the next one says something else
+        ended = len(last.strip()) < _WRAPPED
+        starts_new = not line.strip() or _LIST_MARK.match(line) or not held or ended or line.strip()[:1].isupper()
         if starts_new and held:
             yield held
             held = ""
-        held = f"{held} {_LIST_MARK.sub('', line).strip()}".strip()
+        held, last = f"{held} {_LIST_MARK.sub('', line).strip()}".strip(), line
 
 
 def _split(block: str) -> Iterator[str]:

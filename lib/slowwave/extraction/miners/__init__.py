@@ -7,6 +7,7 @@ from slowwave.extraction.miners.assents import mine_assents
 from slowwave.extraction.miners.coedits import mine_coedits
 from slowwave.extraction.miners.conduct import mine_conduct
 from slowwave.extraction.miners.constraints import mine_constraints
+from slowwave.extraction.miners.conventions import mine_conventions
 from slowwave.extraction.miners.corrections import mine_corrections
 from slowwave.extraction.miners.decisions import mine_decisions
 from slowwave.extraction.miners.explicit import mine_explicit
@@ -48,6 +49,7 @@ MINERS: tuple[Miner, ...] = (
     mine_conduct,
     mine_standing,
     mine_requested,
+    mine_conventions,
     mine_tasks,
     mine_recurrent,
     mine_versions,
@@ -63,6 +65,7 @@ NAMES = (
     "coedit",
     "conduct",
     "constraint",
+    "convention",
     "correction",
     "decision",
     "explicit",

@@ -10,7 +10,7 @@ from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, 
 NAME = "correction"
 _DONT = re.compile(
     r"(?:^|[,;:]\s+|\b(?:and|but|so|please)\s+)(?:please )?(?:you (?:should|must|may) (?:not|never)"
-    r"|you shouldn'?t|don'?t|do not|let'?s not|stop|avoid|quit|no need to|nicht|kein\w*)\s+"
+    r"|you shouldn'?t|don'?t|do not|let'?s not|stop|avoid|quit|no need to)\s+"
     r"(?P<verb>[\w'-]+)(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -10,8 +10,8 @@ from slowwave.extraction.statements import MIN_CONTENT, Statement, content_words
 NAME = "decision"
 _DECIDED = re.compile(
     r"\b(?:we|i)(?:'ve| have)? (?:just |already |finally )?(?:decided|agreed|chose|chosen"
-    r"|settled) (?:on|to|that|for|not|against)?\b(?P<a>.*)|\b(?:the|our|my) (?:final )?decision (?:is"
-    r"|was)\b(?P<b>.*)"
+    r"|settled)(?! (?:nothing|not? yet)\b) (?:on|to|that|for|not|against)?\b(?P<a>.*)"
+    r"|\b(?:the|our|my) (?:final )?decision (?:is|was)\b(?P<b>.*)"
     r"|\bwir haben (?:uns )?(?:entschieden|beschlossen)\b(?P<c>.*)|\bhemos decidido\b(?P<d>.*)"
     r"|\bon a décidé\b(?P<e>.*)",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ _REQUIRED = re.compile(
     r"(?:also |always |still )?(?:needs?(?: to)?|should(?:n'?t| not)?|must(?: not)?(?! have\b)|ha(?:s|ve) to"
     r"|ought to|shall) "
     r"(?!(?:have been|be able|be \w+ (?:somewhere|somehow|because|by|from)|work now|pass now|go|look|check"
-    r"|review|see|have a)\b)(?P<what>\w.*)",
+    r"|review|see|have a)\b)(?!(?:an? )?(?:minute|second|moment|break|bit)\b)(?P<what>\w.*)",
     re.IGNORECASE | re.DOTALL,
 )
 # what a thing is meant for settles how it has to behave

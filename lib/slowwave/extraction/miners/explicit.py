@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
+from slowwave.extraction.sentences import spelled
 from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, statements
 
 NAME = "explicit"
@@ -15,7 +16,7 @@ _ASKING = (
 )
 _REMEMBER = re.compile(
     _ASKING + r"(?:remember|memori[sz]e|keep in mind|bear in mind|make a (?:mental )?note|take (?:a )?note"
-    r"|note (?:this |that )?(?:down )?for (?:the )?"
+    r"|write (?:this|that) down|note (?:this |that )?(?:down )?for (?:the )?"
     r"(?:future|later|next time)|for (?:future|later) reference|for the record|(?:add|save|put|store"
     r"|write|commit) (?:this|that|it) (?:down )?(?:in)?to (?:your |the |my )?"
     r"(?:long[- ]term )?memory|note to self|merk(?:e)? dir|denk daran|behalte im kopf|recuerda"
@@ -72,9 +73,8 @@ _IN_FUTURE = re.compile(
 )
 _ALWAYS = re.compile(
     r"(?:^|[,;:\u2013—-]\s+|\b(?:and|but|so|please|then)\s+)(?:please )?(?:(?:you can |(?:you|we) )(?:should "
-    r"|must |need to |have to |may |will )?|i (?:want|need|expect|would like|'d like) you to |immer "
-    r"|siempre |toujours )?"
-    r"(?P<rule>(?:always|never|immer|nie|niemals|siempre|nunca|toujours|jamais)\s+(?P<verb>[\w'-]+))",
+    r"|must |need to |have to |may |will )?|i (?:want|need|expect|would like|'d like) you to )?"
+    r"(?P<rule>(?:always|never)\s+(?P<verb>[\w'-]+))",
     re.IGNORECASE,
 )
 _NOT_A_RULE = re.compile(
@@ -136,7 +136,7 @@ def _is_fact(words: str) -> bool:
 
 def _ruled(statement: Statement) -> Found | None:
     sentence = statement.sentence
-    words = sentence.text
+    words = spelled(sentence.text)
     if _FUTURE.search(words) or _IN_FUTURE.search(words):
         if sentence.is_question and not words.lower().startswith(("can you", "could you", "would you", "will you")):
             return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from slowwave.extraction.events import Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.keys import key_of
+from slowwave.extraction.sentences import spelled
 from slowwave.extraction.statements import MIN_CONTENT, Statement, category_of, content_words, lasting, statements
 from slowwave.memory.model import CandidateOrigin
 
@@ -214,7 +215,7 @@ def _wished(statement: Statement) -> Found | None:
 
 
 def _stated(statement: Statement) -> Found | None:
-    words = statement.sentence.text
+    words = spelled(statement.sentence.text)
     bonus = 0.05 if statement.has_reason else 0.0
     origin = "user_correction" if statement.turn.after_work else "user_explicit"
     if _PREFER.search(words):

@@ -47,7 +47,10 @@ _STEPS = re.compile(
     r"|touch|edit|write|implement|do) anything)\b",
     re.IGNORECASE,
 )
-_FAULT = re.compile(r"\b(?:wrong|busy|taken|in use|missing|broken|down|undefined|empty|not)\b", re.IGNORECASE)
+_FAULT = re.compile(
+    r"\b(?:wrong|busy|taken|in use|missing|broken|down|undefined|empty|not|(?:can|could) you)\b", re.IGNORECASE
+)
+_ASIDE = re.compile(r",? (?:can|could|would) you\b", re.IGNORECASE)
 _FIRST = re.compile(
     r"^(?:let'?s|we (?:should|need to)|please|first|you (?:should|need to)|i want to)\b.*\bbefore (?:we|you) "
     r"(?:change|touch|edit|write|code|implement|do|start|begin|make|build|commit)\b",
@@ -63,8 +66,10 @@ def mine_surroundings(events: Events) -> Iterator[Found]:
             continue
         worked = _WORKED.match(words)
         lasts = not statement.sentence.is_momentary
-        if lasts and (
-            _ON.search(words) or _YOURS.search(words) or (_REACHED.match(words) and not _FAULT.search(words))
+        if (
+            lasts
+            and not _ASIDE.search(words)
+            and (_ON.search(words) or _YOURS.search(words) or (_REACHED.match(words) and not _FAULT.search(words)))
         ):
             yield statement.found(NAME, "project", 0.65, "user_explicit")
         elif worked:
