@@ -1,0 +1,73 @@
+"""Whether extraction would still take something: retention waits for that, and for nothing that will never come."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from slowwave.extraction.failures import Failure, append_failures
+from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.pending import Pending
+from slowwave.jobs.story import Run, run_job
+from slowwave.settings import ExtractionSettings, Settings
+from slowwave.stores.known import known_projects
+from slowwave.stores.model import Project, StoredSession
+from tests.unit.retention.job.homes import Home
+
+
+def the_one(home: Home) -> tuple[Project, StoredSession]:
+    (project,) = known_projects(home.settings, home.environ).projects
+    return project, project.sessions[0]
+
+
+def long(home: Home, messages: int = 40) -> tuple[Project, StoredSession]:
+    home.add("claude", 1, 10, *(f"say {number}" for number in range(messages)))
+    return the_one(home)
+
+
+def extract(home: Home, settings: Settings | None = None) -> None:
+    run_job("extract", Run("r", settings or home.settings, home.clock, home.environ))
+
+
+def test_a_long_session_is_waited_for_until_it_was_read(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    project, session = long(home)
+    assert "bytes were not read" in Pending(project.memory, ExtractionSettings()).left(session)
+    extract(home)
+    assert Pending(project.memory, ExtractionSettings()).left(session) == ""
+    with session.files.paths[0].open("ab") as file:
+        file.write(session.files.paths[0].read_bytes().splitlines(keepends=True)[-1])
+    home.touch(session.files.paths[0], 9)
+    assert "bytes were not read" in Pending(project.memory, ExtractionSettings()).left(the_one(home)[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "subagent"}, {"origin": "cron"}, {"origin": "hook"}, {"source": "backup"}, {"messages": 19}],
+)
+def test_what_is_never_taken_is_not_waited_for(tmp_path: Path, change: dict[str, str]) -> None:
+    project, session = long(Home(tmp_path))
+    assert Pending(project.memory, ExtractionSettings()).left(replace(session, **change)) == ""
+
+
+def test_a_short_session_is_not_waited_for_whoever_counted(tmp_path: Path) -> None:
+    project, session = long(Home(tmp_path), 5)
+    assert Pending(project.memory, ExtractionSettings()).left(replace(session, messages=-1)) == ""
+
+
+def test_what_the_gates_refused_is_waited_for_again_when_they_change(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    project, session = long(home)
+    strict = ExtractionSettings(min_messages=41)
+    extract(home, replace(home.settings, extraction=strict))
+    session = replace(session, messages=-1)
+    assert Pending(project.memory, strict).left(session) == ""
+    assert "bytes were not read" in Pending(project.memory, ExtractionSettings()).left(session)
+
+
+def test_what_failed_three_times_is_told(tmp_path: Path) -> None:
+    project, session = long(Home(tmp_path))
+    project.memory.mkdir(parents=True)
+    stamp = f"{session.size}:{session.mtime_ns}"
+    append_failures(project.memory, [Failure(session.id, stamp, 3, "odd", EXTRACTOR, "2026-11-22T00:00:00Z")])
+    assert Pending(project.memory, ExtractionSettings()).left(session) == "it could not be read 3 times: odd"
