@@ -159,8 +159,7 @@ def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redac
 def _doubt(event: Event, quote: str) -> str:
     """Return why only a person can say whether what a fact rests on is theirs, "" when it is."""
     words = set(_WORD.findall(quote.casefold()))
-    # a message that is nothing but this one line has nothing beside it that could make it a quotation
-    if not isinstance(event, Turn) or ("\n" not in event.text and set(_WORD.findall(event.text.casefold())) <= words):
+    if not isinstance(event, Turn):
         return ""
     for part in event.doubtful:
         theirs = set(_WORD.findall(part.casefold()))

@@ -41,7 +41,7 @@ def _share_of(wanted: str, judge: Callable[[str], str]) -> float:
 def test_of_the_messages_that_were_learnt_from_few_are_judged_wrong():
     assert _share_of("others", own_words) <= 0.05
     assert _share_of("own", lambda text: words_of(text).text) >= 0.97
-    assert _share_of("own", own_words) >= 0.6
+    assert _share_of("own", own_words) >= 0.75
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from slowwave.extraction.guards.roles import WORD, roles_of
-from slowwave.extraction.guards.words import AFTER_LINKS, LINKS, RULES, classes_of
+from slowwave.extraction.guards.words import AFTER_LINKS, LINKS, RULES, STATED, classes_of
 
 # every pair of marks that people quote with; a single mark inside a word is an apostrophe
 _QUOTED = (
@@ -20,19 +20,20 @@ _QUOTED = (
     r"|(?<![\w'])'(?=\S)(?:[^'\n]|(?<=\w)'(?=\w)){12,600}'(?![\w'])"
     r"|(?<!`)`[A-Z][^`\n]{11,600}`(?!`)|\([^()\n]{6,600}\)"
 )
-_CLOCK = r"[\[(]?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?"
+_CLOCK = r"[\[(]?(?:\d{4}-\d\d-\d\d[T ,]{1,2})?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?"
 _NAME = r"[^\W\d_][\w.'-]{0,24}(?: [^\W\d_][\w.'-]{0,24}){0,2}"
 _CALLED = r"[A-Z\u00c0-\u00de][\w.'-]{0,24}(?: [A-Z\u00c0-\u00de][\w.'-]{0,24}){0,2}"
 # who said it, in the ways in which chats are copied
 _SPEAKER = re.compile(
-    rf"(?:<@?{_NAME}>|@{_NAME} ?:|[\w.-]{{1,24}}>(?=\s)|{_CLOCK} {{1,3}}(?:[-<@]? ?{_NAME} ?>? ?:|[-@]? ?{_CALLED}$)"
+    rf"(?:(?:{_CLOCK} {{1,3}})?<@?{_NAME}>|\*{{1,2}}{_CALLED}(?::\*{{1,2}}|\*{{1,2}}:)"
+    rf"|@{_NAME} ?:|[\w.-]{{1,24}}>(?=\s)|{_CLOCK} {{1,3}}(?:[-<@]? ?{_NAME} ?>? ?:|[-@]? ?{_CALLED}$)"
     rf"|{_CALLED},? {{1,3}}{_CLOCK}$)"
 )
 _LISTED = re.compile(r"\s*(?:\d{1,3}[.)]|[a-zA-Z][)]|[-*+\u2022])\s+")
 _CUT = re.compile(
     rf"(?P<quote>{_QUOTED})"
     r"|(?P<stop>(?<=[.!?\u2026])[\"'\u201d\u2019)\]]*\s+|(?<=[\u3002\uff01\uff1f]))"
-    r"|(?P<colon>(?<=[^\s:/])(?::|\s=|\uff1a|\s?[=-]>)(?:\s+|$))|(?P<dash>\s[\u2013\u2014~-]+\s+|\s(?=<-|\^+))"
+    r"|(?P<colon>(?<=[^\s:/])(?:\s?:|\s=|\s?[=-]>)(?:\s+|$)|\uff1a)|(?P<dash>\s[\u2013\u2014~-]+\s+|\s(?=<-|\^+))"
 )
 # stands where a fenced or tagged block was taken out
 BLOCK = "\ufffc"
@@ -51,7 +52,8 @@ class Clause:
     Attributes:
         begin, end: where it stands; what follows begins at the end.
         line, paragraph: which it stands in.
-        mark: what stands behind it: ``:``, ``-``, ``"``, ``said``, the end of a sentence, or a line feed.
+        mark: what stands behind it: ``:``, ``-``, ``said``, the end of a sentence, or a line feed; ``"`` of a quotation
+            and ``(`` of a bracket.
         is_quoted: marks of quotation stand around it.
         roles: see :func:`slowwave.extraction.guards.roles.roles_of`.
     """
@@ -96,7 +98,7 @@ def clauses(text: str) -> Iterator[Clause]:
 
 
 def _parts(row: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the begin, the end and the mark of each clause of a line; a quotation has the mark ``"``."""
+    """Yield the begin, the end and the mark of each clause of a line; see :class:`Clause` for the marks."""
     listed = _LISTED.match(row)
     at = listed.end() if listed else 0
     indent = len(row) - len(row.lstrip())
@@ -111,7 +113,7 @@ def _parts(row: str) -> Iterator[tuple[int, int, str]]:
             if is_short and cut[0][0] not in "\u300c\u300e":
                 continue
             yield from _spoken(row, at, end, "quote")
-            yield end, cut.end(), '"'
+            yield end, cut.end(), "(" if cut[0][0] == "(" else '"'
             at = cut.end()
         elif row[at:end].strip():
             end += kind == "colon"
@@ -145,6 +147,8 @@ def _hands_over(word: str, behind: str) -> bool:
     lower = behind.lower()
     if lower not in RULES and lower not in AFTER_LINKS and "work" not in classes_of(lower):
         return False
-    if "say" in classes_of(word):
-        return behind != lower or lower in RULES
-    return word in LINKS and behind not in (lower, "I")
+    classes = classes_of(word)
+    if "say" in classes:
+        # "a tweet I liked" tells of the person
+        return lower in RULES or (behind != lower and not ("text" in classes and behind == "I"))
+    return word in LINKS and behind != lower and (behind != "I" or word in STATED)

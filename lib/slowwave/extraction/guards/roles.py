@@ -7,11 +7,15 @@ from functools import cached_property, lru_cache
 
 from slowwave.extraction.guards.words import (
     ARTICLES,
+    CONTRACTED,
+    CREDITS,
+    DEFINITE,
     FORM_LABELS,
     INTO,
     NONE,
     POLITE,
     PREPOSITIONS,
+    RESHAPE,
     SOURCES,
     SPEAKERS,
     WISHES,
@@ -26,7 +30,16 @@ _TO_VERB, _NEAR, _BESIDE = 5, 3, 2
 _OBJECT = 4
 # words of the shortest clauses, of greetings, of formulas at the end of letters, and of long clauses
 _SHORT, _GREETING, _SIGNING, _LONG = 3, 5, 4, 12
+# words of what says where a text comes from, of a line that is dated, and between the first name and its verb
+_CREDIT, _DATED, _TO_FIRST_VERB = 6, 9, 2
+# such words say what a clause is about, asks or greets at its beginning only
+_AT_FIRST = frozenset({"topic", "ask", "greet", "sign", "lead"})
 _NOWHERE = -9
+_CODE = re.compile(
+    r"[{};=]\s*$|\);?\s*$(?<=\w\(\))|\w\(|[\w\])] ?[=!+]?= ?[\w\"'\[]"
+    r"|^\s*(?:[$#%] |[A-Z]{4,}\b|[A-Z]\w*(?:Error|Exception)\b)|[\w-]+/[\w.-]+\.\w+$"
+    r"|\b(?:exit|status|code|line|timeout|signal) \d|_\w+_|::|\w+\.\w+\.\w+"
+)
 
 
 @dataclass(frozen=True)
@@ -62,9 +75,8 @@ def roles_of(text: str, mark: str) -> frozenset[str]:
     if not words.tokens:
         return frozenset({"block"})
     roles = set(NONE.union(*words.classes))
-    roles.update(_first(words), _acts(words), _texts(words), _written(words), _shape(words))
-    # such words say what a clause is about at its beginning only
-    return frozenset(roles - {"topic"})
+    roles.update(_first(words), _acts(words), _texts(words), _written(words), _ends(words), _shape(words))
+    return frozenset(roles - _AT_FIRST)
 
 
 def _first(words: _Words) -> Iterator[str]:
@@ -82,9 +94,16 @@ def _first(words: _Words) -> Iterator[str]:
             at += 1
     yield from (f"1{name}" for name in classes[at])
     if "handle" in classes[at]:
-        behind = classes[at + 1 : at + 1 + _OBJECT]
-        is_pointed = not behind or {"this", "ahead"} & NONE.union(*behind) or lower[at + 1] in INTO
+        behind = [of for word, of in zip(lower[at + 1 :], classes[at + 1 :], strict=True) if word not in POLITE][
+            :_OBJECT
+        ]
+        is_into = lower[at + 1 : at + 2] and lower[at + 1] in INTO and not set(lower[at + 2 : at + 3]) & DEFINITE
+        is_pointed = not behind or {"this", "ahead"} & NONE.union(*behind) or is_into
         yield "handles_this" if is_pointed else "handles_thing"
+    if lower[at] in RESHAPE:
+        behind = NONE.union(*classes[at + 1 :])
+        if {"judge", "handle"} & behind or {"this", "text"} <= behind:
+            yield "reshapes"
 
 
 def _is_marker(classes: frozenset[str]) -> bool:
@@ -102,8 +121,11 @@ def _acts(words: _Words) -> Iterator[str]:
             yield from (f"me_{act}" for act in acts)
         elif acts and at - other <= _TO_VERB:
             yield from (f"other_{act}" for act in acts[:2] if act in ("say", "send"))
-        if ({"who", "text"} & of or _is_name(words.tokens[at], of)) and "me" not in of:
+        if {"who", "text"} & of and "me" not in of:
             other = at
+        elif _is_name(words.tokens[at], of):
+            # the first word of a sentence is no name only because it begins with a capital
+            other = at or _TO_FIRST_VERB - _TO_VERB
 
 
 def _texts(words: _Words) -> Iterator[str]:
@@ -123,7 +145,7 @@ def _texts(words: _Words) -> Iterator[str]:
                 yield "my_text"
         if ("who" in of or is_name) and at - source <= _NEAR:
             yield "from_who"
-        if word.endswith(("'s", "s'")) and (is_name or {"who", "text"} & classes_of(word[:-2])):
+        if _is_owner(word, is_name=is_name):
             yield "theirs"
         this = at if {"this", "ahead"} & of else this
         source = at if word in PREPOSITIONS else source
@@ -131,8 +153,21 @@ def _texts(words: _Words) -> Iterator[str]:
             yield "source"
 
 
+def _is_owner(word: str, *, is_name: bool) -> bool:
+    if not word.endswith(("'s", "s'")) or word in CONTRACTED:
+        return False
+    base = classes_of(word[:-2])
+    return bool({"who", "text"} & base or (is_name and not base))
+
+
 def _is_name(token: str, classes: frozenset[str]) -> bool:
-    return not classes and token[:1].isupper()
+    return not classes and token[:1].isupper() and token.lower() not in CONTRACTED
+
+
+def _is_named(words: _Words) -> bool:
+    return any(
+        "who" in of or _is_name(token, of) for token, of in zip(words.tokens[1:], words.classes[1:], strict=True)
+    )
 
 
 def _written(words: _Words) -> Iterator[str]:
@@ -144,21 +179,31 @@ def _written(words: _Words) -> Iterator[str]:
         yield "speaker"
     if words.mark in "?\uff1f":
         yield "asks"
+    if _CODE.search(text):
+        yield "code"
     if words.mark == "\n":
         yield "open"
+    size = len(classes)
+    yield "short" if size <= _SHORT else "long" if size > _LONG else "middle"
+    yield "low" if text.lstrip("-*+ (\u2013\u2014")[:1].islower() else "cap"
+    if size <= _DATED and _DATE.search(text):
+        yield "dated"
+    if not any(classes):
+        yield "unknown"
+
+
+def _ends(words: _Words) -> Iterator[str]:
+    """Yield how a clause ends, and whether it judges or asks about what it points at."""
+    classes = words.classes
     if {"this", "ahead"} & (classes[-1] | classes[max(0, len(classes) - 2)]):
         yield "ends_this"
+    every = NONE.union(*classes)
+    if {"this", "ahead"} & every and ("judge" in every or ("handle" in every and words.mark in "?\uff1f")):
+        yield "judges_this"
     if "text" in classes[-1]:
         yield "ends_text"
     if {"say", "send"} & classes[-1]:
         yield "ends_say"
-    size = len(classes)
-    yield "short" if size <= _SHORT else "long" if size > _LONG else "middle"
-    yield "low" if text.lstrip("-*+ (\u2013\u2014")[:1].islower() else "cap"
-    if _DATE.search(text):
-        yield "dated"
-    if not any(classes):
-        yield "unknown"
 
 
 def _shape(words: _Words) -> Iterator[str]:
@@ -169,10 +214,18 @@ def _shape(words: _Words) -> Iterator[str]:
         yield "name"
     if "greet" in classes[0] and size <= _GREETING and words.mark in "\n.!,":
         yield "greeting"
+    if (lower[0] in CREDITS and "@" in words.text) or (
+        1 < size <= _CREDIT
+        and lower[0] in CREDITS
+        and ("@" in words.text or _is_named(words) or "text" in NONE.union(*classes))
+    ):
+        yield "credit"
     if size <= _SIGNING and all("sign" in of for of in classes[:_BESIDE]) and words.mark in "\n,":
         yield "signing"
     if words.mark == ":" and size <= _BESIDE:
         if lower[0] in FORM_LABELS and size == 1:
             yield "head"
+        if lower[0] in CREDITS and size == 1:
+            yield "credit"
         if lower[0] in SPEAKERS or (size == 1 and not classes[0] and words.text[:1] not in "-*"):
             yield "chat"

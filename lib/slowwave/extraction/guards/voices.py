@@ -6,7 +6,7 @@ its neighbours, each at its place, and by what was decided about the one before.
 each place speaks for somebody else; they were fitted (``tests/quality/fit_voices.py``) and are read like any table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,26 +16,33 @@ from slowwave.extraction.guards.weights import BIAS, PLACES
 
 # a place, and the roles that stand there
 _Around = tuple[str, frozenset[str]]
-_WITH_PAIRS = frozenset({"lead", "before", "after"})
-_ITS_PLACE, _ANY, _LINE, _FOREIGN, _FOREIGN_LINE, _QUOTED, _QUOTATION = (
-    frozenset({role}) for role in ("", "any", "line", "foreign", "foreign line", "quoted", "quotation")
-)
+_ITS_PLACE, _ANY, _LINE, _QUOTED, _THEIRS = (frozenset({role}) for role in ("", "any", "line", "quoted", "theirs"))
 _CERTAIN = 9.0
 # below the first a clause is the person's, from the second on somebody else's, between them nobody can say
-OWN, OTHERS = -1.5, 2.0
+OWN, OTHERS = -1.0, 2.5
+# from here on the next clause learns that this one is taken for somebody else's
+THEIRS = 0.5
 _JOINED = frozenset({":", "-", "said", "quote", "speaker"})
 _OF_ITSELF = frozenset({
     "leads", "1me", "1you", "asks", "asks_you", "low", "dash", "1ask", "1handle", "the_text", "from_text",
     "from_who", "source", "other_say", "other_send", "1this", "chat", "greeting", "signing", "ends_this",
-    "ends_text", "ends_say", "theirs", "name", "judge", "head",
+    "ends_text", "ends_say", "theirs", "name", "judge", "head", "credit", "reshapes", "judges_this",
 })  # fmt: skip
 _ABOVE = frozenset({"greeting", "head", "speaker", "dated", "signing", "chat"})
-_BELOW = frozenset({"signing", "name", "speaker", "head", "chat"})
-_STANCE = frozenset({"asks", "judge", "this", "1this", "other_say", "the_text", "dash", "signing", "1handle"})
-_PAIRED = (
-    "1handle", "1work", "1me", "me", "mine", "this", "text", "who", "asks", "judge", "name", "short", "1ask",
-    "leads", "say", "get", "you",
-)  # fmt: skip
+_BELOW = frozenset({"signing", "name", "speaker", "head", "chat", "credit"})
+# roles that show words of others wherever they stand; they reach over plain clauses to the next that has one
+_CUES = frozenset({
+    "handles_this", "reshapes", "judges_this", "other_say", "other_send", "the_text", "from_text", "from_who", "me_get",
+    "ends_say", "ends_text", "new_text", "ahead", "asks", "speaker", "credit", "theirs", "source", "head", "chat",
+    "greeting", "me_say", "my_text", "1work", "handles_thing", "1me", "leads", "1lead", "block", "code",
+})  # fmt: skip
+_STRONG = frozenset({
+    "handles_this", "reshapes", "judges_this", "other_say", "other_send", "the_text", "from_text", "from_who", "me_get",
+    "ends_say", "new_text", "speaker", "credit", "theirs", "source", "head", "chat", "greeting", "ahead",
+})  # fmt: skip
+_STANCE = frozenset(
+    {"asks", "judge", "this", "1this", "other_say", "the_text", "dash", "signing", "1handle", "credit", "judges_this"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,49 +89,67 @@ def scores(clauses: Sequence[Clause]) -> list[float]:
     judged: list[bool] = []
     found: list[float] = []
     for clause, around in zip(clauses, _walk(clauses, judged), strict=True):
-        score = _CERTAIN if "block" in clause.roles else BIAS + sum(_weight(*one) for one in around)
-        found.append(score)
-        judged.append(score >= 0)
+        found.append(_CERTAIN if "block" in clause.roles else BIAS + sum(_weight(*one) for one in around))
+        judged.append(found[-1] >= THEIRS)
     return found
 
 
-def features_at(clauses: Sequence[Clause], at: int, judged: Sequence[bool]) -> list[str]:
-    """Return the features of one clause, for fitting: what is judged of those before it is given."""
-    around = next(around for number, around in enumerate(_walk(clauses, judged)) if number == at)
-    return [f"{place}:{role}" if role else place for place, roles in around for role in _with_pairs(place, roles)]
+def features(clauses: Sequence[Clause], is_theirs: Callable[[frozenset[str]], bool]) -> Iterator[frozenset[str]]:
+    """Yield the features of each clause, for fitting.
+
+    Args:
+        clauses: all of a message.
+        is_theirs: says by its features whether a clause is taken for somebody else's, which the next one learns.
+    """
+    judged: list[bool] = []
+    for around in _walk(clauses, judged):
+        named = frozenset(f"{place}:{role}" if role else place for place, roles in around for role in roles)
+        judged.append(is_theirs(named))
+        yield named
 
 
 def _walk(clauses: Sequence[Clause], judged: Sequence[bool]) -> Iterator[list[_Around]]:
     """Yield what stands around each clause; what stands anywhere above and below is gathered once for all."""
     above: frozenset[str] = frozenset()
     below = [above]
+    nexts: list[Clause | None] = [None]
     for clause in reversed(clauses[1:]):
         below.append(below[-1] | (clause.roles & _BELOW))
+        nexts.append(clause if clause.roles & _STRONG else nexts[-1])
+    last: Clause | None = None
     for at, clause in enumerate(clauses):
-        yield [*_beside(clauses, at, judged), ("above all", above), ("below all", below[-1 - at])]
+        around = [*_beside(clauses, at, judged), ("above all", above), ("below all", below[-1 - at])]
+        if last:
+            around.append((f"cue above{_distance(last, clause)}", last.roles & _CUES))
+        following = nexts[-1 - at]
+        if following:
+            around.append((f"cue below{_distance(clause, following)}", following.roles & _CUES))
+        yield around
         above |= clause.roles & _ABOVE
+        last = clause if clause.roles & _STRONG else last
+
+
+def _distance(one: Clause, other: Clause) -> str:
+    apart = other.paragraph - one.paragraph
+    return ", apart" if apart > 1 else ", next paragraph" if apart else ", line" if one.line == other.line else ""
 
 
 @lru_cache(maxsize=4096)
 def _weight(place: str, roles: frozenset[str]) -> float:
     weights = PLACES.get(place)
-    return sum(weights.get(role, 0.0) for role in _with_pairs(place, roles)) if weights else 0.0
+    return sum(weights.get(role, 0.0) for role in roles) if weights else 0.0
 
 
 def _beside(clauses: Sequence[Clause], at: int, judged: Sequence[bool]) -> Iterator[_Around]:
-    """Yield the roles of a clause and of those beside it, by their places.
-
-    Args:
-        clauses: all of the message.
-        at: which one.
-        judged: whether each clause before it was taken for somebody else's.
-    """
+    """Yield the roles of a clause and of those beside it, by their places."""
     clause = clauses[at]
     yield "itself", clause.roles & _OF_ITSELF
     if clause.is_quoted:
         yield "itself", frozenset({"quoted"})
     if at:
-        yield from _before(clauses[at - 1], clause, is_foreign=judged[at - 1])
+        other = clauses[at - 1]
+        # what somebody else says shows nothing of what follows, but that it does
+        yield from [(f"follows{_distance(other, clause)}", _THEIRS)] if judged[at - 1] else _before(other, clause)
     else:
         yield "first", _ITS_PLACE
     if at + 1 == len(clauses):
@@ -135,14 +160,11 @@ def _beside(clauses: Sequence[Clause], at: int, judged: Sequence[bool]) -> Itera
         yield "later", clauses[at + 2].roles & _STANCE
 
 
-def _before(other: Clause, clause: Clause, *, is_foreign: bool) -> Iterator[_Around]:
+def _before(other: Clause, clause: Clause) -> Iterator[_Around]:
     goes_on = other.mark in _JOINED or (other.line != clause.line and "open" in other.roles)
     place = "above" if other.paragraph != clause.paragraph else "lead" if goes_on else "before"
     if other.line != clause.line:
-        yield place, _FOREIGN_LINE if is_foreign else _LINE
-    if is_foreign:
-        yield ("before", _QUOTATION) if other.is_quoted else (place, _FOREIGN)
-        return
+        yield place, _LINE
     yield place, _ANY
     place = "lead" if place == "lead" else "before"
     yield place, frozenset({f"mark {other.mark}"})
@@ -158,11 +180,3 @@ def _after(clause: Clause, other: Clause) -> Iterator[_Around]:
     if other.is_quoted:
         yield place, _QUOTED
     yield "after", other.roles
-
-
-def _with_pairs(place: str, roles: frozenset[str]) -> list[str]:
-    """Return roles, and with them the pairs that mean more than their parts, where they are a neighbour's."""
-    if place not in _WITH_PAIRS:
-        return sorted(roles)
-    present = [role for role in _PAIRED if role in roles]
-    return [*sorted(roles), *(f"{one}+{two}" for at, one in enumerate(present) for two in present[at + 1 :])]

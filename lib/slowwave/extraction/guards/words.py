@@ -6,6 +6,8 @@ A word may be in several classes.
 
 from functools import lru_cache
 
+from slowwave.extraction.guards.unspaced import UNSPACED, classes_in
+
 _TABLE: dict[str, str] = {
     # what holds words: things that are written, shown, printed or spoken
     "text": """
@@ -22,7 +24,8 @@ _TABLE: dict[str, str] = {
         narrator newsletter newspaper note notice notification obituary opinion output page pamphlet paper paragraph
         parable passage pasta paste pastebin pdf petition phrase pitch placard plaque podcast poem policy pop-up popup
         post postcard poster postmortem preamble preface press prompt proposal prose prospectus proverb publication
-        quest question quiz quotation quote rant readme reading recap recording recipe reference remark reminder
+        quest question quiz quotation quote rant rumor rumour gossip readme reading
+        recap recording recipe reference remark reminder
         reply report response resume retro review rfc riddle rulebook saying screen screenshot script section
         sentence sermon sheet sign signature site slack slide slogan snippet song source spec specification speech
         sms spam stack-overflow stackoverflow standup statement status status-page sticker sticky story string
@@ -90,7 +93,7 @@ _TABLE: dict[str, str] = {
         scribble shout show sign sing sign-off snap specify spell sputter stammer state stipulate stress suggest swear
         talk teach tell text tweet type underline urge utter vent voice volunteer vow warn whine whisper wonder word
         write yell chant proclaim preach rule opine
-        said says told wrote written spoke spoken taught swore sung sang brought sworn read reads goes went go
+        said says told wrote written spoke spoken taught repeat heard swore sung sang brought sworn read reads goes
         äußer* antwort* behaupt* bemerk* empfiehl* empfahl* erklär* erzähl* fragt* frage heißt hieß lautet meint*
         meinte* mitgeteilt riet rät sag* sagt* sagte* schreib* schrieb* steht stand geschrieben gesagt gemeint
         affirm* dit disait disent explique* écri* indiqu* prétend* propos* recommand* répond* suggèr* raconte* lit
@@ -107,7 +110,7 @@ _TABLE: dict[str, str] = {
         leave mail message offer paste ping pin post present provide pass push put release relay send serve share slip
         slap stick stuff submit supply tack text throw toss transmit upload write add append hang land arrive come
         appear pop surface show circulating surfaced left sent gave given put stuck threw thrown hung came wrote
-        contain carry feature include embed bear
+        contain carry feature include embed bear forwarded quoted attached enclosed
         geschickt schickt* schick* gesendet sendet* weitergeleitet geklebt gehängt hinterl* kam
         envoy* transm* laiss* reçu coll* contient
         envi* mand* dej* pas* peg* reenvi* contiene
@@ -167,11 +170,13 @@ _TABLE: dict[str, str] = {
         rubbish rude sarcastic sarcasm satire scam sensible serious seriously shady silly sketchy snarky sound sounds
         spam stiff stilted strange stupid suspicious tongue-in-cheek trolling true truth trust troll trustworthy
         typo unclear unprofessional untrue urban-legend vague valid weird well-written wordy wrong-headed agree
+        comma grammar noun punctuation sense spelling syllable tense typo verb well-put wording spelled misspell
         buy believe interpret understand parse gist-of implies imply takeaway thoughts opinion reasonable
-        bedeutet bedeuten heißen stimmt stimmen wahr höflich echt richtig glaub* unsinn quatsch seriös gemeint komisch
+        bedeutet bedeuten heißen stimmt stimmen wahr höflich echt richtig glaub* unsinn quatsch seriös gemeint
+        meint komisch
         vrai signifie veut-dire correct poli crois sérieux faux bizarre
         verdad cierto significa correcto educado crees serio falso raro tontería
-        vero significa corretto educato credi serio falso strano
+        vero vuol significa corretto educato credi serio falso strano
         verdade significa correto
         waar betekent klopt beleefd serieus raar
         правда значит верно означает вежливо серьезно странно
@@ -213,7 +218,7 @@ _TABLE: dict[str, str] = {
     # the person
     "me": """
         i we i'm i've i'd i'll we're we've we'd we'll me us let's lets myself ourselves im ive
-        ich wir mir uns mich je j'* nous moi on yo nosotros me nos io noi ci eu nós ik wij we ons mij я мы мне нам
+        ich wir mir uns mich je j'* nous moi yo nosotros me nos io noi ci eu nós ik wij we ons mij я мы мне нам
     """,
     # what is the person's
     "mine": """
@@ -245,6 +250,7 @@ _TABLE: dict[str, str] = {
         rollback rollout run save scaffold scan search send separate set setup ship show simplify skip sort spawn
         split squash stage start stick stop store strip switch sync tag take test tidy trace track try turn undo
         unify update upgrade upload use validate verify wait wire wrap write always
+        fail crash break broke broken hang freeze leak compile flicker overlap render raise
         mach* bau* füg* lösch* benutz* verwend* nimm prüf* schreib* starte* teste* änder* lass* führ*
         ajoute* utilise* fais faites corrige* lance* supprime* mets change* vérifie*
         usa usar añade* haz arregla* ejecuta* borra* cambia* pon revisa*
@@ -278,7 +284,7 @@ _TABLE: dict[str, str] = {
         was wer wo wann warum wieso wie welche* ist sind kann kannst könntest stimmt
         qui quoi où quand pourquoi comment quel* est-ce que qu'est-ce peux pouvez
         qué quién quien dónde cuándo por cómo cuál puedes es
-        che chi dove quando perché come quale puoi è
+        che chi cosa dove quando perché come quale puoi è
         que quem onde quando porque como qual pode
         wat wie waar wanneer waarom hoe welke kun
         что кто где когда почему как какой можешь
@@ -305,7 +311,13 @@ def _set(words: str) -> frozenset[str]:
 
 POLITE = _set("please pls plz kindly just also then me help to now quickly you and bitte mir")
 WISHES = _set("need want like d would")
-INTO = _set("into to as in please auf ins en al a for")
+INTO = _set("into to as in please auf ins en al a for like")
+# what makes another text of a text: "make this sound friendlier", "put it in plain words"
+RESHAPE = _set("make turn put give get bring change convert mach mache fais haz metti rends pon")
+# how a note begins that says where a text comes from
+CREDITS = _set("from via by source author courtesy per von aus quelle autor auteur de fuente fonte da bron bei")
+DEFINITE = _set("the our my all their every")
+CONTRACTED = _set("that's there's it's what's here's let's who's where's how's he's she's how's that\u2019s")
 ARTICLES = _set("a an some new another ein eine un une una")
 SOURCES = _set("according via source laut selon según secondo quelle fuente volgens")
 PREPOSITIONS = SOURCES | _set(
@@ -324,12 +336,16 @@ SPEAKERS = _set(
     """
 )
 # behind these, somebody's words may begin with a capital and no other mark
-LINKS = _set("is was are that to has had like us me them everyone people line text")
+LINKS = _set(
+    "is was are that to has had like us me them everyone everybody people line text value words class group team"
+)
+# "the commit message was | I prefer tabs"
+STATED = _set("is was")
 RULES = _set("always never all every we you use don't must no each only do immer nie nunca siempre toujours sempre")
 AFTER_LINKS = _set(
     """
-    whenever when if the a an this these it our my i i'd i'll i'm from in on for to before after nobody everybody any
-    remember please
+    whenever when if the a an this these there it our my i i'd i'll i'm from in on for to before after nobody everybody
+    any remember please
     """
 )
 _ENDINGS = (
@@ -354,7 +370,9 @@ NONE: frozenset[str] = frozenset()
 
 @lru_cache(maxsize=20_000)
 def classes_of(word: str) -> frozenset[str]:
-    """Return the classes of a word in lower case."""
+    """Return the classes of a word in lower case; a run of Chinese or Japanese has those of all words in it."""
+    if UNSPACED.search(word):
+        return classes_in(word)
     found = _WHOLE.get(word) or _of_base(word)
     starts = [_OPEN[word[:end]] for end in range(_LEAST_BASE, min(len(word), _MOST_BASE) + 1) if word[:end] in _OPEN]
     return found.union(*starts) if starts else found
