@@ -4,7 +4,7 @@ from urllib.request import Request, urlopen
 
 import orjson
 
-_SECONDS = 300
+_SECONDS = 180
 
 
 def told(base_url: str, system: str, prompt: str, most_tokens: int) -> str:

@@ -167,6 +167,22 @@ def test_ledgers_in_steps_keep_every_file_and_error(path: Path, steps: int) -> N
     assert (of_tags(text).read_files, of_tags(text).modified_files) == (whole.read_files, whole.modified_files)
 
 
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5])
+def test_lists_of_grown_sessions_equal_a_plain_scan_after_one_to_five_compactions(steps: int) -> None:
+    seen = 0
+    for path in FILES[steps - 1 :: 20]:
+        every = without_shell(session(path))
+        text = ""
+        for region in parts(every, steps):
+            text = rendered(ledger_of(region, text, settings=LARGE))
+        read, modified = others(every)
+        found = of_tags(text)
+        assert {normal(p) for p in found.modified_files} == {normal(p) for p in modified}, path.name
+        assert {normal(p) for p in found.read_files} == {normal(p) for p in read} - {normal(p) for p in modified}
+        seen += len(modified)
+    assert seen > 0
+
+
 def parts(every: Sequence[Message], number: int) -> list[list[Message]]:
     """Cut a session before what a person typed, so that no call is parted from its result."""
     turns = [at for at, m in enumerate(every) if m.origin == "typed" and not m.results and at]
