@@ -16,6 +16,7 @@ from measure import cache_bytecode, print_rows
 from rows_context import context
 from rows_load import load, memory
 from rows_plan import plan
+from rows_retention import archive, deciding
 from rows_rewrite import rewrite
 from rows_search import searching
 from rows_store import changed, listing
@@ -31,6 +32,8 @@ ROWS = {
     "search": searching,
     "rewrite": rewrite,
     "memory": memory,
+    "archive": archive,
+    "decide": deciding,
 }
 ROOT = Path(__file__).parents[2]
 

@@ -90,6 +90,18 @@ class Pack:
             raise CorruptStateError(self.path, f"ends within the bytes at {offset}", _REMEDY)
         return data
 
+    def dictionary(self) -> bytes:
+        """Return the dictionary that small files share.
+
+        Raises:
+            CorruptStateError: it is damaged.
+        """
+        offset, length = self.table.dictionary
+        try:
+            return zstandard.ZstdDecompressor().decompress(self.raw(offset, length))
+        except zstandard.ZstdError as error:
+            raise CorruptStateError(self.path, f"its dictionary is damaged ({error})", _REMEDY) from error
+
     def check(self, session: PackedSession) -> None:
         """Read all files of a session back and compare their hashes.
 
@@ -126,10 +138,7 @@ class Pack:
         if not shared:
             return zstandard.ZstdDecompressor()
         if self._shared is None:
-            offset, length = self.table.dictionary
-            self._shared = zstandard.ZstdDecompressor(
-                dict_data=zstandard.ZstdCompressionDict(os.pread(self._fd, length, offset))
-            )
+            self._shared = zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(self.dictionary()))
         return self._shared
 
     def _frame(self, decompressor: zstandard.ZstdDecompressor, place: int, packed: int, plain: int) -> bytes:

@@ -15,7 +15,7 @@ from slowwave.errors import CorruptStateError
 from slowwave.files import at_fault_point, fsync_folder, replacement, write_all
 from slowwave.stores.archive.model import MAGIC, VERSION, PackedFile, PackedSession, Table, digest
 from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.writing import compressor, ending, train
+from slowwave.stores.archive.writing import compressor, ending, packed_dictionary, train
 
 _BLOCK = 4 << 20
 # what stays of a session: all of it, less of its files, or nothing
@@ -76,7 +76,7 @@ class _Copier:
         if self.again:
             self._trained = train([(file, file.size) for file in shared if file.size], old.read)
             if self._trained is not None:
-                self.dictionary = self.at, len(data := self._trained.as_bytes())
+                self.dictionary = self.at, len(data := packed_dictionary(self._trained))
                 self.put(data)
         elif length:
             self.dictionary = self.at, length

@@ -14,12 +14,15 @@ from slowwave.errors import CorruptStateError, MovedError, RefusedError
 from slowwave.files import fsync_folder, replacement, write_all
 from slowwave.stores.archive.model import (
     CHUNK,
+    HASH_LOG,
     LEVEL,
     LEVEL_OF_SMALL,
     MAGIC,
+    MIN_MATCH,
     SMALL,
     TRAILER,
     VERSION,
+    WINDOW_LOG,
     PackedFile,
     PackedSession,
     Table,
@@ -29,11 +32,14 @@ from slowwave.stores.archive.model import (
 from slowwave.stores.archive.reading import Pack
 
 # a dictionary pays when so many times its size is packed with it
-_PAYS = 30
-_LARGEST_DICTIONARY = 64 << 10
+_PAYS = 15
+_LARGEST_DICTIONARY = 112 << 10
 _SMALLEST_DICTIONARY = 4 << 10
 # training looks at so many times its size at most
 _SAMPLES = 100
+_PLAIN = cast("Any", zstandard.ZstdCompressionParameters).from_level(
+    LEVEL, source_size=CHUNK, window_log=WINDOW_LOG, hash_log=HASH_LOG, min_match=MIN_MATCH, write_checksum=True
+)
 
 T = TypeVar("T")
 
@@ -99,7 +105,7 @@ class _Writer:
         trained = train(small, Path.read_bytes)
         if trained is None:
             return 0, 0
-        data = trained.as_bytes()
+        data = packed_dictionary(trained)
         place = self._at, len(data)
         self._put(data)
         self._shared = compressor(trained)
@@ -151,8 +157,13 @@ def _compare(pack: Pack, file: PackedFile) -> None:
 def compressor(trained: zstandard.ZstdCompressionDict | None = None) -> zstandard.ZstdCompressor:
     """Return what compresses files, small ones with the dictionary that was trained on them."""
     if trained is None:
-        return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        return zstandard.ZstdCompressor(compression_params=_PLAIN)
     return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True, dict_data=trained)
+
+
+def packed_dictionary(trained: zstandard.ZstdCompressionDict) -> bytes:
+    """Return a dictionary as packs hold it: most of it is text, too."""
+    return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True).compress(trained.as_bytes())
 
 
 def train(small: Sequence[tuple[T, int]], read: Callable[[T], bytes]) -> zstandard.ZstdCompressionDict | None:
