@@ -11,6 +11,7 @@ from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, dig
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.belongings import Belongings
 from slowwave.stores.removal import Removal
 from slowwave.stores.trash import TrashItem
 
@@ -38,7 +39,7 @@ class Archive:
         for found in self._held.values():
             yield from found
 
-    def find(self, session: str, removal: Removal) -> Path | None:
+    def find(self, session: str, removal: Removal | Belongings) -> Path | None:
         """Return the pack that holds exactly what would go as it is now, read back and compared; else None."""
         now = dict(entry for path in removal.paths for entry in _entries(path))
         for path, packed in reversed(self._held.get(session, [])):

@@ -174,7 +174,7 @@ def note_due(due: Iterable[Due], report: Report) -> None:
 def _archived(
     batch: list[Due], archive: Archive, rows: RowsByPath, clock: Clock, home: Path, report: Report
 ) -> list[Shelved]:
-    wanted = [_wanted(due.member, rows, clock, home) for due in batch]
+    wanted = [wanted_of(due.member, rows, clock, home) for due in batch]
     return archive.add(f"{report.run_id}-rescue", wanted)
 
 
@@ -187,7 +187,12 @@ def _alone(due: Due, archive: Archive, rows: RowsByPath, clock: Clock, home: Pat
         report.failures.append(f"rescue: session {session.id}: {reason}")
 
 
-def _wanted(member: Member, rows: RowsByPath, clock: Clock, home: Path) -> Wanted:
+def wanted_of(member: Member, rows: RowsByPath, clock: Clock, home: Path) -> Wanted:
+    """Return a session with all that belongs to it, as it is packed.
+
+    Raises:
+        UnreadableError: an index of its client cannot be read.
+    """
     session, project = member.session, member.project
     paths, notes = belongings_of(session, home)
     last = max(one.mtime_ns for one in member.sessions) / 1e9

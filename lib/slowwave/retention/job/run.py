@@ -29,6 +29,7 @@ from slowwave.retention.job.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.job.settling import settle
 from slowwave.retention.job.traces import Told, of_item
 from slowwave.retention.policy.check import check
+from slowwave.retention.purging.apply import Purger
 from slowwave.settings import Settings
 from slowwave.stores.archive.rows import RowsByPath
 from slowwave.stores.archive.shelf import Shelf
@@ -127,6 +128,7 @@ class _Run:
         if dry_run:
             note_planned(plan, fleet, self.report)
             self._rescue(fleet, plan, dry_run=True)
+            self._purge(fleet, guards, chosen, dry_run=True)
             return
         if plan.goes:
             self._remove(plan, fleet, guards)
@@ -134,6 +136,14 @@ class _Run:
             self.log.append([of_item("trash", item, self.report.run_id)], self.clock.now())
         # what went is in the archive already
         self._rescue(fleet, plan, dry_run=False)
+        self._purge(fleet, guards, chosen, dry_run=False)
+
+    def _purge(self, fleet: Fleet, guards: Guards, chosen: Collection[str] | None, *, dry_run: bool) -> None:
+        if self.settings.retention.purge:
+            purger = Purger(
+                fleet, guards, self.archive, self.settings, self.clock, self.environ, self.report, self._rows
+            )
+            purger.purge(chosen, dry_run=dry_run)
 
     def _rescue(self, fleet: Fleet, plan: Plan, *, dry_run: bool) -> None:
         ahead, goes = self.settings.retention.rescue, {verdict.subject.id for verdict in plan.goes}
