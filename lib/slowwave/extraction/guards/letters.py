@@ -10,11 +10,13 @@ import unicodedata
 _EMOJI = "\u00a9\u00ae\u203c\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 # a joiner between two emoji makes them one picture, and a selector behind one gives it its colours; anywhere else
 # both are invisible
-_INVISIBLE = re.compile(
-    "[\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u115f\u1160\u17b4"
-    "\u17b5\u180e\u3164\uffa0\ufe00-\ufe0e\U000e0000-\U000e0fff]"
-    f"|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])|(?<![{_EMOJI}])\ufe0f"
+_HIDDEN = (
+    "\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u115f\u1160\u17b4"
+    "\u17b5\u180e\u3164\uffa0\ufe00-\ufe0e\U000e0000-\U000e0fff"
 )
+_INVISIBLE = re.compile(f"[{_HIDDEN}]|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])|(?<![{_EMOJI}])\ufe0f")
+# texts without any of these, nearly all, are not searched for what stands beside them
+_ANY_INVISIBLE = re.compile(f"[{_HIDDEN}\u200d\ufe0f]")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 # overrides turn the order of letters round; tag characters spell words that only a program reads, but for the flags
@@ -41,7 +43,10 @@ _ENDED = re.compile("[A-Za-z]+[\u0370-\u03ff\u0400-\u052f]{1,5}")
 
 def visible(text: str) -> str:
     """Return ``text`` without comments, escape sequences and characters that a person does not see."""
-    return _CONTROL.sub("", _INVISIBLE.sub("", _COMMENT.sub(" ", text.replace("\r\n", "\n")))).replace("\r", "\n")
+    text = _COMMENT.sub(" ", text.replace("\r\n", "\n"))
+    if not text.isascii() and _ANY_INVISIBLE.search(text):
+        text = _INVISIBLE.sub("", text)
+    return _CONTROL.sub("", text).replace("\r", "\n")
 
 
 def plain(text: str) -> str:

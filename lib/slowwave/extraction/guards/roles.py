@@ -37,8 +37,8 @@ _AT_FIRST = frozenset({"topic", "ask", "greet", "sign", "lead"})
 _NOWHERE = -9
 _CODE = re.compile(
     r"[{};=]\s*$|\);?\s*$(?<=\w\(\))|\w\(|[\w\])] ?[=!+]?= ?[\w\"'\[]"
-    r"|^\s*(?:[$#%] |[A-Z]{4,}\b|[A-Z]\w*(?:Error|Exception)\b)|[\w-]+/[\w.-]+\.\w+$"
-    r"|\b(?:exit|status|code|line|timeout|signal) \d|_\w+_|::|\w+\.\w+\.\w+"
+    r"|^\s*(?:[$#%] |[A-Z]{4,}\b|[A-Z]\w*(?:Error|Exception)\b)|[\w-]/[\w.-]+\.\w+$"
+    r"|\b(?:exit|status|code|line|timeout|signal) \d|_\w+_|::|\w\.\w+\.\w"
 )
 
 
