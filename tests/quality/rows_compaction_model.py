@@ -84,7 +84,7 @@ def measure(*, errors: bool = False) -> Section:
             f"every {max(1, len(every) // REGIONS)}th of {len(every)} regions, since the model runs on one processor;",
             f"it sees the newest {_SHOWN_CHARS:,} characters of each and answers {_ANSWER_TOKENS} tokens at most; pi's",
             "row may take as many bytes as the ledger with its narrative. SmolLM2 has 135 million parameters: what its",
-            "words are worth says nothing of larger models; what the ledger keeps does not depend on them. Both rows ask",
+            "words are worth says nothing of larger models; the ledger does not depend on them. Both rows ask",
             "the same question, once: its time stands in the first",
             *notes,
         ],
