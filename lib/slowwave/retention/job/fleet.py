@@ -103,11 +103,14 @@ def source_of(session: StoredSession) -> Source:
 
 
 def _owner(session: StoredSession) -> tuple[str, str]:
-    """Return the folder and the id of the session in whose own folder a sub-agent's session lies."""
+    """Return the folder and the id of the session that a sub-agent's session goes with: in its own folder, or beside.
+
+    Claude Code 2.0 kept them beside the sessions, and says in each which one it works for.
+    """
     folder = os.fspath(session.folder)
     below = os.fspath(session.files.paths[0])[len(folder) + 1 :]
     name, _, rest = below.partition("/")
-    return folder, name if rest else ""
+    return folder, name if rest else session.parent if session.dialect == "claude" else ""
 
 
 def paths_of(member: Member) -> list[Path]:
