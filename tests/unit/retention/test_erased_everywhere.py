@@ -1,0 +1,204 @@
+"""A hundred subjects, in every form and in every file that clients and slowwave write, are gone from every byte."""
+
+import base64
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import zstandard
+
+from slowwave.cli import main
+from slowwave.stores.archive.model import PackedSession
+from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.writing import Wanted, write_pack
+from tests.unit.retention.planted import WRITTEN, aged
+from tests.unit.retention.test_subjects_erased import erase
+
+FIRST = ("Ottilie", "Wendeline", "Zoë", "Björn", "Šárka", "Nguyễn", "小龙", "Ægir", "Quirin", "Malvina")
+LAST = (
+    "Kreuzbaum",
+    "Täufer",
+    "O'Dunnell",
+    "Vandersteen",
+    "Łukasz",
+    "Hafþór",
+    "Брежнев",
+    "Xanthopoulos",
+    "Ünal",
+    "Ferrante",
+)
+EVERYBODY = tuple(f"{first} {last}" for first in FIRST for last in LAST)
+# the drills look for all of them; the usual tests for some in every script
+PEOPLE = EVERYBODY if os.environ.get("DRILLS") == "full" else EVERYBODY[::9]
+GATES = ["--set", "extraction.min_messages=0", "--set", "consolidation.min_sessions=0", "--force"]
+
+
+def forms(name: str) -> Iterator[bytes]:
+    """Yield a name plain, JSON-escaped, URL-encoded and in base64 at each alignment."""
+    data = name.encode()
+    yield data
+    yield json.dumps(name)[1:-1].encode()
+    yield json.dumps(json.dumps(name))[3:-3].encode()
+    yield quote(name, safe="").encode()
+    for shift in range(3):
+        coded = base64.b64encode(b"x" * shift + data + b"xx")
+        yield coded[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6]
+
+
+FORMS = [form for name in PEOPLE for form in forms(name)]
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file as they lie, and decompressed."""
+    data = path.read_bytes()
+    yield data
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        yield zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    if path.suffix == ".swpack":
+        with Pack(path) as pack:
+            yield json.dumps([session.row for session in pack.table.sessions]).encode()
+            for session in pack.table.sessions:
+                yield from (pack.read(file) for file in session.files if file.kind == "file")
+
+
+def left_in(home: Path) -> list[str]:
+    """Return the files in which any name stands in any form."""
+    files = [path for path in sorted(home.rglob("*")) if path.is_file()]
+    return [str(path) for path in files if any(form in data for data in pieces(path) for form in FORMS)]
+
+
+def said(number: int) -> str:
+    """Return a text that names a few people in every form."""
+    some = [PEOPLE[(number * 7 + i) % len(PEOPLE)] for i in range(7)]
+    return " ; ".join(
+        (
+            f"always ask {some[0]} before a release",
+            json.dumps({"who": some[1]}),
+            json.dumps(json.dumps({"who": some[2]})),
+            f"https://x.test/?who={quote(some[3])}&n=1",
+            base64.b64encode(f"1 {some[4]}\n".encode()).decode(),
+            base64.encodebytes(f"{'-' * 50} {some[5]} and more".encode()).decode(),
+            some[6],
+        )
+    )
+
+
+def plant(root: Path) -> None:
+    """Let people and agents name the subjects in every file of lines."""
+    for number, file in enumerate(sorted(path for path in root.rglob("*.jsonl*") if path.suffix != ".zst")):
+        for old in (b"mend it", b"look", b"go on", b"and this", b"done"):
+            number += 11  # noqa: PLW2901 - others for each place
+            text = json.dumps(said(number), ensure_ascii=number % 2 == 0)[1:-1].encode()
+            file.write_bytes(file.read_bytes().replace(old, text, 1))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty home that the process lives in."""
+    for name in (
+        "XDG_STATE_HOME",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "PREFECT_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    place = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def everywhere(*more: str) -> list[str]:
+    """Return the options that name every subject."""
+    return [option for name in PEOPLE for option in ("--person", name)] + list(more)
+
+
+def beside(home: Path) -> dict[Path, bytes]:
+    """Write what clients keep beside their transcripts, and return files that name nobody."""
+    claude = home / ".claude"
+    for number, name in enumerate(
+        ("history.jsonl", "todos/a-agent-a.json", "file-history/s/abc@v1", "paste-cache/1.txt", "shell-snapshots/s.sh")
+    ):
+        path = claude / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"display": said(number + 40), "n": number}) + "\n")
+    neighbours = {claude / "todos" / "b.json": b'[{"content": "nobody"}]\n', claude / "settings.json": b'{"a": 1}\n'}
+    for path, data in neighbours.items():
+        path.write_bytes(data)
+    return neighbours
+
+
+def of_ours(home: Path) -> None:
+    """Write what slowwave and its scheduler keep: state, a packed file in the trash, a pack, a database."""
+    state, data = home / ".local/state/slowwave", home / ".local/share/slowwave"
+    (state / "runs").mkdir(parents=True, exist_ok=True)
+    (state / "runs" / "r1.report.json").write_text(json.dumps({"items": [said(51)]}))
+    (state / "model.jsonl").write_text(json.dumps({"prompt": said(52)}) + "\n")
+    prefect = state / "prefect"
+    prefect.mkdir(exist_ok=True)
+    (prefect / "server.log").write_text(said(53) + "\n")
+    with closing(sqlite3.connect(prefect / "prefect.db")) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE flow_run (id TEXT PRIMARY KEY, parameters JSON, n INTEGER)")
+        rows = [(f"r{n}", json.dumps({"v": said(n)} if n % 2 else {"v": "nobody"}), n) for n in range(200)]
+        database.executemany("INSERT INTO flow_run VALUES (?, ?, ?)", rows)
+        database.execute("DELETE FROM flow_run WHERE n > 150")  # what was deleted lies in free pages
+        database.commit()
+    text = json.dumps({"type": "user", "text": said(54)}) + "\n"
+    old = home / "gone.jsonl"
+    old.write_text(text)
+    session = PackedSession("gone", "claude", "p", "/work", "", 0.0, ())
+    write_pack(data / "archive" / "a.swpack", [Wanted(session, [old])])
+    old.unlink()
+    packed = data / "trash" / "20250101T000000-aaaa" / "00000"
+    packed.parent.mkdir(parents=True)
+    packed.write_bytes(zstandard.ZstdCompressor().compress(text.encode()))
+
+
+@pytest.mark.parametrize("build", WRITTEN, ids=lambda build: build.__name__)
+def test_nobody_is_found_in_any_byte_and_nothing_brings_them_back(
+    build: Callable[[Path], Path], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = build(home)
+    plant(store)
+    aged(home)
+    jobs = ["--direct", "--store", str(store), *GATES]
+    assert main(["run", "nightly", *jobs]) == 0
+    main(["sessions", "search", "release", "--store", str(store)])
+    neighbours = beside(home)
+    of_ours(home)
+    aged(home)
+    assert left_in(home)
+    planned = erase(capsys, *everywhere())
+    done = erase(capsys, *everywhere("--apply"))
+    assert done["counts"]["replaced"] >= planned["counts"]["found"] > 0
+    assert [item for item in done["items"] if item["action"] == "refused"] == []
+    assert left_in(home) == []
+    assert {path: path.read_bytes() for path in neighbours} == neighbours
+    with closing(sqlite3.connect(home / ".local/state/slowwave/prefect/prefect.db")) as database:
+        rows = database.execute("SELECT json(parameters), n FROM flow_run").fetchall()
+    assert [n for _, n in rows] == list(range(151))
+    assert all(parameters == '{"v":"nobody"}' for parameters, n in rows if n % 2 == 0)
+    (page,) = (home / ".local/share/slowwave/certificates").glob("*.json")
+    assert len(json.loads(page.read_bytes())["subjects"]) == len(PEOPLE)
+    assert main(["run", "nightly", *jobs]) == 0
+    main(["sessions", "search", "release", "--store", str(store)])
+    assert left_in(home) == []
+    again = erase(capsys, *everywhere("--apply"))
+    assert not {"replaced", "found", "memories_erased", "candidates_erased"} & {
+        k for k, v in again["counts"].items() if v
+    }
+    assert main(["retain", "audit", "--verify"]) == 0
+
+
+def test_names_are_many_and_in_many_scripts() -> None:
+    assert len(set(EVERYBODY)) == 100
+    assert not all(name.isascii() for name in PEOPLE)
+    assert any(name.isascii() for name in PEOPLE)

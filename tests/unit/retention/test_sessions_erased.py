@@ -1,0 +1,112 @@
+"""A whole session leaves with all that is kept of it; what it alone showed goes, and what is held stays."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from slowwave.cli import main
+from slowwave.memory.book import read_book
+from slowwave.memory.candidates import read_candidates
+from slowwave.memory.verify import totals, verify
+from tests.unit.extraction.talk import CWD, Talk
+from tests.unit.retention.planted import OLD, aged
+from tests.unit.retention.test_subjects_erased import GATES, erase, forms
+
+FIRST, SECOND = "aaaaaaaa-1111-4222-8333-444444444444", "bbbbbbbb-1111-4222-8333-444444444444"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project with two sessions that say something each, and something both."""
+    home = tmp_path / "home"
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    place = home / ".claude" / "projects" / CWD.replace("/", "-")
+    for session, own in ((FIRST, "never push on Fridays"), (SECOND, "always write tests in pairs")):
+        talk = Talk(session).person("always use tabs in this house").assistant("ok")
+        talk.person(own).assistant("ok")
+        for number in range(8):
+            talk.bash("make test", "ok").person(f"go on with part {number}").assistant("Done.")
+        talk.write(place)
+    side = place / FIRST / "tool-results"
+    side.mkdir(parents=True)
+    (side / "b1.txt").write_text("a long result\n")
+    lines = [json.dumps({"display": "hi", "sessionId": one}) for one in (FIRST, SECOND)]
+    (home / ".claude" / "history.jsonl").write_text("\n".join(lines) + "\n")
+    aged(home)
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    return place
+
+
+def texts(folder: Path) -> set[str]:
+    """Return what the memories of a project say."""
+    return {memory.text for memory in read_book(folder / "memory").active}
+
+
+def test_what_only_the_session_showed_goes_and_the_rest_is_derived_anew(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = (folder / f"{SECOND}.jsonl").read_bytes()
+    assert len(texts(folder)) >= 3
+    planned = erase(capsys, "--session", FIRST)
+    assert planned["counts"]["sessions_found"] == 1
+    assert (folder / f"{FIRST}.jsonl").exists()
+    done = erase(capsys, "--session", FIRST, "--apply")
+    assert done["counts"]["sessions_erased"] == 1
+    assert not (folder / f"{FIRST}.jsonl").exists()
+    assert not (folder / FIRST).exists()
+    assert (folder / f"{SECOND}.jsonl").read_bytes() == kept
+    home = folder.parents[2]
+    assert FIRST not in (home / ".claude" / "history.jsonl").read_text()
+    assert SECOND in (home / ".claude" / "history.jsonl").read_text()
+    every = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    assert not any(b"never push on Fridays" in data for data in every)
+    assert all(c.session.id == SECOND for c in read_candidates(folder / "memory")[0])
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    left = texts(folder)
+    assert "never push on Fridays" not in left
+    assert {"always use tabs in this house", "always write tests in pairs"} <= left
+    (shared,) = (m for m in read_book(folder / "memory").active if "tabs" in m.text)
+    assert {s.session for s in shared.sightings} == {SECOND}
+    checked = totals(verify(read_book(folder / "memory").memories.values(), [folder]))
+    assert checked["changed"] == checked["lost"] == 0 < checked["ok"]
+    capsys.readouterr()
+    again = erase(capsys, "--session", FIRST, "--apply")
+    assert not {"replaced", "sessions_erased", "memories_rederived", "memories_erased"} & set(again["counts"])
+
+
+def test_a_session_that_comes_back_teaches_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / f"{FIRST}.jsonl"
+    copy = path.read_bytes()
+    erase(capsys, "--session", FIRST, "--apply")
+    path.write_bytes(copy)
+    os.utime(path, (OLD, OLD))
+    capsys.readouterr()
+    assert main(["run", "nightly", "--direct", "--json", *GATES]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["erased_sessions"] == 1
+    assert not any("Fridays" in text for text in texts(folder))
+
+
+def test_what_is_held_is_refused_and_remembered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / f"{FIRST}.jsonl"
+    before, known = path.read_bytes(), texts(folder)
+    assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
+    for options in (["--session", FIRST], ["--topic", "on Fridays"]):
+        done = erase(capsys, *options, "--apply")
+        (refused,) = (item for item in done["items"] if item["action"] == "refused" and item["target"] == FIRST)
+        assert "held" in refused["reason"]
+        assert path.read_bytes() == before
+    assert texts(folder) | {"never push on Fridays"} == known | {"never push on Fridays"}
+
+
+def test_a_copy_in_the_trash_goes_with_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sessions", "rm", FIRST]) == 0
+    erase(capsys, "--session", FIRST, "--apply")
+    home = folder.parents[2]
+    every = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    assert not any(b"never push on Fridays" in data for data in every)
+    assert forms(FIRST)
