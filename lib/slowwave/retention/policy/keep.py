@@ -6,8 +6,9 @@ What lies in the future is neither counted nor removed.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from itertools import count
+from math import inf
 
 from slowwave.quantities import Count
 from slowwave.retention.policy.model import Rules, Subject
@@ -19,6 +20,14 @@ _BUCKETS: dict[str, Callable[[datetime], object]] = {
     "keep_monthly": lambda at: (at.year, at.month),
     "keep_yearly": lambda at: at.year,
 }
+# where the hour, day, week, month or year of a moment begins on the calendar
+_BEGINS: dict[str, Callable[[datetime], datetime]] = {
+    "keep_hourly": lambda at: at.replace(minute=0, second=0, microsecond=0, fold=0),
+    "keep_daily": lambda at: datetime(at.year, at.month, at.day, tzinfo=at.tzinfo),
+    "keep_weekly": lambda at: datetime(at.year, at.month, at.day, tzinfo=at.tzinfo) - timedelta(days=at.weekday()),
+    "keep_monthly": lambda at: datetime(at.year, at.month, 1, tzinfo=at.tzinfo),
+    "keep_yearly": lambda at: datetime(at.year, 1, 1, tzinfo=at.tzinfo),
+}
 
 
 class _Bucket:
@@ -27,6 +36,7 @@ class _Bucket:
     def __init__(self, name: str, left: Count, of: Callable[[datetime], object]) -> None:
         self.name = name
         self.left = int(left)
+        self.since = inf  # from then on all sessions are of the bucket that was counted last
         self._of = of
         self._last: object = None
 
@@ -37,7 +47,18 @@ class _Bucket:
             return False
         self._last = value
         self.left -= 1
+        self.since = self._begin(at) if self.left else -inf
         return True
+
+    def _begin(self, at: datetime) -> float:
+        """Return since when sessions are of the same bucket as one, so that most need no look at the calendar."""
+        begins = _BEGINS.get(self.name)
+        try:
+            begin = begins(at) if begins else at
+            # where the clock was set in between, an earlier hour may lie in a later bucket
+            return begin.timestamp() if begins and begin.utcoffset() == at.utcoffset() else inf
+        except (OverflowError, ValueError):
+            return inf  # the calendar begins within the bucket
 
 
 def kept(rules: Rules, group: Sequence[Subject], now: datetime) -> dict[int, str]:
@@ -58,13 +79,18 @@ def kept(rules: Rules, group: Sequence[Subject], now: datetime) -> dict[int, str
                 break
             found[number] = ["keep_within"]
     buckets = _buckets(rules)
+    last = len(group) - 1
+    since = inf
     for number in range(first, len(group)):
+        if group[number].at >= since and number != last:
+            continue
         if not any(bucket.left for bucket in buckets):
             break
         at = _moment(group[number], now.tzinfo)
         for bucket in buckets:
-            if bucket.keeps(at, oldest=number == len(group) - 1):
+            if bucket.keeps(at, oldest=number == last):
                 found.setdefault(number, []).append(bucket.name)
+        since = max(bucket.since for bucket in buckets)
     return {number: ", ".join(names) for number, names in found.items()}
 
 
