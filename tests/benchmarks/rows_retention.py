@@ -57,9 +57,7 @@ def deciding(build: Path, rounds: int, files: int = 100_000) -> list[Row]:
     now = _NOW.timestamp()
 
     def ours() -> None:
-        subjects = [
-            Subject(path, "claude", path.split("/")[-2], kind, now - age, size) for path, kind, age, size in facts
-        ]
+        subjects = [Subject(path, "claude", project, kind, now - age, size) for path, project, kind, age, size in facts]
         decision = decide(subjects, policy, _NOW)
         assert len(decision.verdicts) == len(facts)
 
@@ -67,12 +65,12 @@ def deciding(build: Path, rounds: int, files: int = 100_000) -> list[Row]:
     return [compared("decide over 100,000", times, "decide", "bare stat walk", 1.5)]
 
 
-def _facts(folder: Path) -> list[tuple[str, Source, float, int]]:
-    """Return path, kind, age in seconds and size of every session."""
+def _facts(folder: Path) -> list[tuple[str, str, Source, float, int]]:
+    """Return path, project, kind, age in seconds and size of every session."""
     chance = random.Random(4)
     kinds: list[Source] = ["interactive", "cron", "subagent"]
     return [
-        (str(path), chance.choice(kinds), chance.random() * 3e7, path.stat().st_size)
+        (str(path), path.parent.name, chance.choice(kinds), chance.random() * 3e7, path.stat().st_size)
         for path in folder.glob("*/*.jsonl")
     ]
 
