@@ -15,7 +15,7 @@ from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
 from slowwave.retention.eraser import Changed, Eraser
 from slowwave.retention.erasure import erase_project
-from slowwave.retention.rest import finish
+from slowwave.retention.rest import finish, refuse_held
 from slowwave.retention.subjects.wanted import Asked, Subjects
 from slowwave.secrets.blocked import block
 from slowwave.secrets.key import redactor_of
@@ -59,6 +59,9 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path) -> Report:
     def erase(project: Project, _run: Run) -> Report:
         return erase_project(project, eraser())
 
+    first = eraser()
+    refuse_held(first)
+    report.absorb(first.report)
     for project in projects:
         report.absorb(contained(erase, project, run))
     if not run.project:

@@ -1,6 +1,7 @@
 """Subjects in archived sessions: packs that hold them are written anew with the same files, overwritten in place."""
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,16 @@ from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 
 
-def erase_from_packs(eraser: Eraser, recorded: Ranges) -> dict[str, str]:
-    """Overwrite what must go in all packs; return the old and new hashes of records and ranges in them."""
+def erase_from_packs(eraser: Eraser, recorded: Ranges, held: Collection[Path] = ()) -> dict[str, str]:
+    """Overwrite what must go in all packs but the held ones.
+
+    Returns:
+        The old and new hashes of records and ranges in them.
+    """
     hashes: dict[str, str] = {}
     for path in Shelf(archive_folder(eraser.environ)).packs():
+        if path in held:
+            continue
         try:
             hashes |= _one(path, eraser, recorded)
         except SlowwaveError as error:

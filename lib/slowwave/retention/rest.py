@@ -15,11 +15,20 @@ from slowwave.retention.databases import clean_database, files_of, found_in_data
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_in, tell, write_plan
 from slowwave.retention.everywhere import Sort, homes, other_files
+from slowwave.retention.holds import held_by
 from slowwave.retention.journal import settle, standing
 from slowwave.retention.masking import Place
 from slowwave.retention.memories import erase_memory, write_own
 from slowwave.retention.own import caches, plan_own
-from slowwave.retention.sessions_gone import drop_lines, free_from_trash, in_archive, in_trash, leave_archive, lines_of
+from slowwave.retention.sessions_gone import (
+    drop_lines,
+    free_from_trash,
+    in_archive,
+    in_trash,
+    leave_archive,
+    lines_of,
+    put_by,
+)
 from slowwave.retention.transcripts import plan_file
 from slowwave.stores.model import Project
 
@@ -60,13 +69,15 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
     _homes(projects, eraser, mine | every)
     # a memory may rest on sessions of another project, or on archived ones
     hashes = standing(eraser.journals)
+    held: set[Path] = set()
     if eraser.what.keeps_length:
         _sessions(eraser)
         recorded: dict[Path, list[tuple[int, int, str]]] = {}
         for memory in sorted(mine | every):
             for path, ranges in recorded_in(memory).items():
                 recorded.setdefault(path, []).extend(ranges)
-        hashes |= erase_from_packs(eraser, recorded)
+        held = _held_places(eraser)
+        hashes |= erase_from_packs(eraser, recorded, held)
     for memory in sorted(every | (set[Path]() if eraser.dry_run else mine)):
         try:
             erase_memory(memory.name, memory, eraser, dict(hashes))
@@ -74,7 +85,8 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
             eraser.report.failures.append(f"{memory}: erase: {error}")
     for folder in (data / "trash", state):
         changed = plan_own(folder, eraser.what, {}, same_length=folder != state)
-        write_own("", folder, [one for one in changed if eraser.journals not in one.path.parents], eraser)
+        stays = {eraser.journals, *held}
+        write_own("", folder, [one for one in changed if stays.isdisjoint(one.path.parents)], eraser)
     if eraser.what.keeps_length:
         _scheduler(more, eraser)
     if not eraser.dry_run:
@@ -83,6 +95,18 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
             eraser.report.items.append(Item(str(path), "removed", f"is built anew without {eraser.what.noun}"))
         settle(eraser.journals, every | mine)
     return eraser.report
+
+
+def refuse_held(eraser: Eraser) -> None:
+    """Let no session go of which a copy in the trash or the archive is held; asked before anything is done.
+
+    Raises:
+        CorruptStateError: a manifest of the trash does not parse.
+    """
+    for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.sessions else ():
+        if facts.id in eraser.sessions and (held := held_by(eraser.holds, facts)):
+            eraser.refuse("", facts.id, f"held: {held}")
+            eraser.sessions.discard(facts.id)
 
 
 def _homes(projects: Sequence[Project], eraser: Eraser, memories: Collection[Path]) -> None:
@@ -107,6 +131,16 @@ def _homes(projects: Sequence[Project], eraser: Eraser, memories: Collection[Pat
             _home_file(path, eraser, whole=".jsonl" not in path.name)
         elif eraser.what.hits(path.read_bytes()):
             eraser.refuse("", str(path), sort.value)
+
+
+def _held_places(eraser: Eraser) -> set[Path]:
+    """Return the items of the trash and the packs with something in them that is held; they stay as they are."""
+    places: set[Path] = set()
+    for place, facts in put_by(eraser.environ) if eraser.holds else ():
+        if held := held_by(eraser.holds, facts):
+            places.add(place)
+            eraser.refuse("", str(place), f"held: {held}")
+    return places
 
 
 def _sessions(eraser: Eraser) -> None:

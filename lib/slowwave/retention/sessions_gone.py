@@ -1,7 +1,8 @@
 """Whole sessions leave: what their clients keep of them, what lies of them in the trash, and in the archive."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from slowwave.clock import Clock
@@ -11,7 +12,11 @@ from slowwave.places import archive_folder
 from slowwave.records.lock import locked_file
 from slowwave.records.rewrite import file_state
 from slowwave.retention.audit import AuditLog, Entry
+from slowwave.retention.guards import texts_in
+from slowwave.retention.holds import Facts
 from slowwave.retention.job.apply import as_found
+from slowwave.stores.archive.model import PackedSession
+from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.freeing import finish_freeing, free
 from slowwave.stores.model import StoredSession
@@ -45,6 +50,27 @@ def in_trash(sessions: Collection[str], environ: Mapping[str, str]) -> list[Tras
         CorruptStateError: a manifest does not parse.
     """
     return [item for item in trash_items(trash_folder(environ)) if item.session in sessions]
+
+
+def put_by(environ: Mapping[str, str]) -> Iterator[tuple[Path, Facts]]:
+    """Yield every copy of a session in the trash and in the archive: where it lies, and what a hold is asked about it.
+
+    Raises:
+        CorruptStateError: a manifest does not parse.
+    """
+    trash = trash_folder(environ)
+    for item in trash_items(trash):
+        stored = [trash / item.id / file.stored for file in item.files if file.kind == "file"]
+        places = [file.path for file in item.files]
+        yield trash / item.id, Facts(item.session, places, lambda: None, partial(texts_in, stored))
+    for one in Shelf(archive_folder(environ)).sessions():
+        places = [one.session.project, one.session.root, *(file.path for file in one.session.files)]
+        yield one.pack, Facts(one.session.id, places, lambda: None, partial(_packed_texts, one.pack, one.session))
+
+
+def _packed_texts(path: Path, session: PackedSession) -> Iterator[bytes]:
+    with Pack(path) as pack:
+        yield from (pack.read(file) for file in session.files if file.kind == "file")
 
 
 def free_from_trash(sessions: Collection[str], environ: Mapping[str, str], clock: Clock, run: str) -> None:

@@ -12,7 +12,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.planted import OLD, aged
-from tests.unit.retention.test_subjects_erased import GATES, erase, forms
+from tests.unit.retention.test_subjects_erased import GATES, erase
 
 FIRST, SECOND = "aaaaaaaa-1111-4222-8333-444444444444", "bbbbbbbb-1111-4222-8333-444444444444"
 
@@ -109,4 +109,15 @@ def test_a_copy_in_the_trash_goes_with_it(folder: Path, capsys: pytest.CaptureFi
     home = folder.parents[2]
     every = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
     assert not any(b"never push on Fridays" in data for data in every)
-    assert forms(FIRST)
+
+
+def test_a_held_copy_in_the_trash_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sessions", "rm", FIRST]) == 0
+    assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
+    done = erase(capsys, "--session", FIRST, "--apply")
+    assert any(item["action"] == "refused" and item["target"] == FIRST for item in done["items"])
+    assert any("Fridays" in text for text in texts(folder))
+    erase(capsys, "--topic", "on Fridays", "--apply")
+    assert main(["sessions", "restore", FIRST]) == 0
+    assert b"never push on Fridays" in (folder / f"{FIRST}.jsonl").read_bytes()
+    assert (folder / f"{FIRST}.jsonl").is_file()
