@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from rapidfuzz import fuzz
-
 from slowwave.memory.model import Candidate, ExtractedRange
 
 REMOVED = "a person removed its line from extracted.md"
@@ -26,6 +24,13 @@ def fact_line(label: str, text: str, confidence: float) -> str:
 def candidate_line(candidate: Candidate) -> str:
     """Return the line of a candidate."""
     return fact_line(candidate.category, candidate.text, candidate.confidence)
+
+
+def _says(line: str, others: Collection[str]) -> bool:
+    """Say whether one of other lines is a rewording of a line."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
+
+    return any(fuzz.ratio(line, other) >= _ALIKE for other in others)
 
 
 @dataclass(slots=True)
@@ -154,8 +159,7 @@ class _Facts:
         given = [line for c in group if (line := shown.get(c.id)) and line not in self._settled]
         if not given or any(line in self._present for line in (*given, *map(candidate_line, group))):
             return ""
-        reworded = any(fuzz.ratio(given[-1], other) >= _ALIKE for other in self._others)
-        return REWORDED if reworded else REMOVED
+        return REWORDED if _says(given[-1], self._others) else REMOVED
 
 
 def _fact(candidate: Candidate) -> tuple[str, str]:

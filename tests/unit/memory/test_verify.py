@@ -31,7 +31,7 @@ def test_untouched_evidence_is_ok(tmp_path: Path) -> None:
     house = _house(tmp_path)
     results = verify(read_book(house.memory).active, [])
     assert totals(results) == {
-        "checked": 1, "ok": 1, "moved": 0, "changed": 0, "lost": 0, "memories": 1, "unproven": 0,
+        "checked": 1, "ok": 1, "moved": 0, "changed": 0, "lost": 0, "archived": 0, "memories": 1, "unproven": 0,
     }  # fmt: skip
 
 
