@@ -33,10 +33,13 @@ quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTI
 	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
 
 drills: $(READY) ## every fault drill in full length (minutes)
-	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_compaction_wild.py --timeout 3600
+	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
 
-drills-all: $(READY) ## the longest ones, too: a million records of every dialect (half an hour)
-	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py --timeout 3600
+drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (an hour)
+	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
+		tests/properties/test_compaction_wild.py --timeout 3600
+	DRILLS=full $(BIN)/python -m pytest tests/properties/test_retain_days.py tests/unit/retention/test_erased_everywhere.py \
+		--timeout 3600
 
 # atheris comes without the lock: by name and version, from the index that pip asks, and only for this.
 SECONDS ?= 600
