@@ -1,6 +1,7 @@
 """Whether extraction would still take something from a session: asked by whoever is about to remove it."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
@@ -9,7 +10,7 @@ from slowwave.extraction.job import UNTYPED
 from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.remembered import read_refused, stamp_of
-from slowwave.extraction.session import has_enough_lines, states_of
+from slowwave.extraction.session import has_enough_lines, rest_of, states_of
 from slowwave.extraction.streams import is_known, is_stream
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_to_json
@@ -20,13 +21,19 @@ from slowwave.stores.model import StoredSession
 class Pending:
     """What was read of the sessions of one project."""
 
-    def __init__(self, memory: Path, settings: ExtractionSettings) -> None:
+    def __init__(self, memory: Path, settings: ExtractionSettings, now: datetime) -> None:
         """Read what is recorded in a memory folder.
+
+        Args:
+            memory: the memory folder.
+            settings: the gates of extraction.
+            now: the current time.
 
         Raises:
             UnreadableError: its files cannot be read.
         """
         self._settings = settings
+        self._now = now
         self._ranges = Recorded(read_candidates(memory)[1])
         self._refused = read_refused(memory)[0]
         self._failed = read_failures(memory)[0]
@@ -66,5 +73,6 @@ class Pending:
         refused = self._refused.get(name_to_json(session.id))
         if refused is None or (refused.stamp, refused.extractor) != (stamp_of(states), EXTRACTOR):
             return False
-        gates = session_gates(refused.progress, self._settings, project="", session=session.id)
+        rested = rest_of(session, refused.progress, self._now)
+        gates = session_gates(refused.progress, self._settings, project="", session=session.id, rested=rested)
         return not all(gate.passed for gate in gates)

@@ -152,14 +152,19 @@ def gates_for(session: StoredSession, progress: Progress, around: Around) -> lis
     """Ask the gates about a session; a forced run asks none."""
     if around.force:
         return []
-    last = datetime.fromisoformat(progress.last_at).timestamp() if progress.last_at else session.mtime_ns / 1e9
     return session_gates(
         progress,
         around.settings.extraction,
         project=around.project.key,
         session=session.id,
-        rested=timedelta(seconds=around.now.timestamp() - last),
+        rested=rest_of(session, progress, around.now),
     )
+
+
+def rest_of(session: StoredSession, progress: Progress, now: datetime) -> timedelta:
+    """Return how long ago anything happened in a session: by its last message, else by the time of its file."""
+    last = datetime.fromisoformat(progress.last_at).timestamp() if progress.last_at else session.mtime_ns / 1e9
+    return timedelta(seconds=now.timestamp() - last)
 
 
 class Counted:

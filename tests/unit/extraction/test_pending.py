@@ -12,7 +12,7 @@ from slowwave.jobs.story import Run, run_job
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project, StoredSession
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.job.homes import NOW, Home
 
 
 def the_one(home: Home) -> tuple[Project, StoredSession]:
@@ -29,16 +29,20 @@ def extract(home: Home, settings: Settings | None = None) -> None:
     run_job("extract", Run("r", settings or home.settings, home.clock, home.environ))
 
 
+def left(project: Project, session: StoredSession, settings: ExtractionSettings | None = None) -> str:
+    return Pending(project.memory, settings or ExtractionSettings(), NOW).left(session)
+
+
 def test_a_long_session_is_waited_for_until_it_was_read(tmp_path: Path) -> None:
     home = Home(tmp_path)
     project, session = long(home)
-    assert "bytes were not read" in Pending(project.memory, ExtractionSettings()).left(session)
+    assert "bytes were not read" in left(project, session)
     extract(home)
-    assert Pending(project.memory, ExtractionSettings()).left(session) == ""
+    assert left(project, session) == ""
     with session.files.paths[0].open("ab") as file:
         file.write(session.files.paths[0].read_bytes().splitlines(keepends=True)[-1])
     home.touch(session.files.paths[0], 9)
-    assert "bytes were not read" in Pending(project.memory, ExtractionSettings()).left(the_one(home)[1])
+    assert "bytes were not read" in left(project, the_one(home)[1])
 
 
 @pytest.mark.parametrize(
@@ -47,12 +51,12 @@ def test_a_long_session_is_waited_for_until_it_was_read(tmp_path: Path) -> None:
 )
 def test_what_is_never_taken_is_not_waited_for(tmp_path: Path, change: dict[str, str]) -> None:
     project, session = long(Home(tmp_path))
-    assert Pending(project.memory, ExtractionSettings()).left(replace(session, **change)) == ""
+    assert left(project, replace(session, **change)) == ""
 
 
 def test_a_short_session_is_not_waited_for_whoever_counted(tmp_path: Path) -> None:
     project, session = long(Home(tmp_path), 5)
-    assert Pending(project.memory, ExtractionSettings()).left(replace(session, messages=-1)) == ""
+    assert left(project, replace(session, messages=-1)) == ""
 
 
 def test_what_the_gates_refused_is_waited_for_again_when_they_change(tmp_path: Path) -> None:
@@ -61,8 +65,8 @@ def test_what_the_gates_refused_is_waited_for_again_when_they_change(tmp_path: P
     strict = ExtractionSettings(min_messages=41)
     extract(home, replace(home.settings, extraction=strict))
     session = replace(session, messages=-1)
-    assert Pending(project.memory, strict).left(session) == ""
-    assert "bytes were not read" in Pending(project.memory, ExtractionSettings()).left(session)
+    assert left(project, session, strict) == ""
+    assert "bytes were not read" in left(project, session)
 
 
 def test_what_failed_three_times_is_told(tmp_path: Path) -> None:
@@ -70,4 +74,4 @@ def test_what_failed_three_times_is_told(tmp_path: Path) -> None:
     project.memory.mkdir(parents=True)
     stamp = f"{session.size}:{session.mtime_ns}"
     append_failures(project.memory, [Failure(session.id, stamp, 3, "odd", EXTRACTOR, "2026-11-22T00:00:00Z")])
-    assert Pending(project.memory, ExtractionSettings()).left(session) == "it could not be read 3 times: odd"
+    assert left(project, session) == "it could not be read 3 times: odd"
