@@ -152,14 +152,18 @@ def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redac
         iso(event.at) if event.at else "",
         key,
         value,
-        _doubt(event, quote),
+        _doubt(found, event, quote),
     )
 
 
-def _doubt(event: Event, quote: str) -> str:
+def _doubt(found: Found, event: Event, quote: str) -> str:
     """Return why only a person can say whether what a fact rests on is theirs, "" when it is."""
     words = set(_WORD.findall(quote.casefold()))
     if not isinstance(event, Turn):
+        return ""
+    # "never mind the X rule" talks about words, as people do who quote; alone in a message it has nothing to talk about
+    # but the rule, and what it ends is kept and can be brought back
+    if found.miner == TAKES_BACK and "\n" not in event.text and set(_WORD.findall(event.text.casefold())) <= words:
         return ""
     for part in event.doubtful:
         theirs = set(_WORD.findall(part.casefold()))
