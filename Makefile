@@ -35,9 +35,10 @@ quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTI
 drills: $(READY) ## every fault drill in full length (minutes)
 	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
 
-drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (an hour)
+drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (hours)
 	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
-		tests/properties/test_compaction_wild.py --timeout 3600
+		tests/properties/test_compaction_wild.py tests/faults/test_compact_kill.py tests/faults/test_compact_model.py \
+		tests/faults/test_compact_races.py --timeout 3600
 	DRILLS=full $(BIN)/python -m pytest tests/properties/test_retain_days.py tests/unit/retention/test_erased_everywhere.py \
 		--timeout 3600
 

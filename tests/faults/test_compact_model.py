@@ -54,10 +54,10 @@ BROKEN: dict[str, tuple[Reply, dict[str, str]]] = {
     "over budget": (said({"summary": NARRATIVE}), {"budget_tokens": "50"}),
     "over money": (said({"summary": NARRATIVE}), {"budget_usd": "0.0001", "price_input": "5", "price_output": "10"}),
 }
-# The suite has one of each kind; the drills have all.
+# The suite has one of each kind; the longest drills have all.
 FAULTS = (
     tuple(BROKEN)
-    if os.environ.get("DRILLS")
+    if os.environ.get("DRILLS") == "all"
     else ("too many requests", "garbage", "overflow", "silence", "over budget")
 )
 # what is found out before the question is sent

@@ -44,7 +44,7 @@ STEPS = st.one_of(
     st.tuples(st.just("answer"), WORDS, st.lists(st.tuples(TOOLS, ENDS), min_size=1, max_size=3)),
     st.sampled_from([("empty",), ("back",), ("branch summary",), ("own summary",), ("garbage",), ("torn",)]),
 )
-EXAMPLES = 100 if os.environ.get("DRILLS") else 5
+EXAMPLES = 100 if os.environ.get("DRILLS") == "all" else 5
 GARBAGE = (b"not json", b"\0\0\0", b'{"type":"user","uuid":', b"[1,2]", b"", b"{}")
 FILES_BEFORE = (
     "\n\n<read-files>\nearlier/read.md\n</read-files>\n\n<modified-files>\nearlier/changed.py\n</modified-files>"
