@@ -148,7 +148,11 @@ def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(
     finally:
         process.kill()
         process.stdout.close()
-    assert said == [f"Prefect: {api.removesuffix('/api')}\n", "  nightly: 30 3 * * * (Asia/Tokyo)\n"]
+    assert said == [
+        f"Prefect: {api.removesuffix('/api')}\n",
+        "  nightly: 30 3 * * * (Asia/Tokyo)\n",
+        "  retain: 30 5 * * 0 (Asia/Tokyo)\n",
+    ]
     nightly = call(api, "/deployments/name/nightly/nightly")
     (schedule,) = [s for s in nightly["schedules"] if s["schedule"]["timezone"] == "Asia/Tokyo"]
     assert (nightly["paused"], schedule["active"]) == (False, True)
