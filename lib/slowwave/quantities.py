@@ -1,19 +1,16 @@
 """Limits as people write them in settings: ``6 months``, ``10 GB``, ``unlimited``."""
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import inf
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from dateutil.relativedelta import relativedelta
+from typing import Self
 
 UNLIMITED = "unlimited"
 _MOST = 2**63 - 1
 _ITEM = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _FORMS = "write for example 12h, 30d, 2 weeks, 6 months, 1y or unlimited"
 # a calendar's own units keep their meaning: one month before 31 March is the end of February
-_CALENDAR = {"month": "months", "mo": "months", "mon": "months", "y": "years", "yr": "years", "year": "years"}
+_CALENDAR = {"month": 1, "mo": 1, "mon": 1, "y": 12, "yr": 12, "year": 12}
 _EXACT = {
     "s": "seconds", "sec": "seconds", "second": "seconds", "m": "minutes", "min": "minutes", "minute": "minutes",
     "h": "hours", "hour": "hours", "d": "days", "day": "days", "w": "weeks", "week": "weeks",
@@ -24,7 +21,7 @@ _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(b|bytes?|[kmgt]i?b?)?", re.IGNORECASE)
 class Period:
     """A length of time that may name months and years, counted back from a moment on the calendar."""
 
-    __slots__ = ("_delta", "text")
+    __slots__ = ("_length", "text")
 
     def __init__(self, value: object) -> None:
         """Read a period.
@@ -36,30 +33,34 @@ class Period:
             ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file.
         """
         self.text = str(value).strip()
-        self._delta = None if self.text.lower() == UNLIMITED else _delta(self.text.lower())
+        # months, and what is of a fixed length
+        self._length = None if self.text.lower() == UNLIMITED else _length(self.text.lower())
 
     @property
     def is_unlimited(self) -> bool:
         """Whether it has no end."""
-        return self._delta is None
+        return self._length is None
 
     def start(self, end: datetime) -> float:
         """Return when a period began that ends at ``end``, in seconds since 1970; minus infinity without a beginning.
 
         Days, months and years are those of the calendar in the zone of ``end``.
         """
+        if self._length is None:
+            return -inf
+        months, rest = self._length
         try:
-            return (end - self._delta).timestamp() if self._delta is not None else -inf
+            return (_months_before(end, months) - rest).timestamp()
         except (OverflowError, ValueError):
             return -inf  # further back than the calendar goes
 
     def __eq__(self, other: object) -> bool:
         """Say whether two periods are of the same length."""
-        return isinstance(other, Period) and self._delta == other._delta
+        return isinstance(other, Period) and self._length == other._length
 
     def __hash__(self) -> int:
         """Return the same for periods of the same length."""
-        return hash(self._delta)
+        return hash(self._length)
 
     def __str__(self) -> str:
         """Return it as it was written."""
@@ -116,26 +117,28 @@ class ByteCount(Count):
         return super().__new__(cls, round(float(match[1]) * (1024 if "i" in unit else 1000) ** power))
 
 
-def _delta(text: str) -> "relativedelta":
-    from dateutil.relativedelta import relativedelta  # noqa: PLC0415 - commands that list start in a tenth of a second
-
+def _length(text: str) -> tuple[int, timedelta]:
     items = list(_ITEM.finditer(text))
     if not items or _ITEM.sub("", text).replace(",", "").strip():
         raise ValueError(f"not a period; {_FORMS}")
-    total = relativedelta()
+    months, rest = 0, timedelta()
     for item in items:
-        total += _one(item[1], item[2])
-    return total
+        number, unit = item[1], item[2]
+        name = unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")
+        if name in _EXACT:
+            rest += timedelta(**{_EXACT[name]: float(number)})
+        elif name not in _CALENDAR:
+            raise ValueError(f"unknown unit {unit!r}; {_FORMS}")
+        elif not number.isdecimal():
+            raise ValueError(f"no part of a {name} is of a fixed length; {_FORMS}")
+        else:
+            months += int(number) * _CALENDAR[name]
+    return months, rest
 
 
-def _one(number: str, unit: str) -> "relativedelta":
-    from dateutil.relativedelta import relativedelta  # noqa: PLC0415 - as above
+def _months_before(moment: datetime, months: int) -> datetime:
+    if not months:
+        return moment
+    from dateutil.relativedelta import relativedelta  # noqa: PLC0415 - commands that list start in a tenth of a second
 
-    name = unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")
-    if name in _EXACT:
-        return relativedelta(**{_EXACT[name]: float(number)})  # pyright: ignore[reportArgumentType] - takes floats here
-    if name not in _CALENDAR:
-        raise ValueError(f"unknown unit {unit!r}; {_FORMS}")
-    if not number.isdecimal():
-        raise ValueError(f"no part of a {name} is of a fixed length; {_FORMS}")
-    return relativedelta(**{_CALENDAR[name]: int(number)})  # pyright: ignore[reportArgumentType] - as above
+    return moment - relativedelta(months=months)
