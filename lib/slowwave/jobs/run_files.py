@@ -14,8 +14,13 @@ KEPT = timedelta(days=30)
 _FILES = ("*.manifest.json", "*.model.json")
 
 
-def remove_old(environ: Mapping[str, str], now: datetime) -> int:
-    """Remove the files of runs that last changed more than :data:`KEPT` ago; return how many.
+def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
+    """Remove the files of other runs that last changed more than :data:`KEPT` ago; return how many.
+
+    Args:
+        environ: the environment; the state folder is taken from here.
+        now: the current time.
+        run_id: the run that is at work, whose files stay whatever their time: its clock may stand somewhere else.
 
     Raises:
         OSError: the state folder cannot be read or written.
@@ -25,7 +30,7 @@ def remove_old(environ: Mapping[str, str], now: datetime) -> int:
     removed = 0
     for path in [path for name in _FILES for path in sorted(folder.glob(name))]:
         with suppress(FileNotFoundError):  # another run was faster
-            if path.stat().st_mtime < before:
+            if not path.name.startswith(f"{run_id}.") and path.stat().st_mtime < before:
                 path.unlink()
                 removed += 1
     return removed

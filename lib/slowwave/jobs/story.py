@@ -210,7 +210,7 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
 def _clear_away(report: Report, run: Run) -> None:
     """Remove what runs of long ago left behind; that it cannot be done costs no night."""
     try:
-        if removed := remove_old(run.environ, run.clock.now()):
+        if removed := remove_old(run.environ, run.clock.now(), run.id):
             report.count("old_run_files", removed)
     except OSError as error:
         report.warnings.append(told(error, "runs"))
