@@ -19,7 +19,7 @@ _Around = tuple[str, frozenset[str]]
 _ITS_PLACE, _ANY, _LINE, _QUOTED, _THEIRS = (frozenset({role}) for role in ("", "any", "line", "quoted", "theirs"))
 _CERTAIN = 9.0
 # below the first a clause is the person's, from the second on somebody else's, between them nobody can say
-OWN, OTHERS = -0.5, 2.5
+OWN, OTHERS = -0.6, 2.5
 # from here on the next clause learns that this one is taken for somebody else's
 THEIRS = 0.5
 _JOINED = frozenset({":", "-", "said", "quote", "speaker"})
