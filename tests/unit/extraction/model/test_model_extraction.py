@@ -141,7 +141,9 @@ def test_what_the_miners_say_already_is_not_said_twice(tmp_path: Path):
 
 
 def test_lines_are_taken_where_a_server_can_do_no_json(tmp_path: Path):
-    cited = f'MEMORY: project_fact | 8 | The staging cluster number 100 was left to the payments people [1] "{fact(100)}"'
+    cited = (
+        f'MEMORY: project_fact | 8 | The staging cluster number 100 was left to the payments people [1] "{fact(100)}"'
+    )
     bare = f"MEMORY: project | 9 | {fact(101)}"
 
     def lines(asked: dict[str, Any]) -> Reply:
