@@ -5,7 +5,7 @@ import importlib
 from pathlib import Path
 
 from slowwave.cli.memory_folders import chosen
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
 from slowwave.cli.parser import Parser, declared
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
@@ -18,7 +18,7 @@ _ACTIONS = {
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
     "quarantine": (
-        "what was refused since it steers an agent, and lines of memory files that tools brought",
+        "what was refused since it steers an agent or is somebody else's, and lines that tools brought",
         "memory_quarantine",
         "show_quarantine",
     ),
@@ -40,6 +40,10 @@ def configure(parser: Parser) -> None:
             action.add_argument("id", metavar="ID", help="id of a memory, or its beginning")
         if name in {"diff", "undo"}:
             action.add_argument("dream", metavar="DREAM", help="id of a dream")
+        if name == "quarantine":
+            action.add_argument(
+                "--limit", type=positive, default=50, metavar="N", help="at most so many, the newest (50)"
+            )
         if name == "list":
             action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
             action.add_argument(

@@ -95,6 +95,7 @@ _LEFT_OUT = {
     "redacted": "places where a secret stood, replaced by a fingerprint",
     "refused_hostile": "texts that give orders to the agent behind the user's back",
     "quarantined": "messages that try to steer an agent (slowwave memory quarantine)",
+    "words_of_others": "statements that were taken for somebody else's words (slowwave memory quarantine)",
     "too_weak": "candidates below extraction.min_confidence",
 }
 

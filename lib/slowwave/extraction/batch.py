@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowwave.clock import Clock
+from slowwave.extraction.failures import FILE as FAILURES
 from slowwave.extraction.failures import Failure, append_failures, read_failures
 from slowwave.extraction.gates import Progress
 from slowwave.extraction.mining import EXTRACTOR
@@ -103,17 +104,28 @@ class Batch:
         self.report.items.append(Item(session.id, "failed", f"{error} (attempt {attempts})", self.project.key))
         failure = Failure(name_to_json(session.id), _stamp(session), attempts, error, EXTRACTOR, iso(self.now))
         if not self.dry_run:
-            append_failures(self.project.memory, [failure])
+            self.note_failure(failure)
+
+    def note_failure(self, failure: Failure, file: str = FAILURES) -> None:
+        """Remember a failure at once, in one of the files of failures."""
+        append_failures(self.project.memory, [failure], file)
 
     def keep(self, session: StoredSession, read: Read) -> None:
         """Take what a session gave, and note it."""
-        new = [c for c in read.mined.candidates if c.id not in self._ids]
+        ranges = new_ranges(session, read.states, iso(self.now))
+        self._note(session, read, self.add(read.mined.candidates, ranges, (*read.quarantined, *read.others)))
+
+    def add(
+        self, found: Sequence[Candidate], ranges: Sequence[ExtractedRange], quarantined: Sequence[Quarantined]
+    ) -> list[Candidate]:
+        """Take what the miners found in a session, commands that others showed before as one; return what is new."""
+        new = [c for c in found if c.id not in self._ids]
         alike = [c for key in dict.fromkeys((c.key, c.value) for c in new) for c in self._commands.get(key, ())]
         new = [c for c in repeated(alike, new) if c.id not in self._ids]
         # before the ranges: whatever a kill leaves is read again, and told once
-        self._quarantined += read.quarantined
-        self.take(new, new_ranges(session, read.states, iso(self.now)))
-        self._note(session, read, new)
+        self._quarantined += quarantined
+        self.take(new, ranges)
+        return new
 
     @property
     def known(self) -> Sequence[Candidate]:
@@ -192,10 +204,11 @@ class Batch:
             ("abandoned", read.abandoned),
             ("sidechain", read.sidechain),
             ("quarantined", len(read.quarantined)),
+            ("words_of_others", len(read.others)),
         ):
             if number:
                 report.count(name, number)
-        for one in read.quarantined:
+        for one in (*read.quarantined, *read.others):
             report.items.append(Item(session.id, "quarantine", one.reason, self.project.key, one.text))
         for c in new:
             reason = f"{c.extractor}: {c.evidence[0].quote}"

@@ -5,7 +5,7 @@ call and its result, so that every fact can cite them. All text is decoded, clea
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
@@ -127,6 +127,7 @@ class Events:
     Attributes:
         heard: what tools, the assistant and people wrote, in order; a person who types one of these sentences after it
             stood there states nothing of their own.
+        others: what people typed that was taken for somebody else's words, as turns; only the quarantine tells of it.
     """
 
     turns: list[Turn] = field(default_factory=list[Turn])
@@ -135,6 +136,7 @@ class Events:
     edits: list[Edit] = field(default_factory=list[Edit])
     failures: list[Failure] = field(default_factory=list[Failure])
     heard: list[Heard] = field(default_factory=list[Heard])
+    others: list[Turn] = field(default_factory=list[Turn])
 
 
 # longer typed messages are briefs or pasted documents; people who talk to an agent stay far below
@@ -202,12 +204,15 @@ class _Reader:
 
     def _turn(self, text: str, sources: tuple[Span, ...], message: Message, *, rejection: bool) -> None:
         words = words_of(self._redact(_ends(text)))
-        if words.text:
+        if words.text or words.others:
             long = len(text) > LONG_TURN
             place = self._place(sources, message)
             turn = Turn(*place, words.text, self._said, self._worked, rejection, long, words.doubtful)
-            self.events.turns.append(turn)
-            self._hear((words.text,), PERSON)
+            if words.others:
+                self.events.others.append(replace(turn, text=words.others, doubtful=()))
+            if words.text:
+                self.events.turns.append(turn)
+                self._hear((words.text,), PERSON)
         self._worked = False
 
     def _result(self, result: ToolResult, span: Span, message: Message) -> None:

@@ -49,6 +49,7 @@ class Mined:
         weak: how many had too little confidence.
         echoed: what a person typed after it stood elsewhere, with who had written it there.
         erased: how many were about something that was erased.
+        others: what would be a candidate, had it not been taken for somebody else's words.
     """
 
     candidates: list[Candidate] = field(default_factory=list[Candidate])
@@ -56,6 +57,7 @@ class Mined:
     weak: int = 0
     echoed: list[tuple[Found, str]] = field(default_factory=list[tuple[Found, str]])
     erased: int = 0
+    others: list[Found] = field(default_factory=list[Found])
 
 
 def mine(
@@ -93,7 +95,12 @@ def mine(
             candidate = candidate_of(found, session, paths, redact)
             candidates.setdefault((candidate.category, candidate.text.casefold()), candidate)
     echoed = [one for one in echoed if is_new(one[0].events[-1])]
-    return Mined(list(candidates.values()), hostile, weak, echoed, erased)
+    others = [
+        found
+        for found in (facts(Events(turns=events.others)) if events.others else ())
+        if found.confidence >= min_confidence and is_new(found.events[-1])
+    ]
+    return Mined(list(candidates.values()), hostile, weak, echoed, erased, others)
 
 
 def facts(events: Events, echoed: list[tuple[Found, str]] | None = None) -> list[Found]:

@@ -1,4 +1,4 @@
-"""Texts that were refused because they try to steer an agent: what, why and where, for a person to look at.
+"""Texts that were refused, since they try to steer an agent or are somebody else's words: what, why and where.
 
 Kept as a small file beside the candidates, append-only; nothing reads it but the person, so that no text in it can
 become a memory. Texts are redacted and shortened.
@@ -20,6 +20,7 @@ from slowwave.records.model import Problem
 
 FILE = "quarantine.jsonl"
 MAX_TEXT = 240
+OTHERS = "taken for somebody else's words"
 
 
 class Quarantined(msgspec.Struct, frozen=True):
@@ -55,10 +56,16 @@ def quarantine_of(
     every += [(answer, f"{answer.question} {answer.answer}") for answer in events.answers]
     refused = [(event, text, reason) for event, text in every if is_new(event) and (reason := hostile_reason(text))]
     refused += [(found.events[-1], found.quote, f"stood in {by} before") for found, by in echoed]
-    return [
-        Quarantined(session, event.record, iso(event.at) if event.at else "", reason, _short(text))
-        for event, text, reason in refused
-    ]
+    return [_quarantined(session, event, text, reason) for event, text, reason in refused]
+
+
+def others_of(found: Iterable[Found], session: SessionRef) -> list[Quarantined]:
+    """Return what was taken for somebody else's words, of which a candidate would have been made otherwise."""
+    return [_quarantined(session, one.events[-1], one.quote, hostile_reason(one.quote) or OTHERS) for one in found]
+
+
+def _quarantined(session: SessionRef, event: Event, text: str, reason: str) -> Quarantined:
+    return Quarantined(session, event.record, iso(event.at) if event.at else "", reason, _short(text))
 
 
 def _short(text: str) -> str:

@@ -12,7 +12,7 @@ from slowwave.extraction.events import Event, events_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.left import runs_of
 from slowwave.extraction.mining import EXTRACTOR, Mined, mine
-from slowwave.extraction.quarantine import Quarantined, quarantine_of
+from slowwave.extraction.quarantine import Quarantined, others_of, quarantine_of
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.streams import stamp
 from slowwave.memory.model import ExtractedRange, SessionRef
@@ -53,6 +53,7 @@ class Read:
         abandoned: new messages of branches that were left behind; nothing is taken from them.
         sidechain: new messages of sub-agents inside the session's own files; nothing is taken from them.
         quarantined: what people typed or pasted that tries to steer an agent; nothing is taken from it.
+        others: what they typed that would be a fact, had it not been taken for somebody else's words.
     """
 
     states: Sequence[PartState]
@@ -66,6 +67,7 @@ class Read:
     abandoned: int = 0
     sidechain: int = 0
     quarantined: Sequence[Quarantined] = ()
+    others: Sequence[Quarantined] = ()
 
 
 def states_of(session: StoredSession, ranges: Sequence[ExtractedRange]) -> list[PartState]:
@@ -138,6 +140,7 @@ def read_session(
         abandoned=abandoned,
         sidechain=sidechain,
         quarantined=refused,
+        others=others_of(mined.others, ref),
     )
 
 

@@ -56,10 +56,12 @@ class Words:
     Attributes:
         text: their words, and those that may be.
         doubtful: the parts of it that may as well be somebody else's, in order.
+        others: what they typed that is somebody else's by what stands around it; blocks are not in it.
     """
 
     text: str
     doubtful: tuple[str, ...] = ()
+    others: str = ""
 
 
 def own_words(text: str) -> str:
@@ -74,7 +76,7 @@ def words_of(text: str) -> Words:
     of a pasted document fall out first; then what is quoted, announced or discussed.
     """
     said = voices(_unpasted(text))
-    return Words(said.possible.replace(BLOCK, "").strip(), said.doubtful)
+    return Words(said.possible.replace(BLOCK, "").strip(), said.doubtful, said.others.replace(BLOCK, "").strip())
 
 
 def _unpasted(text: str) -> str:

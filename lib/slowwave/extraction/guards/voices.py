@@ -22,6 +22,8 @@ _CERTAIN = 9.0
 OWN, OTHERS = -0.6, 2.5
 # from here on the next clause learns that this one is taken for somebody else's
 THEIRS = 0.5
+# what stands behind a clause that begins and ends with a mark of its own
+_MARKED = frozenset({'"', "("})
 _JOINED = frozenset({":", "-", "said", "quote", "speaker"})
 _OF_ITSELF = frozenset({
     "leads", "1me", "1you", "asks", "asks_you", "low", "dash", "1ask", "1handle", "the_text", "from_text",
@@ -53,11 +55,13 @@ class Voices:
         own: what is the person's, with everything that is no clause.
         possible: the same with what may be theirs.
         doubtful: what may be theirs or not, each on one line.
+        others: what is somebody else's, each run of clauses on lines of its own.
     """
 
     own: str
     possible: str
     doubtful: tuple[str, ...]
+    others: str
 
 
 def voices(text: str) -> Voices:
@@ -70,7 +74,8 @@ def voices(text: str) -> Voices:
         if OWN <= score < OTHERS
     )
     possible = _below(text, every, found, OTHERS)
-    return Voices(_below(text, every, found, OWN) if doubtful else possible, possible, doubtful)
+    own = _below(text, every, found, OWN) if doubtful else possible
+    return Voices(own, possible, doubtful, _from(text, every, found))
 
 
 def _below(text: str, clauses: Sequence[Clause], scored: Sequence[float], limit: float) -> str:
@@ -82,6 +87,21 @@ def _below(text: str, clauses: Sequence[Clause], scored: Sequence[float], limit:
             kept += (text[at : clause.begin], "\n")
             at = clause.end
     return "".join([*kept, text[at:]]) if kept else text
+
+
+def _from(text: str, clauses: Sequence[Clause], scored: Sequence[float]) -> str:
+    """Return the clauses that are somebody else's; what stood between them was the person's."""
+    kept: list[str] = []
+    end = 0
+    for clause, score in zip(clauses, scored, strict=True):
+        if score >= OTHERS:
+            between, words = text[end : clause.begin], text[clause.begin : clause.end]
+            kept += (
+                "\n" if between.strip() else between,
+                f"\n{words.strip()[1:-1]}\n" if clause.mark in _MARKED else words,
+            )
+            end = clause.end
+    return "".join(kept)
 
 
 def scores(clauses: Sequence[Clause]) -> list[float]:
