@@ -79,9 +79,9 @@ def extract_sessions(
     try:
         for session in sessions:
             batch.report.count("sessions")
-            _contained(session, batch)
+            extract_one(session, batch)
         if settings.model.base_url and settings.model.name and (model is not None or dry_run):
-            _ask(sessions, batch, None if dry_run else model)
+            ask_model(sessions, batch, None if dry_run else model)
         _look(sessions, batch)
     finally:
         # also when the run is cancelled: what was read so far is not read again
@@ -90,7 +90,7 @@ def extract_sessions(
     return batch.report
 
 
-def _ask(sessions: Sequence[StoredSession], batch: Batch, model: LanguageModel | None) -> None:
+def ask_model(sessions: Sequence[StoredSession], batch: Batch, model: LanguageModel | None) -> None:
     """Let the model read what the miners have read; what these found is safe on disk before."""
     from slowwave.extraction.model.job import ModelRun  # noqa: PLC0415 - the usual night has no model
 
@@ -115,7 +115,7 @@ def _repair(memory: Path, report: Report, max_loss: float) -> None:
         report.warnings.append(f"{memory}: {wrong}")
 
 
-def _contained(session: StoredSession, batch: Batch) -> None:
+def extract_one(session: StoredSession, batch: Batch) -> None:
     """Extract one session; whatever is wrong with it stays its own trouble and is tried again on later runs."""
     past = batch.past_failure(session)
     if past is not None and past.attempts >= MOST_ATTEMPTS:

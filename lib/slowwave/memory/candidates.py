@@ -120,11 +120,16 @@ def append_batches(memory: Path, batches: Iterable[Batch]) -> list[list[Candidat
             if candidate.id not in known:
                 known.add(candidate.id)
                 fresh.append(candidate)
-        lines += [_encode(c) for c in fresh] + [_encode(_RangeLine(r)) for r in ranges]
+        lines += lines_of(fresh, ranges)
         new.append(fresh)
     if lines:
         append_lines(candidates_path(memory), lines)
     return new
+
+
+def lines_of(candidates: Iterable[Candidate], ranges: Iterable[ExtractedRange]) -> list[bytes]:
+    """Return the lines of a batch, without line ends: its candidates first."""
+    return [_encode(c) for c in candidates] + [_encode(_RangeLine(r)) for r in ranges]
 
 
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:

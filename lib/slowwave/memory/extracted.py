@@ -148,7 +148,7 @@ def write_extraction(
     with guarded(memory):
         new = append_batches(memory, batches)
         if any(new):
-            _bring_up_to_date(memory, read_book(memory).done, day_of(at), max_loss)
+            bring_up_to_date(memory, read_book(memory).done, day_of(at), max_loss)
     return [candidate for of_batch in new for candidate in of_batch]
 
 
@@ -170,7 +170,7 @@ def reconcile(memory: Path, done: Collection[str], max_loss: float = USUAL_LOSS)
     if not candidates_path(memory).exists():
         return ""
     with guarded(memory):
-        return _bring_up_to_date(memory, done, max_loss=max_loss)
+        return bring_up_to_date(memory, done, max_loss=max_loss)
 
 
 def reconciled(
@@ -197,7 +197,7 @@ def shown_before(memory: Path) -> dict[str, str]:
     return read_shown(memory) if extracted_path(memory).exists() else {}
 
 
-def _bring_up_to_date(memory: Path, done: Collection[str], day: str = "", max_loss: float = USUAL_LOSS) -> str:
+def bring_up_to_date(memory: Path, done: Collection[str], day: str = "", max_loss: float = USUAL_LOSS) -> str:
     """Write the file as it shall be, then note which lines it was given; the caller holds the guard."""
     before = _read(memory)
     found = waiting(before, read_entries(memory)[0], done, shown_before(memory), day, max_loss)

@@ -15,7 +15,7 @@ from slowwave.dialects.registry import by_name
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.events import events_of
-from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, append_failures, read_failures
+from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, read_failures
 from slowwave.extraction.model.accepted import accepted, is_same
 from slowwave.extraction.model.asking import Asker, Piece, Subject, ask_of
 from slowwave.extraction.model.ledger import Bounds, Unread, bounds_of, is_read, unread_of
@@ -201,7 +201,7 @@ class ModelRun:
         # a server's words may repeat what it was sent
         error = batch.redact(printable(reason))[:300]
         failure = Failure(name_to_json(session.id), _stamp(session), attempts, error, self.extractor, iso(batch.now))
-        append_failures(batch.project.memory, [failure], FAILURES)
+        batch.note_failure(failure, FAILURES)
 
 
 def _ref(reading: Reading) -> SessionRef:
