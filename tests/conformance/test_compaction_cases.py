@@ -13,6 +13,8 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DEFECTS = "conformance/test_compaction_defects.py"
+TEXTS = "conformance/test_pi_compaction_text.py"
+FLUSHES = "conformance/test_clawdbot_memory_flush.py"
 WILD = "properties/test_compaction_wild.py::test_whatever_was_said_is_kept_or_covered"
 
 CASES: dict[str, tuple[str, ...]] = {
@@ -28,8 +30,7 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "pi 2: a split turn without history drops the summary before it": (
         f"{DEFECTS}::test_a_second_compaction_within_one_turn_carries_the_first_summary_on",
-        "conformance/test_pi_compaction_text.py"
-        "::test_a_split_turn_without_history_says_so_but_never_drops_an_earlier_summary_as_pi_does",
+        f"{TEXTS}::test_a_split_turn_without_history_says_so_but_never_drops_an_earlier_summary_as_pi_does",
     ),
     "pi 3: a giant result at the end, and nothing is compacted": (
         f"{DEFECTS}::test_a_giant_result_at_the_end_does_not_keep_the_session_from_being_compacted",
@@ -67,7 +68,7 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "any 10: a character is cut in two": (
         "unit/compaction/test_estimates.py::test_cuts_at_units_and_halves_no_character",
-        "conformance/test_pi_compaction_text.py::test_counts_and_cuts_as_javascript_does_but_halves_no_character",
+        f"{TEXTS}::test_counts_and_cuts_as_javascript_does_but_halves_no_character",
     ),
     "any 15: what was said before a compaction is not on disk yet": (
         "unit/compaction/job/test_story.py::test_a_session_that_somebody_works_in_is_left_alone",
@@ -100,8 +101,7 @@ CASES: dict[str, tuple[str, ...]] = {
         "faults/test_compact_model.py::test_a_run_that_is_killed_while_the_model_thinks_leaves_the_session_as_it_was",
     ),
     "any 31: the size of the turn before decides": (
-        "conformance/test_clawdbot_memory_flush.py"
-        "::test_a_huge_turn_that_is_not_counted_yet_does_not_jump_over_the_threshold_as_in_clawdbot",
+        f"{FLUSHES}::test_a_huge_turn_that_is_not_counted_yet_does_not_jump_over_the_threshold_as_in_clawdbot",
     ),
     "any 31: memories that fail are tried before every message": (
         f"{DEFECTS}::test_nothing_is_summarised_whose_memories_could_not_be_saved_and_it_is_not_tried_for_ever",
@@ -119,7 +119,7 @@ CASES: dict[str, tuple[str, ...]] = {
 
 
 @cache
-def tests_in(module: str) -> frozenset[str]:
+def names_in(module: str) -> frozenset[str]:
     tree = ast.parse((TESTS / module).read_text(encoding="utf-8"))
     return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
 
@@ -129,4 +129,4 @@ def test_the_case_is_held_by_tests_that_exist(case: str) -> None:
     assert CASES[case]
     for test in CASES[case]:
         module, _, name = test.partition("::")
-        assert name in tests_in(module), test
+        assert name in names_in(module), test
