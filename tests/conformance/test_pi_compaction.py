@@ -92,6 +92,28 @@ def test_returns_none_if_there_are_no_assistant_messages() -> None:
     assert last_usage([said("user", usage=counted(1, 1))]) is None
 
 
+def test_does_not_trigger_threshold_compaction_from_stale_pre_compaction_usage(tmp_path: Path) -> None:
+    """Of ``agent-session-auto-compaction-queue.test.ts``: what an answer counted before is not counted again."""
+    session = talk("1", "a", "2")
+    session.model("b", usage=counted(150_000, 100))
+    session.compact("e3", "so far")
+    stale = context_tokens(items(session, tmp_path))
+    assert stale.counted == 0
+    assert stale.total < 100
+    session.user("3")
+    session.model("c", usage=counted(2_000, 100))
+    assert context_tokens(items(session, tmp_path)) == (2_100, 0)
+
+
+def test_uses_the_last_valid_usage_for_an_answer_that_failed(tmp_path: Path) -> None:
+    """Of ``agent-session-auto-compaction-queue.test.ts``, for both ways to fail."""
+    for reason in ("error", "aborted"):
+        session = talk("1", "a")
+        session.user("x" * 400)
+        session.model("", usage=counted(190_000, 0), stopReason=reason)
+        assert context_tokens(items(session, tmp_path)) == (150, 100)
+
+
 def test_should_compact_when_context_exceeds_the_threshold() -> None:
     assert is_over_budget(95_000, 100_000, HUNDRED)
     assert not is_over_budget(89_000, 100_000, HUNDRED)
