@@ -17,7 +17,11 @@ from tasks.publication import published
 
 @flow(name="compact")
 def compact(params: CompactParameters = CompactParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
-    """Compact the sessions of every project."""
+    """Compact the sessions of every project.
+
+    Args:
+        params: Which sessions are compacted, and how; the defaults are the settings'.
+    """
     with planned("compact", params) as tally:
         compact_all(tally)
         return published(tally)

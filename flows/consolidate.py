@@ -17,7 +17,11 @@ from tasks.publication import published
 
 @flow(name="consolidate")
 def consolidate(params: ConsolidateParameters = ConsolidateParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen
-    """Consolidate every project."""
+    """Consolidate every project.
+
+    Args:
+        params: Which projects dream, and who decides; the defaults are the settings'.
+    """
     with planned("consolidate", params) as tally:
         consolidate_all(tally, params.project)
         return published(tally)

@@ -17,7 +17,11 @@ from tasks.publication import published
 
 @flow(name="erase")
 def erase(params: EraseParameters = EraseParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
-    """Take the secrets out of every project, then out of what belongs to none."""
+    """Take the secrets out of every project, then out of what belongs to none.
+
+    Args:
+        params: Which projects secrets are taken out of, and whether only the plan is shown.
+    """
     with planned("erase", params) as tally:
         erase_all(tally, params.project)
         return published(tally)

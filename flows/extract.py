@@ -17,7 +17,11 @@ from tasks.publication import published
 
 @flow(name="extract")
 def extract(params: ExtractParameters = ExtractParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
-    """Extract from every session."""
+    """Extract from every session.
+
+    Args:
+        params: What is read; the defaults are the settings'.
+    """
     with planned("extract", params) as tally:
         extract_all(tally)
         return published(tally)

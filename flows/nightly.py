@@ -21,7 +21,11 @@ from tasks.retention import retain_all
 
 @flow(name="nightly")
 def nightly(params: NightlyParameters = NightlyParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
-    """Extract from every session, consolidate every project, compact and retain where it was asked for."""
+    """Extract from every session, consolidate every project, compact and retain where it was asked for.
+
+    Args:
+        params: What this night does and over which projects; the defaults are the settings'.
+    """
     with planned("nightly", params) as tally:
         extract_all(tally)
         consolidate_all(tally, params.project)

@@ -17,7 +17,11 @@ from tasks.retention import retain_all
 
 @flow(name="retain")
 def retain(params: RetainParameters = RetainParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
-    """Apply the retention rules to every project."""
+    """Apply the retention rules to every project.
+
+    Args:
+        params: Which projects the rules are applied to, and whether only the plan is shown.
+    """
     with planned("retain", params) as tally:
         retain_all(tally, params.project)
         return published_retention(tally)

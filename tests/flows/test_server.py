@@ -28,12 +28,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 LIMIT_S = 300
 
 
-def call(api: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    """Ask the server's API."""
+def call(api: str, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> Any:
+    """Ask the server's API; what answers nothing gives None."""
     data = None if body is None else orjson.dumps(body)
-    request = urllib.request.Request(f"{api}{path}", data=data, headers={"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{api}{path}", data=data, headers=headers, method=method)
     with urllib.request.urlopen(request, timeout=60) as answer:
-        return orjson.loads(answer.read())
+        return orjson.loads(answer.read() or b"null")
 
 
 def run(*arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -82,6 +83,12 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     nightly = call(api, "/deployments/name/nightly/nightly")
     assert [s["schedule"]["timezone"] for s in nightly["schedules"]] == ["Europe/Berlin"]
     assert nightly["global_concurrency_limit"]["limit"] == 1
+    # no worker yet, and nothing else to say about a server of ours
+    (doubt,) = [line for line in deployed.stderr.splitlines() if line.startswith("slowwave: ")]
+    assert doubt.startswith("slowwave: no worker of pool slowwave is at work: prefect worker start")
+    (died,) = call(api, "/automations/filter", {})
+    assert (died["name"], died["enabled"], died["trigger"]["within"]) == ("slowwave: worker died", True, 180.0)
+    what_somebody_switched_stays(api, env)
     declared = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
     assert {d["name"] for d in call(api, "/deployments/filter", {})} == {d["name"] for d in declared}
 
@@ -106,6 +113,26 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert orjson.loads(again.stdout)["dream_ids"] == []
     names = {r["state"]["name"] for r in call(api, "/flow_runs/filter", {}) if r["deployment_id"] is None}
     assert names == {"Skipped"}
+
+
+def what_somebody_switched_stays(api: str, env: dict[str, str]) -> None:
+    """Switch one schedule on, another off and the automation off; pause the pool; deploy again."""
+    for job, active in (("compact", True), ("retain", False)):
+        (schedule,) = call(api, f"/deployments/name/{job}/{job}")["schedules"]
+        deployment = schedule["deployment_id"]
+        call(api, f"/deployments/{deployment}/schedules/{schedule['id']}", {"active": active}, method="PATCH")
+    (died,) = call(api, "/automations/filter", {})
+    call(api, f"/automations/{died['id']}", {"enabled": False}, method="PATCH")
+    call(api, "/work_pools/slowwave", {"is_paused": True}, method="PATCH")
+    paused = run("slowwave", "deploy", "--timezone", "Asia/Tokyo", **env)
+    assert (paused.returncode, "prefect work-pool resume slowwave" in paused.stderr) == (2, True), paused.stderr
+    call(api, "/work_pools/slowwave", {"is_paused": False}, method="PATCH")
+
+    again = run("slowwave", "deploy", "--timezone", "Europe/Berlin", **env)
+    assert again.returncode == 0, again.stderr
+    found = {d["name"]: [s["active"] for s in d["schedules"]] for d in call(api, "/deployments/filter", {})}
+    assert {name: on for name, on in found.items() if on} == {"nightly": [True], "compact": [True], "retain": [False]}
+    assert [one["enabled"] for one in call(api, "/automations/filter", {})] == [False]
 
 
 def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict[str, str]) -> None:
@@ -151,7 +178,8 @@ def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(
     assert said == [
         f"Prefect: {api.removesuffix('/api')}\n",
         "  nightly: 30 3 * * * (Asia/Tokyo)\n",
-        "  retain: 30 5 * * 0 (Asia/Tokyo)\n",
+        "  compact: 30 4 * * * (Asia/Tokyo)\n",
+        "  retain: 30 5 * * 0 (Asia/Tokyo), off until somebody switches it on\n",
     ]
     nightly = call(api, "/deployments/name/nightly/nightly")
     (schedule,) = [s for s in nightly["schedules"] if s["schedule"]["timezone"] == "Asia/Tokyo"]

@@ -5,13 +5,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
-from slowwave.errors import DONE, ServerError, SlowwaveError, UsageError
-from slowwave.service.deployments import Document, in_pool, in_time_zone, read_project, time_zone
-from slowwave.service.launch import load_job, project_root
-from slowwave.service.reach import require_address, require_server
+from slowwave.cli.output import say, warn
+from slowwave.errors import DONE, SlowwaveError, UsageError
+from slowwave.service.deployments import Document, as_switched, in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.launch import project_root
+from slowwave.service.reach import require_address
 
 POOL = "slowwave"
 
@@ -21,20 +21,48 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
     parser.add_argument("--pool", default=POOL, metavar="NAME", help=f"work pool of the deployments ({POOL})")
     parser.add_argument("--create-pool", action="store_true", help="make the pool (of processes) where it is missing")
+    parser.add_argument(
+        "--automations",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="let the server mark runs whose worker died, which would hold the place of the next night (on)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check server, entrypoints and pool, in this order, then deploy."""
+    """Check server, pool and entrypoints, in this order, then deploy; a schedule stays as somebody has switched it."""
+    from slowwave.service import registration  # noqa: PLC0415 - --help stays fast
+
     zone = time_zone(args.timezone)
     document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
+    names = [d["name"] for d in document["deployments"]]
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    _check_pool(_api(), args.pool, create=args.create_pool)
-    _check_entrypoints(d["entrypoint"] for d in document["deployments"])
-    _deploy(document)
-    names = ", ".join(d["name"] for d in document["deployments"])
-    print(f"Deployed {names} to pool {args.pool}, schedules in {zone}.")  # noqa: T201 - the command's own output
-    print(f"Start a worker where the transcripts are: prefect worker start --pool {args.pool}")  # noqa: T201 - as above
+    version = registration.require_compatible(_api())
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
+
+    with get_client(sync_client=True) as client:
+        registration.require_pool(client, args.pool, create=args.create_pool)
+        registration.require_entrypoints(d["entrypoint"] for d in document["deployments"])
+        document = as_switched(document, registration.switches(client, names))
+        _deploy(document)
+        says = registration.register_automations(client) if args.automations else []
+        say(f"Deployed {', '.join(names)} to pool {args.pool} of {client.api_url} (Prefect {version}).")
+        for line in _schedules(document, zone):
+            say(line)
+        for name in says:
+            say(f"  automation  {name}")
+        for doubt in registration.doubts(client, args.pool):
+            warn(doubt)
+    say(f"Start a worker where the transcripts are: prefect worker start --pool {args.pool}")
     return DONE
+
+
+def _schedules(document: Document, zone: str) -> list[str]:
+    return [
+        f"  {d['name']:<11} {s['cron']} ({zone})" + ("" if s["active"] else ", off until somebody switches it on")
+        for d in document["deployments"]
+        for s in d["schedules"]
+    ]
 
 
 def _api() -> str:
@@ -48,33 +76,6 @@ def _api() -> str:
         example = "export PREFECT_API_URL=http://127.0.0.1:4200/api"
         raise UsageError(f"PREFECT_API_URL is not set: start `prefect server start`, then {example}")
     return str(address)
-
-
-def _check_pool(api: str, pool: str, *, create: bool) -> None:
-    import httpx  # noqa: PLC0415 - comes with Prefect
-    from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
-    from prefect.client.schemas.actions import WorkPoolCreate  # noqa: PLC0415 - see above
-    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - see above
-
-    require_server(api, "unset it and use slowwave serve")
-    with get_client(sync_client=True) as client:
-        try:
-            client.read_work_pool(pool)
-        except ObjectNotFound as error:
-            if not create:
-                remedy = f"add --create-pool, or run: prefect work-pool create {pool} --type process"
-                raise UsageError(f"the server at {api} has no work pool {pool}; {remedy}") from error
-            client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
-        except httpx.HTTPStatusError as error:
-            raise ServerError(f"the Prefect server at {api} refused: {error}") from error
-
-
-def _check_entrypoints(entrypoints: Iterable[str]) -> None:
-    for entrypoint in entrypoints:
-        try:
-            load_job(entrypoint)
-        except Exception as error:
-            raise SlowwaveError(f"{entrypoint} does not load, so it would fail at night: {error}") from error
 
 
 def _deploy(document: Document) -> None:

@@ -6,12 +6,14 @@ For one machine and one person. A service that survives reboots is ``slowwave de
 import argparse
 import os
 import signal
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from slowwave.cli.output import say
 from slowwave.errors import DONE
-from slowwave.service.deployments import in_time_zone, read_project, time_zone
+from slowwave.service.deployments import Document, as_switched, in_time_zone, read_project, time_zone
 from slowwave.service.launch import load_job, prefect_environment, prefect_home, project_root
 from slowwave.service.reach import require_server
 
@@ -34,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
         signal.signal(sign, signal.default_int_handler)
     try:
         with _server(args.port) as api:
-            print(f"Prefect: {api.removesuffix('/api')}", flush=True)  # noqa: T201 - the command's own output
+            say(f"Prefect: {api.removesuffix('/api')}")
+            sys.stdout.flush()
             _serve(in_time_zone(read_project(project_root()), zone))
     except KeyboardInterrupt:
         pass  # being stopped is how serving ends
@@ -49,6 +52,8 @@ def _server(port: int) -> Generator[str]:
     for name, value in prefect_environment(home).items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
+    # what the automation goes by that marks runs whose process was killed
+    os.environ.setdefault("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "60")
     given = os.environ.get("PREFECT_API_URL")
     if given:
         require_server(given, "unset it: a server is then started along with the schedules")
@@ -61,9 +66,15 @@ def _server(port: int) -> Generator[str]:
         yield api
 
 
-def _serve(document: dict[str, Any]) -> None:
+def _serve(document: Document) -> None:
     from prefect import serve  # noqa: PLC0415 - a second that --help does not pay
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
 
+    from slowwave.service.registration import register_automations, switches  # noqa: PLC0415 - only with a server
+
+    with get_client(sync_client=True) as client:
+        document = as_switched(document, switches(client, [d["name"] for d in document["deployments"]]))
+        register_automations(client)
     # stopping the process must not leave the schedules paused: the next start would then do nothing, silently
     serve(*[_deployment(d) for d in document["deployments"]], limit=AT_ONCE, pause_on_shutdown=False)
 
@@ -74,10 +85,14 @@ def _deployment(wanted: dict[str, Any]) -> Any:
 
     flow = load_job(wanted["entrypoint"])
     for schedule in wanted["schedules"]:
-        print(f"  {wanted['name']}: {schedule['cron']} ({schedule['timezone']})", flush=True)  # noqa: T201 - output
+        off = "" if schedule["active"] else ", off until somebody switches it on"
+        say(f"  {wanted['name']}: {schedule['cron']} ({schedule['timezone']}){off}")
+    sys.stdout.flush()
     return flow.to_deployment(
         wanted["name"],
-        schedules=[Cron(s["cron"], timezone=s["timezone"], slug=s["slug"]) for s in wanted["schedules"]],
+        schedules=[
+            Cron(s["cron"], timezone=s["timezone"], slug=s["slug"], active=s["active"]) for s in wanted["schedules"]
+        ],
         parameters=wanted["parameters"],
         description=wanted["description"],
         tags=wanted["tags"],

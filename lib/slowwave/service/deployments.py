@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from slowwave.errors import UnreadableError, UsageError
 
 Document = dict[str, Any]
+# whether a schedule is on, by the names of deployment and schedule
+Switches = dict[tuple[str, str], bool]
 
 
 def read_project(root: Path) -> Document:
@@ -40,6 +42,15 @@ def in_pool(document: Document, pool: str) -> Document:
     for deployment in moved["deployments"]:
         deployment["work_pool"] = {**deployment["work_pool"], "name": pool}
     return moved
+
+
+def as_switched(document: Document, switches: Switches) -> Document:
+    """Return a copy whose schedules are on or off as somebody has switched them before."""
+    kept = copy.deepcopy(document)
+    for deployment in kept["deployments"]:
+        for schedule in deployment.get("schedules") or ():
+            schedule["active"] = switches.get((deployment["name"], schedule["slug"]), schedule["active"])
+    return kept
 
 
 def time_zone(asked: str | None) -> str:

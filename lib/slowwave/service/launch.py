@@ -23,7 +23,7 @@ _REMEDY = "run the job without Prefect: add --direct"
 
 # Measured on SQLite: with the defaults every fifth small run meets a 503 and a two-second pause; with larger batches
 # nearly none does, at a quarter of the server's processor time.
-_SERVER: Mapping[str, str] = {
+SERVER: Mapping[str, str] = {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
@@ -38,6 +38,8 @@ _SERVER: Mapping[str, str] = {
     # nobody is told about anything
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    # the newer pages ask a third party for their configuration, whatever else is set; the older ones do not
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",
     "DO_NOT_TRACK": "1",
     # a slow machine must not fail for being slow
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
@@ -58,7 +60,7 @@ def entrypoint_of(job: str) -> str:
 
 def prefect_environment(home: Path) -> dict[str, str]:
     """Return the environment of a Prefect server of ours whose files lie in ``home``."""
-    return {**_SERVER, "PREFECT_HOME": str(home)}
+    return {**SERVER, "PREFECT_HOME": str(home)}
 
 
 def prefect_home(environ: Mapping[str, str]) -> Path:

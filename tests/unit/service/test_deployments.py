@@ -5,14 +5,15 @@ Prefect ignores unknown keys of a deployment without a word, and loads a placeho
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.jobs import JOBS
+from slowwave.jobs.parameters import CompactParameters, ConsolidateParameters, NightlyParameters, run_of
 from slowwave.jobs.story import STEPS
-from slowwave.service.deployments import in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.deployments import as_switched, in_pool, in_time_zone, read_project, time_zone
 from slowwave.service.launch import entrypoint_of, load_job, project_root
 
 TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
@@ -83,36 +84,86 @@ def test_every_entrypoint_loads_from_anywhere_and_takes_its_parameters(
     assert Path.cwd() == project_root()
 
 
-def test_the_run_form_describes_every_field() -> None:
-    schema = load_job(entrypoint_of("nightly")).parameters.model_dump()
-    fields = schema["definitions"]["NightlyParameters"]["properties"]
-    assert {name for name, field in fields.items() if not field.get("description")} == set()
-    assert {"store", "project", "force", "dry_run", "overrides", "run_id"} <= set(fields)
+def fields_of(job: str) -> dict[str, dict[str, Any]]:
+    """Return the fields of a job's run form, as Prefect stores them."""
+    schema = load_job(entrypoint_of(job)).parameters.model_dump_for_openapi()
+    params = schema["properties"]["params"]
+    assert params["description"], "the form says nothing at its head"
+    model = params["$ref"].rpartition("/")[2]
+    fields = schema["definitions"][model]["properties"]
+    # the form of a deployment starts from this
+    assert set(params["default"]) == set(fields)
+    return fields
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_run_form_explains_every_field_and_shows_its_default(job: str) -> None:
+    fields = fields_of(job)
+    assert {"store", "project", "force", "dry_run", "overrides", "run_id", "config", "now"} <= set(fields)
+    for name, field in fields.items():
+        assert field["description"], name
+        assert "_" not in name or field["title"] != name.replace("_", " ").title(), f"{name}: a title of its own"
+        assert "default" in field, name
+    assert sorted(field["position"] for field in fields.values()) == list(range(len(fields)))
+
+
+def test_what_a_job_has_of_its_own_stands_first_and_choices_are_lists() -> None:
+    nightly = fields_of("nightly")
+    by_place = sorted(nightly, key=lambda name: nightly[name]["position"])
+    assert by_place[:3] == ["mode", "compaction", "project"]
+    assert nightly["mode"]["enum"] == ["as set", "auto", "review"]
+    assert fields_of("compact")["prune"]["enum"] == ["as set", "first", "only", "off"]
+
+
+def test_a_choice_in_the_form_is_the_setting_and_an_override_wins(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    plain = run_of(NightlyParameters(), environ).settings
+    assert (plain.consolidation.mode, plain.compaction.nightly) == ("auto", False)
+    chosen = run_of(NightlyParameters(mode="review", compaction="true"), environ).settings
+    assert (chosen.consolidation.mode, chosen.compaction.nightly) == ("review", True)
+    both = NightlyParameters(mode="review", overrides=["consolidation.mode=auto"])
+    assert run_of(both, environ).settings.consolidation.mode == "auto"
+    assert run_of(CompactParameters(focus="the API"), environ).settings.compaction.focus == "the API"
+
+
+def test_every_choice_of_a_form_is_one_that_the_settings_take(tmp_path: Path) -> None:
+    for model in (NightlyParameters, ConsolidateParameters, CompactParameters):
+        for name, field in model.model_fields.items():
+            for choice in get_args(field.annotation) if get_origin(field.annotation) is Literal else ():
+                run_of(model.model_validate({name: choice}), {"HOME": str(tmp_path)})
 
 
 def test_the_night_is_at_half_past_three_and_never_in_the_hour_that_clocks_skip() -> None:
-    crons = {d["name"]: [s["cron"] for s in d["schedules"]] for d in deployments()}
+    crons = {d["name"]: [(s["cron"], s["active"]) for s in d["schedules"]] for d in deployments() if d["schedules"]}
     assert crons == {
-        "nightly": ["30 3 * * *"],
-        "extract": [],
-        "consolidate": [],
-        "compact": [],
-        "retain": ["30 5 * * 0"],
-        "erase": [],
+        "nightly": [("30 3 * * *", True)],
+        # off: it changes transcripts, which is asked for once
+        "compact": [("30 4 * * *", False)],
+        "retain": [("30 5 * * 0", True)],
     }
-    assert all(cron.split()[1] != "2" for each in crons.values() for cron in each)
+    assert all(cron.split()[1] != "2" for each in crons.values() for cron, _ in each)
 
 
-def test_a_second_night_is_not_started_beside_a_running_one() -> None:
-    assert {(d["concurrency_limit"]["limit"], d["concurrency_limit"]["collision_strategy"]) for d in deployments()} == {
-        (1, "CANCEL_NEW")
-    }
+def test_a_second_night_is_not_started_and_what_a_person_asks_for_waits() -> None:
+    for deployment in deployments():
+        scheduled = bool(deployment["schedules"])
+        strategy = "CANCEL_NEW" if scheduled else "ENQUEUE"
+        assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": strategy}
+        assert deployment["tags"][:2] == ["slowwave", "scheduled" if scheduled else "on-demand"]
+
+
+def test_a_schedule_stays_as_somebody_has_switched_it() -> None:
+    document = read_project(project_root())
+    kept = as_switched(document, {("compact", "compact"): True, ("nightly", "nightly"): False})
+    on = {d["name"]: s["active"] for d in kept["deployments"] for s in d["schedules"]}
+    assert on == {"nightly": False, "compact": True, "retain": True}
+    assert as_switched(document, {}) == document
 
 
 def test_the_operators_zone_replaces_the_one_in_the_file_and_leaves_it_alone() -> None:
     document = read_project(project_root())
     moved = in_pool(in_time_zone(document, "Asia/Tokyo"), "night")
-    assert [s["timezone"] for d in moved["deployments"] for s in d["schedules"]] == ["Asia/Tokyo"] * 2
+    assert [s["timezone"] for d in moved["deployments"] for s in d["schedules"]] == ["Asia/Tokyo"] * 3
     assert {d["work_pool"]["name"] for d in moved["deployments"]} == {"night"}
     assert document == read_project(project_root())
 
