@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 # Exists only when every step of the set-up has succeeded.
 READY := $(VENV)/.slowwave-ready
 SAMPLE := .sample
+# Every core takes tests from one list; one after another with PYTEST="-m pytest".
+PYTEST ?= -m pytest -n logical --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
 
 help: ## show this list
@@ -19,7 +21,7 @@ run: $(READY) ## one night over the bundled sample week, offline, kept in .sampl
 	$(BIN)/slowwave run nightly --sample $(SAMPLE)
 
 test: $(READY) ## the whole suite
-	$(BIN)/python -m pytest
+	$(BIN)/python $(PYTEST)
 
 check: $(READY) ## lint, format and types
 	$(BIN)/ruff check
@@ -33,13 +35,13 @@ quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTI
 	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
 
 drills: $(READY) ## every fault drill in full length (minutes)
-	DRILLS=full $(BIN)/python -m pytest tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
+	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
 
 drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (hours)
-	DRILLS=all $(BIN)/python -m pytest tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
+	DRILLS=all $(BIN)/python $(PYTEST) tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
 		tests/properties/test_compaction_wild.py tests/faults/test_compact_kill.py tests/faults/test_compact_model.py \
 		tests/faults/test_compact_races.py --timeout 3600
-	DRILLS=full $(BIN)/python -m pytest tests/properties/test_retain_days.py tests/unit/retention/test_erased_everywhere.py \
+	DRILLS=full $(BIN)/python $(PYTEST) tests/properties/test_retain_days.py tests/unit/retention/test_erased_everywhere.py \
 		--timeout 3600
 
 # atheris comes without the lock: by name and version, from the index that pip asks, and only for this.

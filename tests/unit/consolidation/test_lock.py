@@ -151,6 +151,7 @@ def test_a_lock_that_somebody_removed_is_lost(tmp_path: Path) -> None:
         ("9" * 5000, 10, True),
         ("", 10, True),
     ],
+    ids=["own", "own and old", "of nobody", "no number of a process", "empty"],
 )
 def test_the_lock_of_claude_code_is_honoured_while_its_process_lives(
     tmp_path: Path,

@@ -113,7 +113,9 @@ def test_a_transcript_that_clawdbot_is_writing_is_not_written_to(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("pid", "age"), [(NOBODY, timedelta(minutes=31)), (os.getpid(), timedelta(days=3650)), (None, timedelta(hours=1))]
+    ("pid", "age"),
+    [(NOBODY, timedelta(minutes=31)), (os.getpid(), timedelta(days=3650)), (None, timedelta(hours=1))],
+    ids=["of nobody", "own", "without a process"],
 )
 def test_an_old_lock_of_no_process_that_runs_is_stale(tmp_path: Path, pid: int | None, age: timedelta):
     sessions, path = clawdbot(tmp_path)
