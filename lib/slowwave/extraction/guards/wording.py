@@ -84,6 +84,25 @@ _NO_ORDERS = re.compile(
     re.IGNORECASE,
 )
 
+_ORDER = r"(?:rule|convention|policy|preference|instruction|guideline|requirement|request)"
+_EARLIER = r"(?:earlier|previous|prior|old|former|last|first|original)"
+_ABOUT = r"(?:about|on|regarding|concerning|for|against|to|that) (?=\w)"
+_GAVE = r"(?:that )?(?:i|we)(?:'ve|'d| had| have)? (?:just )?(?:gave|given|told|set|made|said)"
+# one thing that the person asked for themselves: "ignore my earlier rule about tabs"
+_OWN_RULE = re.compile(
+    rf"(?:ignore|disregard|forget|override)(?: about)? (?:(?:my|our)(?: own)?(?: {_EARLIER})? {_ORDER}s? {_ABOUT}"
+    rf"|(?:my|our)(?: own)?(?: {_EARLIER})? (?=[\w-]+(?: [\w-]+)? {_ORDER}s?\b)|the {_EARLIER} {_ORDER} {_ABOUT}"
+    rf"|(?:the|that)(?: {_EARLIER})? {_ORDER} (?={_ABOUT}[^.!?]{{1,60}} {_GAVE}\b)"
+    rf"|(?:the|that)(?: {_EARLIER})? {_ORDER} {_GAVE}(?: you)?(?: \w+){{0,3}}? {_ABOUT})",
+    re.IGNORECASE,
+)
+# what others gave the agent, and words for all that there is
+_NOT_OWN = re.compile(
+    r"\b(?:all|any|every\w*|whole|entire|system|safety|security|your|prompts?|guard\w*|permissions?|approvals?"
+    r"|sandbox\w*|(?:previous|prior|above|earlier) (?:instruction|prompt|rule|message|direction)s?)\b",
+    re.IGNORECASE,
+)
+
 
 def steering(flat: str) -> str:
     """Return how a text on one line tries to steer an agent, "" when it does not.
@@ -104,5 +123,8 @@ def _is_harmless(flat: str, found: re.Match[str], reason: str) -> bool:
         return True
     if reason not in _ABOUT_PRODUCT:
         return False
+    own = _OWN_RULE.match(flat, found.start())
+    if own and not _NOT_OWN.search(re.split("[.!?] ", flat[own.end() : own.end() + 250])[0]):
+        return True
     sentence = flat[flat.rfind(". ", 0, found.start()) + 1 : found.end() + 250]
     return bool(_DECIDED.search(sentence.partition(". ")[0]) or _NO_ORDERS.match(found[0]))

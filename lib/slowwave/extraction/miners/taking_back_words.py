@@ -9,7 +9,15 @@ itself. Both stand at the beginning of a clause.
 _FORGET = r"(?:forget(?: about)?|disregard|scrap|scratch|never ?mind|revoke|unlearn|strike|ignore|cancel|drop|discard)"
 # verbs that people also use of code ("drop the index rule") need an owner
 _SURELY = r"(?:forget(?: about)?|disregard|scrap|scratch|never ?mind|revoke|unlearn)"
-_OWN = r"(?:(?:my|our)(?: old| earlier| previous| former)?|the (?:old|earlier|previous|former)|that (?:old|earlier))"
+_EARLIER = r"(?:old|earlier|previous|prior|former|last|first|original)"
+_OWN = rf"(?:(?:my|our)(?: own)?(?: {_EARLIER})?|(?:the|that) {_EARLIER})"
+# people also take rules out of files with these, so what they name has to be the person's own, and in no file
+_UNDO = (
+    r"(?!.*\b(?:from|in|out of|inside) (?:(?:the|our|my) )?(?:[\w/-]*\.\w{2,10}\b|(?:[\w./-]+ ){0,2}(?:config\w*|files?|linter"
+    r"|settings|docs?|documentation|readme|code ?base|code|repo\w*|page|schema|table|module)\b))"
+    r"(?:remove|delete|undo|lift|withdraw|retract|override|stop (?:following|applying|obeying))"
+)
+_GAVE = r"(?:that )?(?:i|we)(?:['\u2019](?:d|ve)| had| have)? (?:just )?(?:gave|given|told|set|made|stated)(?: you)?(?: \w+){0,3}?"
 _RULE = (
     r"(?:rule|convention|polic(?:y|ie)|preference|instruction|guideline|requirement|restriction|decision|constraint|"
     r"request|thing|stuff)s?"
@@ -32,10 +40,21 @@ RULES: tuple[str, ...] = (
     rf"{_FORGET} {_SAID} (?:about|on|regarding|concerning|re|with) (?:the |my |our )?<T>",
     rf"(?:{_SURELY} (?:the|my|our|that|this)(?: old| earlier| previous)?|{_FORGET} {_OWN}) <T> {_RULE}",
     rf"(?:{_SURELY} (?:the|my|our|that|this)(?: old| earlier| previous)?|{_FORGET} {_OWN}) {_RULE} {_ABOUT} <T>",
-    rf"(?:the|my|our|that)(?: old| earlier| previous)? <T> {_RULE} {_OVER}",
-    rf"(?:the|my|our|that)(?: old| earlier| previous)? {_RULE} {_ABOUT} <T> {_OVER}",
+    rf"{_FORGET} (?:the|that) {_RULE} {_GAVE} {_ABOUT} <T>",
+    rf"{_FORGET} (?:the|that) {_RULE} {_ABOUT} <T> {_GAVE}",
+    rf"{_UNDO} (?:my|our)(?: own)? {_EARLIER} {_RULE} {_ABOUT} <T>",
+    rf"{_UNDO} (?:my|our)(?: own)? {_EARLIER} <T> {_RULE}",
+    rf"{_UNDO} my {_RULE} {_ABOUT} <T>",
+    rf"{_UNDO} (?:the|that) {_RULE} {_GAVE} {_ABOUT} <T>",
+    rf"{_UNDO} (?:the|that) {_RULE} {_ABOUT} <T> {_GAVE}",
+    rf"(?:do(?: not|n['\u2019]?t) (?:follow|apply|obey)(?=.*\bany ?(?:more|longer)\b)|no longer (?:follow|apply|obey)) "
+    rf"{_OWN} {_RULE} {_ABOUT} <T>",
+    rf"{_SURELY} my {_EARLIER} (?:remark|comment|note|statement|message)s? {_ABOUT} <T>",
+    rf"(?:the|my|our|that)(?: {_EARLIER})? <T> {_RULE} {_OVER}",
+    rf"(?:the|my|our|that)(?: {_EARLIER})? {_RULE} {_ABOUT} <T> {_OVER}",
     rf"what (?:i|we) said about <T> {_OVER}",
-    r"(?:i|we) take (?:it )?back (?:(?:what|everything) (?:i|we) said (?:about|on|regarding) )?(?:the |my |our )?<T>",
+    r"(?:i|we) take (?:it )?back (?:(?:what|everything) (?:i|we) said (?:about|on|regarding) )?"
+    rf"(?:(?:the|my|our) (?:{_EARLIER} )?(?:{_RULE} {_ABOUT} )?)?<T>",
     r"(?:i|we)(?:['\u2019]ve| have)? changed (?:my|our) minds? (?:about|on|regarding) (?:the |my |our )?<T>",
     r"you (?:no longer (?:have|need) to|(?:do(?: not|n['\u2019]?t) (?:have|need) to|need ?n['\u2019]?t)(?=.*\bany ?more\b)) <T>",
     r"(?:there(?:['\u2019]s| is) )?no (?:more |longer (?:any )?)need to <T>",
@@ -44,8 +63,8 @@ RULES: tuple[str, ...] = (
     r"(?:vergiss|vergesst|ignorier(?:e|t)?|streich(?:e|t)?|verwirf)(?: bitte| einfach)*,? (?:alles,? )?was ich"
     r"(?: dir| euch)?(?: \w+)? (?:über|zu|zum|zur|von|wegen|bezüglich) (?:den |die |das |der |dem )?<T> "
     r"(?:gesagt|geschrieben|gemeint|erzählt)(?: habe| hatte)?",
-    r"(?:vergiss|vergesst|ignorier(?:e|t)?|streich(?:e|t)?|verwirf)(?: bitte| einfach)* (?:das|die sache|die regel"
-    r"|meine regel|die vorgabe) (?:mit|zu|zum|zur|über|für|von|bezüglich|wegen) (?:den |die |das |der |dem )?<T>",
+    r"(?:vergiss|vergesst|ignorier(?:e|t)?|streich(?:e|t)?|verwirf)(?: bitte| einfach)* (?:das|die sache|(?:die|meine|unsere)"
+    r"(?: (?:frühere|alte|vorherige|letzte|vorige))? (?:regel|vorgabe|anweisung|bitte)) (?:mit|zu|zum|zur|über|für|von|bezüglich|wegen) (?:den |die |das |der |dem )?<T>",
     r"(?:vergiss|vergesst|ignorier(?:e|t)?|streich(?:e|t)?|verwirf)(?: bitte| einfach)* (?:die|meine|unsere) <T>-?"
     r"(?:regel|vorgabe|konvention)",
     r"(?:die|meine|unsere) <T>-?(?:regel|vorgabe|konvention) (?:gilt (?:ab jetzt )?nicht mehr|ist hinfällig"
@@ -54,13 +73,13 @@ RULES: tuple[str, ...] = (
     r"|ist hinfällig|ist vom tisch|hat sich erledigt|kannst du vergessen|entfällt)",
     # French
     r"(?:oublie[sz]?|ignore[sz]?|laisse[sz]? tomber) (?:tout )?(?:ce que j['\u2019]ai dit (?:sur|à propos d\w*|au sujet d\w*"
-    r"|concernant)|la règle (?:sur|de|du|des|concernant|à propos d\w*)|l['\u2019]histoire d\w+) "
+    r"|concernant)|(?:la|ma|notre)(?: (?:vieille|ancienne))? (?:règle|consigne)(?: précédente)? (?:sur|de|du|des|concernant|à propos d\w*)|l['\u2019]histoire d\w+) "
     r"?(?:['\u2019]|les? |la |l['\u2019])?<T>",
     r"la règle (?:sur|de|du|des|concernant|à propos de) (?:les? |la |l['\u2019])?<T> (?:ne s['\u2019]applique plus"
     r"|n['\u2019]est plus (?:valable|valide)|ne vaut plus|tombe)",
     # Spanish
     r"(?:olvida(?:te)?(?: de)?|ignora) (?:todo )?(?:lo que (?:te )?(?:dije|he dicho) (?:sobre|acerca de|de|del)"
-    r"|la regla (?:de|del|sobre)|lo del?) (?:los? |las? |el )?<T>",
+    r"|(?:la|mi|nuestra)(?: antigua)? (?:regla|instrucción)(?: anterior)? (?:de|del|sobre)|lo del?) (?:los? |las? |el )?<T>",
     r"la regla (?:de|del|sobre) (?:los? |las? |el )?<T> ya no (?:se )?(?:aplica|vale|cuenta)",
     # Portuguese
     r"(?:esque[çc][ae]|ignore|deixa (?:pra|para) lá) (?:tudo )?(?:o que (?:eu )?(?:disse|falei) (?:sobre|d[aeo]s?)"
