@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.estimates import PI
-from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
+from slowwave.compaction.flush import (
+    RESERVE_FLOOR,
+    SOFT_THRESHOLD_TOKENS,
+    flushed,
+    has_flushed,
+    reserve_floor,
+    soft_threshold,
+)
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import Reading
@@ -22,7 +29,9 @@ BOUNDARY = 176_000
 def runs(counted: int, *, soft: int = SOFT_THRESHOLD_TOKENS, behind: int = 0, window: int = 200_000) -> bool:
     """Say whether memories are saved: at the soft threshold, and above it before the compaction itself."""
     items = [Item("m1", "assistant", 1, usage=Usage(total=counted)), Item("m2", "user", behind)]
-    found = due(Reading("openclaw", items, PI, window=window), CompactionSettings(), soft=soft)
+    found = due(
+        Reading("openclaw", items, PI, window=window, reserve_floor=RESERVE_FLOOR), CompactionSettings(), soft=soft
+    )
     return found.is_near or found.is_due
 
 
@@ -37,6 +46,15 @@ def test_respects_the_disable_flag() -> None:
 @pytest.mark.parametrize("value", [-1, "4000", None, True, float("nan"), float("inf")])
 def test_a_threshold_that_is_no_count_stands_for_the_default(value: object) -> None:
     assert soft_threshold({"memoryFlush": {"softThresholdTokens": value}}) == SOFT_THRESHOLD_TOKENS
+
+
+@pytest.mark.parametrize(
+    ("value", "floor"), [(None, 20_000), (0, 0), (50_000, 50_000), (1.9, 1), (-1, 20_000), ("9", 20_000)]
+)
+def test_the_reserve_floor_is_that_of_the_settings(value: object, floor: int) -> None:
+    """``resolveCompactionReserveTokensFloor``: a number from 0 on, rounded down; anything else is the default."""
+    assert reserve_floor({"reserveTokensFloor": value}) == floor
+    assert reserve_floor({}) == 20_000
 
 
 def test_skips_when_under_the_threshold() -> None:

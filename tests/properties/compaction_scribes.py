@@ -253,8 +253,8 @@ class OldestPi(Pi):
     """pi's first version: entries in a row, without ids."""
 
     def put(self, record: dict[str, Any]) -> None:
-        bare = {name: value for name, value in record.items() if name not in ("id", "parentId", "version")}
-        Scribe.put(self, record if record["type"] == "session" else bare)
+        missing = ("version",) if record["type"] == "session" else ("id", "parentId")
+        Scribe.put(self, {name: value for name, value in record.items() if name not in missing})
 
 
 class Codex(Scribe):

@@ -1,4 +1,4 @@
-"""When a session's memories are saved before a compaction summarises it away, and what is noted then.
+"""When a session's memories are saved before a compaction summarises it away, and what the client's settings say to it.
 
 Source: ``memory-flush.ts`` of Clawdbot 2026.1.27 and seed 004. Once per compaction cycle, when the context is within
 a soft threshold of what would compact it. The client reckons with the size that it noted after the last turn, so that
@@ -10,6 +10,16 @@ from collections.abc import Mapping
 from slowwave.compaction.javascript import fields_of
 
 SOFT_THRESHOLD_TOKENS = 4_000
+RESERVE_FLOOR = 20_000
+
+
+def reserve_floor(compaction: Mapping[str, object]) -> int:
+    """Return the tokens that the client leaves free at least, by its ``compaction`` settings; 0 turns the floor off.
+
+    Source: ``resolveCompactionReserveTokensFloor`` of Clawdbot 2026.1.24. What is no number, or below 0, stands for
+    the default.
+    """
+    return _count(compaction.get("reserveTokensFloor"), RESERVE_FLOOR)
 
 
 def soft_threshold(compaction: Mapping[str, object]) -> int | None:

@@ -1,7 +1,8 @@
 """The path of a pi session as items, with the estimates of pi itself.
 
 Source: ``estimateTokens``, ``getMessageFromEntry`` and ``findValidCutPoints`` of pi 0.58.3. Unlike there, images that
-a person sent count, and so do messages of extensions and summaries of branches.
+a person sent count, and so do messages of extensions and summaries of branches; answers that failed or were aborted
+do not, since neither pi nor Clawdbot sends them again, and what they called for was never done.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from slowwave.compaction.estimates import IMAGE_LENGTH, PI
 from slowwave.compaction.file_operations import NO_FILES, of_details, without_tags
 from slowwave.compaction.items import Item, Kind, item_of
 from slowwave.compaction.javascript import stringify, units
-from slowwave.compaction.usage import usage_of
+from slowwave.compaction.usage import has_failed, usage_of
 from slowwave.dialects.pi.blocks import parts_of
 from slowwave.dialects.pi.context import session_entries
 from slowwave.dialects.pi.load import Loaded
@@ -73,7 +74,7 @@ def _part_length(part: Mapping[str, object]) -> int:
 def _item(entry: Entry, cwd: str, *, is_stale: bool) -> Item:
     kind = KINDS.get(entry.kind, "setting")
     body = entry.message() if entry.role else entry.fields()
-    if kind == "setting" or body.get("excludeFromContext"):
+    if kind == "setting" or body.get("excludeFromContext") or (kind == "assistant" and has_failed(body)):
         return Item(entry.id, "setting", is_stale=is_stale)
     item = item_of(PiMessage(entry, cwd, True), message_tokens(entry.kind, body), kind)  # noqa: FBT003  # a struct's field
     item = item._replace(id=entry.id, is_stale=is_stale)

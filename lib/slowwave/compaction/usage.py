@@ -16,7 +16,7 @@ _NAMES = (
     ("cacheWrite", "cache_creation_input_tokens"),
     ("totalTokens", "total_tokens"),
 )
-_INVALID = ("aborted", "error")
+_FAILED = ("aborted", "error")
 
 
 class Usage(NamedTuple):
@@ -65,12 +65,17 @@ class ContextTokens(NamedTuple):
         return self.counted + self.guessed
 
 
+def has_failed(answer: Mapping[str, object]) -> bool:
+    """Say whether an answer ended before it was whole: with an error, or because somebody stopped it."""
+    return answer.get("stopReason") in _FAILED
+
+
 def usage_of(answer: Mapping[str, object]) -> Usage | None:
     """Return the counters of an assistant's message, or None when it has none or they are not valid.
 
     Counters of 0 are no count: they stand in answers that no provider gave.
     """
-    if answer.get("role", "assistant") != "assistant" or answer.get("stopReason") in _INVALID:
+    if answer.get("role", "assistant") != "assistant" or has_failed(answer):
         return None
     found = answer.get("usage")
     usage = read_usage(cast("Mapping[str, object]", found)) if isinstance(found, Mapping) else Usage()

@@ -1,14 +1,14 @@
 """Thresholds compare exactly as each client does: at the boundary, and one token beside it."""
 
+from slowwave.compaction.flush import RESERVE_FLOOR
 from slowwave.compaction.triggers import (
     CRABTALK_THRESHOLD,
-    OPENCLAW_RESERVE_FLOOR,
     Budget,
     is_over_budget,
     is_over_threshold,
 )
 
-FLOORED = Budget(reserve_floor=OPENCLAW_RESERVE_FLOOR)
+FLOORED = Budget(reserve_floor=RESERVE_FLOOR)
 
 
 def test_openclaw_leaves_its_floor_free_where_pi_leaves_its_reserve() -> None:

@@ -11,6 +11,7 @@ from slowwave.compaction.job.clearing import Clearing, clearing_of
 from slowwave.compaction.job.dropped import around, digested
 from slowwave.compaction.job.due import Due, budget_of, due
 from slowwave.compaction.job.flushing import flush
+from slowwave.compaction.job.forms import check_form
 from slowwave.compaction.job.noting import count_compaction, noted_append
 from slowwave.compaction.job.openclaw import soft_tokens
 from slowwave.compaction.job.outcome import expected_of
@@ -59,7 +60,7 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
         SlowwaveError: it cannot be read, or its client takes no compaction there.
     """
     chosen = run.settings.compaction
-    reading = read_session(session.dialect, session.files, keep=budget_of(session.dialect, chosen).keep_recent_tokens)
+    reading = read_session(session.dialect, session.files, keep=chosen.keep_recent_tokens)
     live = live_bytes(reading) if chosen.trigger_bytes else 0
     found = due(reading, chosen, soft=soft_tokens(session), live_bytes=live)
     if not (found.is_due or by_hand or run.force):
@@ -85,7 +86,8 @@ def _is_due_after(clearing: Clearing, run: Compacting) -> bool:
 
 def _summarised(session: StoredSession, stamp: str, reading: Reading, found: Due, run: Compacting) -> Draft | None:
     """Return what would be appended with a summary; None after saying why nothing is."""
-    budget = budget_of(session.dialect, run.settings.compaction)
+    check_form(session)
+    budget = budget_of(reading, run.settings.compaction)
     plan = planned(reading, budget)
     if isinstance(plan, NoPlan):
         run.skip("plan", session, f"{found.reason}; {plan.reason}")

@@ -13,7 +13,6 @@ from slowwave.compaction.tokenizer import exact_tokens
 from slowwave.compaction.triggers import (
     AUTO_COMPACT_SHARE,
     CRABTALK_THRESHOLD,
-    OPENCLAW_RESERVE_FLOOR,
     Budget,
     Level,
     is_over_budget,
@@ -62,9 +61,9 @@ def due(reading: Reading, settings: CompactionSettings, *, soft: int, live_bytes
         live_bytes: bytes of the records that its context is made of.
     """
     window = window_of(reading, settings)
-    limit = limit_of(reading.dialect, window, settings)
+    limit = limit_of(reading, window, settings)
     total, how = _size(reading, limit)
-    is_due = _is_over(reading.dialect, total, window, settings)
+    is_due = _is_over(reading, total, window, settings)
     reason = f"{total:,} tokens {how} of {window:,}, limit {limit:,}"
     if not is_due and 0 < settings.trigger_bytes < live_bytes:
         is_due, reason = True, f"{live_bytes:,} bytes in the context, limit {settings.trigger_bytes:,}"
@@ -88,11 +87,12 @@ def _size(reading: Reading, limit: int) -> tuple[int, str]:
     return size.total, "estimated"
 
 
-def budget_of(dialect: str, settings: CompactionSettings) -> Budget:
-    """Return the settings as the pure rules take them."""
-    floor = OPENCLAW_RESERVE_FLOOR if dialect == "openclaw" else 0
+def budget_of(reading: Reading, settings: CompactionSettings) -> Budget:
+    """Return the settings as the pure rules take them, with the floor that the client's own settings set."""
     return Budget(
-        reserve_tokens=settings.reserve_tokens, keep_recent_tokens=settings.keep_recent_tokens, reserve_floor=floor
+        reserve_tokens=settings.reserve_tokens,
+        keep_recent_tokens=settings.keep_recent_tokens,
+        reserve_floor=reading.reserve_floor,
     )
 
 
@@ -104,18 +104,18 @@ def window_of(reading: Reading, settings: CompactionSettings) -> int:
     return max(window, _LONG_WINDOW) if reading.size.counted > window else window
 
 
-def limit_of(dialect: str, window: int, settings: CompactionSettings) -> int:
+def limit_of(reading: Reading, window: int, settings: CompactionSettings) -> int:
     """Return the tokens from which on a session is due."""
-    if dialect in _BY_SHARE:
+    if reading.dialect in _BY_SHARE:
         return int(window * AUTO_COMPACT_SHARE)
-    if dialect == "crabtalk" and not settings.context_window:
+    if reading.dialect == "crabtalk" and not settings.context_window:
         return CRABTALK_THRESHOLD
-    return window - budget_of(dialect, settings).reserve
+    return window - budget_of(reading, settings).reserve
 
 
-def _is_over(dialect: str, tokens: int, window: int, settings: CompactionSettings) -> bool:
-    if dialect in _BY_SHARE:
+def _is_over(reading: Reading, tokens: int, window: int, settings: CompactionSettings) -> bool:
+    if reading.dialect in _BY_SHARE:
         return is_over_share(tokens, window)
-    if dialect == "crabtalk" and not settings.context_window:
+    if reading.dialect == "crabtalk" and not settings.context_window:
         return is_over_threshold(tokens)
-    return is_over_budget(tokens, window, budget_of(dialect, settings))
+    return is_over_budget(tokens, window, budget_of(reading, settings))

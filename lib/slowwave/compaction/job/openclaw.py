@@ -8,7 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
+from slowwave.compaction.flush import (
+    RESERVE_FLOOR,
+    SOFT_THRESHOLD_TOKENS,
+    flushed,
+    has_flushed,
+    reserve_floor,
+    soft_threshold,
+)
 from slowwave.errors import UnreadableError
 from slowwave.records.append import append_records
 from slowwave.stores.model import StoredSession
@@ -31,6 +38,17 @@ def soft_tokens(session: StoredSession) -> int:
     except UnreadableError:
         found = None
     return SOFT_THRESHOLD_TOKENS if found is None else found
+
+
+def floor_of(transcript: Path) -> int:
+    """Return the tokens that the client leaves free at least: as its settings say, else its default.
+
+    Settings that cannot be read say nothing here, as in :func:`soft_tokens`.
+    """
+    try:
+        return reserve_floor(compaction_config(transcript))
+    except UnreadableError:
+        return RESERVE_FLOOR
 
 
 def flush_refusal(transcript: Path, session: str) -> str:

@@ -14,6 +14,7 @@ from slowwave.compaction.estimates import CLAUDE, CODEX, PI, Rule, rule_of
 from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.javascript import fields_of
 from slowwave.compaction.job.counters import Counters, counters_in
+from slowwave.compaction.job.openclaw import floor_of
 from slowwave.compaction.live.codex import CodexTrail
 from slowwave.compaction.live.earlier import Earlier
 from slowwave.compaction.live.items import KINDS, About
@@ -51,6 +52,7 @@ class Reading(NamedTuple):
         behind: the estimate of what was said since then.
         at: when its last message was written, where messages tell.
         earlier: what lies before the items and is not held; None where that is nothing.
+        reserve_floor: tokens that its client leaves free at least, by its own settings (OpenClaw).
     """
 
     dialect: str
@@ -64,6 +66,7 @@ class Reading(NamedTuple):
     behind: int = 0
     at: datetime | None = None
     earlier: Earlier | None = None
+    reserve_floor: int = 0
 
     @property
     def size(self) -> ContextTokens:
@@ -118,6 +121,7 @@ def read_session(
         keeps=reading.keeps and dialect not in _KEEP_NONE,
         cwd=reading.cwd or next((m.cwd for m in messages if m.cwd), ""),
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
+        reserve_floor=floor_of(files.paths[0]) if dialect == "openclaw" else 0,
     )
 
 
@@ -194,7 +198,8 @@ def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
     whole, files = cast("PiTranscript", transcript), transcript.files
     if any(entry.type in OWN_TYPES for entry in whole.loaded.entries):
         raise UsageError(
-            f"{files.id}: holds records of OpenClaw that move the leaf or reset it; only its client compacts"
+            f"{files.id}: holds OpenClaw's own records (leaf, reset), which move the place where a compaction has to"
+            " stand: send /compact in OpenClaw to compact it"
         )
     cwd = _text(first_record(files.paths[0]).get("cwd"))
     model = whole.model.name if whole.model is not None else ""

@@ -67,7 +67,10 @@ def _said(entry: Entry) -> Said | None:
     item: Said | None = None
     match entry.kind:
         case ("user" | "assistant" | "toolResult") as role:
-            item = Said(role, _parts(body.get("content")), body, entry)
+            content = body.get("content")
+            # Clawdbot's older results are bare strings, of which pi sends nothing
+            is_lost = role == "toolResult" and isinstance(content, str)
+            item = Said(role, [] if is_lost else _parts(content), body, entry)
         case "custom" | "custom_message":
             item = Said("user", _parts(body.get("content")), body, entry)
         case "bashExecution" if not body.get("excludeFromContext"):

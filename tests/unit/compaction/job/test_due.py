@@ -3,6 +3,7 @@
 import pytest
 
 from slowwave.compaction.estimates import rule_of
+from slowwave.compaction.flush import RESERVE_FLOOR
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.due import due, window_of
 from slowwave.compaction.job.reading import Reading
@@ -15,7 +16,8 @@ SOFT = 4_000
 def reading(dialect: str, tokens: int, *, model: str = "", counted: bool = False, window: int = 0) -> Reading:
     usage = Usage(input=tokens) if counted else None
     items = [Item("m1", "assistant", tokens, usage=usage)]
-    return Reading(dialect, items, rule_of(dialect), model=model, window=window)
+    floor = RESERVE_FLOOR if dialect == "openclaw" else 0
+    return Reading(dialect, items, rule_of(dialect), model=model, window=window, reserve_floor=floor)
 
 
 @pytest.mark.parametrize(
