@@ -69,12 +69,17 @@ class RowReader:
             rows = self._opened.get(path)
             if rows is None:
                 rows = self._opened[path] = self._stack.enter_context(opened_read_only(path))
-            return _row(rows, record)
+            return row_in(rows, record)
         except sqlite3.Error as error:
             raise OSError(f"{path}: {error}") from error
 
 
-def _row(rows: "sqlite3.Connection", record: str) -> bytes | None:
+def row_in(rows: "sqlite3.Connection", record: str) -> bytes | None:
+    """Return the decoded bytes of a row of an open database whose texts come as bytes, or None without such a row.
+
+    Raises:
+        sqlite3.Error: the database is damaged, or has no such table.
+    """
     table, _, key = record.partition("/")
     query, keys = _QUERIES[table], [key]
     if table == "transcript_events":

@@ -13,7 +13,7 @@ from slowwave.jobs.story import Run, chosen_projects, contained, for_all
 from slowwave.report import Item, Report
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
-from slowwave.retention.eraser import Changed, Eraser
+from slowwave.retention.eraser import Across, Changed, Eraser
 from slowwave.retention.erasure import erase_project
 from slowwave.retention.rest import finish, refuse_held
 from slowwave.retention.subjects.wanted import Asked, Subjects
@@ -43,18 +43,10 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path) -> Report:
     if not run.dry_run:
         # first: whatever is killed after it, what goes does not come back
         block(run.environ, redact.key, (*asked.persons, *asked.topics), ())
-    sessions = set(asked.sessions)
-    changed: list[Changed] = []
-    seen: set[Path] = set()
-
-    def forbid(session: str) -> None:
-        block(run.environ, redact.key, (), [session])
+    across = Across(set(asked.sessions), lambda session: block(run.environ, redact.key, (), [session]))
 
     def eraser() -> Eraser:
-        one = Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run, sessions=sessions)
-        one.forbid = forbid
-        one.changed, one.seen = changed, seen
-        return one
+        return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run, across=across)
 
     def erase(project: Project, _run: Run) -> Report:
         return erase_project(project, eraser())
@@ -68,8 +60,8 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path) -> Report:
         report.absorb(for_all(lambda every, _run: finish(every, eraser(), [scheduler]), projects, run))
     report = _speechless(discreet(report), what)
     if not run.dry_run:
-        block(run.environ, redact.key, sorted(what.met), sorted(sessions))
-        changed = [Changed(_clean(one.path, what), one.before, one.after) for one in changed]
+        block(run.environ, redact.key, sorted(what.met), sorted(across.sessions))
+        changed = [Changed(_clean(one.path, what), one.before, one.after) for one in across.changed]
         _certify(report, [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)], changed, run)
     return report
 

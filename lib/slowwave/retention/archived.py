@@ -1,16 +1,19 @@
 """Subjects in archived sessions: packs that hold them are written anew with the same files, overwritten in place."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from slowwave.errors import SlowwaveError
+import msgspec
+
+from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.places import archive_folder
 from slowwave.records.sources.compressed import SUFFIX
 from slowwave.retention.eraser import Eraser
-from slowwave.retention.masking import Place
+from slowwave.retention.masking import STUCK, Place
 from slowwave.retention.transcripts import Ranges, record_hashes
+from slowwave.retention.what import What
 from slowwave.retention.zipped import overwritten
 from slowwave.stores.archive.changing import change_pack
 from slowwave.stores.archive.reading import Pack
@@ -35,35 +38,56 @@ def erase_from_packs(eraser: Eraser, recorded: Ranges, held: Collection[Path] = 
 
 
 def _one(path: Path, eraser: Eraser, recorded: Ranges) -> dict[str, str]:
-    hashes: dict[str, str] = {}
-    places: list[Place] = []
-
-    def change(name: str, data: bytes) -> bytes:
-        new, found = overwritten(data, eraser.what, packed=name.endswith(SUFFIX))
-        if found:
-            places.extend(found)
-            if not name.endswith(SUFFIX):
-                hashes.update(record_hashes(data, new, recorded.get(Path(name), ())))
-        return new
-
-    def change_row(row: dict[str, Any]) -> dict[str, Any]:
-        data = json.dumps(row).encode()
-        new, found = overwritten(data, eraser.what)
-        places.extend(found)
-        return json.loads(new) if found else row
-
+    seen = _Changes(eraser.what, recorded)
     with Pack(path) as pack:
         for session in pack.table.sessions:
             for file in session.files:
                 if file.kind == "file":
-                    change(file.path, pack.read(file))
-            for row in (session.row, *session.inside):
-                change_row(row)
-    if places and not eraser.dry_run:
-        before, found = path.read_bytes(), list(places)
-        places.clear()
-        change_pack(path, change, change_row)
-        places[:] = found
+                    seen.file(file.path, pack.read(file))
+            for row in (session.row, *session.inside, *map(msgspec.to_builtins, session.notes)):
+                seen.row(row)
+            seen.names([session.id, session.project, session.root, *(file.path for file in session.files)])
+    for name, reason in seen.stays:
+        eraser.refuse("", f"{path}: {name}", reason)
+    if seen.places and not eraser.dry_run:
+        before, done = path.read_bytes(), _Changes(eraser.what, recorded)
+        change_pack(path, done.file, done.row)
         eraser.wrote(path, before, path.read_bytes())
-    eraser.found("", str(path), places)
-    return hashes
+    eraser.found("", str(path), seen.places)
+    return seen.hashes
+
+
+class _Changes:
+    """What changes in one pack: hashes of records and ranges, places, and what stays with its reason."""
+
+    def __init__(self, what: What, recorded: Ranges) -> None:
+        self._what = what
+        self._recorded = recorded
+        self.hashes: dict[str, str] = {}
+        self.places: list[Place] = []
+        self.stays: list[tuple[str, str]] = []
+
+    def file(self, name: str, data: bytes) -> bytes:
+        """Return a file as it is to be."""
+        try:
+            found = overwritten(data, self._what, packed=name.endswith(SUFFIX))
+        except RefusedError as error:
+            self.stays.append((name, str(error)))
+            return data
+        self.stays += [(name, f"{place.mark} {STUCK}") for place in found.stuck]
+        self.places += found.places
+        if found.places and not name.endswith(SUFFIX):
+            self.hashes |= record_hashes(data, found.data, self._recorded.get(Path(name), ()))
+        return found.data
+
+    def row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return what is listed of a session as it is to be."""
+        found = overwritten(json.dumps(row).encode(), self._what)
+        self.places += found.places
+        self.stays += [("what is listed of it", f"{place.mark} {STUCK}") for place in found.stuck]
+        return json.loads(found.data)
+
+    def names(self, names: Sequence[str]) -> None:
+        """Look into names, by which a restore puts a session back: they stay."""
+        if self._what.hits("\n".join(names).encode("utf-8", "surrogateescape")):
+            self.stays.append((names[0], "its name, its folder or the name of a file in it holds a subject"))

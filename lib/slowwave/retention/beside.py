@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from slowwave.dialects.codex.home import INDEX, home_of, sibling
+from slowwave.dialects.opencode.tree import Tree
 from slowwave.dialects.ulid.metadata import METADATA
 from slowwave.files import TEMP_PREFIX
 from slowwave.processes import is_running
@@ -28,6 +29,8 @@ def session_files(session: StoredSession) -> Iterator[Path]:
             yield sibling(path)  # the packed form of a rollout that was woken up
         elif session.dialect == "ulid" and path.with_name(METADATA).is_file():
             yield path.with_name(METADATA)
+        elif session.dialect == "opencode" and not session.in_database:
+            yield from Tree(path, []).paths[1:]
         yield from _inside(path.with_name(path.name.removesuffix(".jsonl")), path)
 
 

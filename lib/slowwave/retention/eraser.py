@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,6 @@ from slowwave.stores.live import live_reason
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.trash import TrashItem
 from slowwave.stores.writing.base import Means
-from slowwave.stores.writing.registry import READ_ONLY
 
 
 class Changed(NamedTuple):
@@ -32,6 +32,25 @@ class Changed(NamedTuple):
     path: str
     before: str
     after: str
+
+
+@dataclass(slots=True)
+class Across:
+    """What all erasers of one run share.
+
+    Attributes:
+        sessions: ids of the sessions that go as a whole.
+        forbid: is told of a session before it goes.
+        changed: what was written.
+        seen: files that were dealt with.
+        databases: of clients, those with sessions in them, and why one is not written, or "".
+    """
+
+    sessions: set[str] = field(default_factory=set[str])
+    forbid: Callable[[str], None] = lambda _session: None
+    changed: list[Changed] = field(default_factory=list[Changed])
+    seen: set[Path] = field(default_factory=set[Path])
+    databases: dict[Path, str] = field(default_factory=dict[Path, str])
 
 
 class Eraser:
@@ -46,7 +65,7 @@ class Eraser:
         *,
         run_id: str,
         dry_run: bool,
-        sessions: set[str] | None = None,
+        across: Across | None = None,
     ) -> None:
         self.settings = settings
         self.clock = clock
@@ -55,14 +74,10 @@ class Eraser:
         self.home = home_folder(environ)
         self.journals = state_folder(environ) / FOLDER
         self.what = what
-        # is told of a session before it goes
-        self.forbid: Callable[[str], None] = lambda _session: None
-        self.sessions = sessions if sessions is not None else set[str]()
+        self.across = across or Across()
         self.holds = read_holds(environ)
         self.report = Report("erase", run_id)
-        self.changed: list[Changed] = []
-        # what was dealt with, and what went as a whole
-        self.seen: set[Path] = set()
+        # what went as a whole
         self.removed: set[Path] = set()
         self.dry_run = dry_run
         self.means = Means(clock, self.home)
@@ -79,7 +94,7 @@ class Eraser:
         """Return what of a memory folder goes as a whole; nothing does because of secrets."""
         if not self.what.keeps_length:
             return None
-        return what_goes(memory, self.sessions, lambda text: bool(self.what.hits(text)))
+        return what_goes(memory, self.across.sessions, lambda text: bool(self.what.hits(text)))
 
     def forgot(self, project: str, gone: Gone | None) -> None:
         """Note which memories and candidates went."""
@@ -94,15 +109,16 @@ class Eraser:
 
     def wrote(self, path: Path, before: bytes, after: bytes | None) -> None:
         """Note the hashes of a file that was written; without new content it went."""
-        new = "" if after is None else sha256(after).hexdigest()
-        self.changed.append(Changed(os.fspath(path), sha256(before).hexdigest(), new))
+        self.became(path, sha256(before).hexdigest(), "" if after is None else sha256(after).hexdigest())
+
+    def became(self, path: Path, before: str, after: str) -> None:
+        """Note the hashes of a file that changed in its place."""
+        self.across.changed.append(Changed(os.fspath(path), before, after))
 
     def reason_against(self, project: Project, session: StoredSession) -> str:
         """Return why a session's files are not written, or ""."""
-        if session.in_database:
+        if session.in_database and (session.id in self.across.sessions or not self.what.keeps_length):
             return "lies in a database that only its client writes; delete what must go in its client"
-        if session.dialect in READ_ONLY:
-            return f"{session.dialect}: {READ_ONLY[session.dialect]}"
         if live := live_reason(session, self.now, self.settings.extraction.idle, self.home):
             return f"live: {live}"
         paths = session.files.paths
@@ -119,7 +135,7 @@ class Eraser:
             UsageError: only its client can remove it.
             OSError: something cannot be moved.
         """
-        self.forbid(session.id)
+        self.across.forbid(session.id)
         return remove_for_good(session, self.environ, self.clock, self.report.run_id)
 
     def refuse(self, project: str, target: str, reason: str) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
+from slowwave.dialects.rows import names_row
 from slowwave.errors import SlowwaveError
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.ledger import read_ledger
@@ -33,7 +34,7 @@ from slowwave.stores.belongings import belongings_of
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.writing.base import Target
 from slowwave.stores.writing.claimed import ClaimedWriter
-from slowwave.stores.writing.registry import writer_for
+from slowwave.stores.writing.registry import READ_ONLY, writer_for
 
 
 def erase_project(project: Project, eraser: Eraser) -> Report:
@@ -54,7 +55,7 @@ def erase_project(project: Project, eraser: Eraser) -> Report:
         for folder in {path.parent for path in seen if path.parent.is_dir()}:
             remove_leftovers(folder)
     erase_memory(project.key, project.memory, eraser, hashes)
-    eraser.seen |= seen
+    eraser.across.seen |= seen
     return eraser.report
 
 
@@ -66,12 +67,18 @@ def _session(
     if not eraser.removed.isdisjoint((first, *first.parents)):
         return {}  # it went with the session that it belongs to
     reason = eraser.reason_against(project, session)
+    if session.in_database and eraser.what.keeps_length:
+        # it shares its file with sessions of other projects, which are all looked at first
+        kept = f"its session {session.id} is {reason}" if reason else ""
+        eraser.across.databases[first] = eraser.across.databases.get(first, "") or kept
     if reason:
         eraser.refuse(project.key, session.id, reason)
-        eraser.sessions.discard(session.id)
+        eraser.across.sessions.discard(session.id)
         seen.update(session_files(session))
         return {}
-    if session.id in eraser.sessions:
+    if session.in_database:
+        return {}
+    if session.id in eraser.across.sessions:
         _whole(project.key, session, eraser)
         return {}
     hashes: dict[str, str] = {}
@@ -95,7 +102,7 @@ def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:
             files = tuple(Path(file.path) for file in eraser.remove(session).files)
     except SlowwaveError as error:
         eraser.refuse(project, session.id, str(error))
-        eraser.sessions.discard(session.id)
+        eraser.across.sessions.discard(session.id)
         return
     eraser.removed |= set(files)
     eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
@@ -147,6 +154,9 @@ def write_plan(plan: FilePlan, eraser: Eraser) -> None:
 def _held(session: StoredSession, eraser: Eraser) -> Generator[None]:
     """Hold what a session's client locks."""
     path = session.files.paths[0]
+    if session.dialect in READ_ONLY:
+        yield  # files of a client that locks none
+        return
     writer = writer_for(session.dialect, eraser.means)
     target = Target(session.id, path, session.files.paths, "", session.kind == "subagent")
     if session.source and path.suffix != ".jsonl":
@@ -169,3 +179,14 @@ def recorded_in(memory: Path) -> Ranges:
     every |= {(name_from_json(r.session.path), r.start, r.stop, r.sha256) for r in ranges}
     grouped = groupby(sorted(every), key=lambda item: item[0])
     return {Path(path): [(start, stop, digest) for _, start, stop, digest in items] for path, items in grouped}
+
+
+def recorded_rows(memory: Path) -> dict[Path, set[str]]:
+    """Return which rows of databases a memory folder has evidence in, by their names."""
+    pieces = [e for c in read_candidates(memory)[0] for e in c.evidence]
+    pieces += [e for event in read_ledger(memory) for e in event.evidence]
+    found: dict[Path, set[str]] = {}
+    for piece in pieces:
+        if names_row(piece.record):
+            found.setdefault(Path(name_from_json(piece.path)), set()).add(piece.record)
+    return found

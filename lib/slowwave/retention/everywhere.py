@@ -5,15 +5,16 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 
-from slowwave.retention.databases import HEADER
+from slowwave.records.database import HEADER
 from slowwave.stores.kinds.registry import HOMES
 from slowwave.stores.roots import is_persons_home
 
-# what clients keep beside transcripts: Claude Code, Codex, pi, OpenClaw (clients.md 6, formats.md)
+# what clients keep beside transcripts: Claude Code, Codex, pi, OpenClaw, opencode (clients.md 6, formats.md)
 _FOLDERS = frozenset(
     {
         *("projects", "sessions", "archived_sessions", "agents", "todos", "tasks", "file-history", "paste-cache"),
         *("shell-snapshots", "shell_snapshots", "session-env", "plans", "debug", "log", "logs", "cron"),
+        *("storage", "tool-output"),
     }
 )
 _FILES = frozenset({"history.jsonl", "session_index.jsonl", "sessions.json"})
@@ -24,7 +25,7 @@ class Sort(Enum):
 
     KNOWN = "written by a client of what was said"
     UNKNOWN = "not known: look at it yourself"
-    DATABASE = "a database that only its client writes; delete what must go in its client"
+    DATABASE = "a database"
 
 
 def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
@@ -49,15 +50,21 @@ def other_files(
             inner[:] = sorted(name for name in inner if Path(folder, name) not in memories)
             for name in sorted(names):
                 path = Path(folder, name)
-                if path in seen or path.is_symlink() or not path.is_file():
+                if path in seen or path.is_symlink() or not path.is_file() or _is_of_database(path):
                     continue
                 yield path, _sort(home, path)
 
 
 def _sort(home: Path, path: Path) -> Sort:
     with path.open("rb") as file:
-        if file.read(len(HEADER)) == HEADER or path.name.endswith(("-wal", "-journal", "-shm")):
+        if file.read(len(HEADER)) == HEADER:
             return Sort.DATABASE
     inside = path.relative_to(home).parts
     is_known = path.name in _FILES or not _FOLDERS.isdisjoint(inside[:-1]) or not _FOLDERS.isdisjoint(home.parts)
     return Sort.KNOWN if is_known else Sort.UNKNOWN
+
+
+def _is_of_database(path: Path) -> bool:
+    """Say whether a file holds the last writes of a database beside it, which is looked into together with it."""
+    name, dash, end = path.name.rpartition("-")
+    return bool(dash) and end in ("wal", "shm", "journal") and path.with_name(name).is_file()

@@ -1,7 +1,8 @@
 """What changed hashes in transcripts mean for memories, written down before a transcript changes.
 
 A run that is killed between the two leaves its journals, and the next one puts the hashes into the memories. A journal
-counts when its file begins with the bytes that it was to have; what was appended since then does not matter.
+counts when its file begins with the bytes that it was to have, what was appended since then does not matter; that of a
+database counts when its rows have the bytes that they were to have.
 """
 
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.dialects.rows import RowReader
 from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write
 from slowwave.memory.names import name_from_json, name_to_json
@@ -28,12 +30,14 @@ class Journal(msgspec.Struct):
         size: how many plain bytes it has when it is written.
         sha256: of these bytes.
         hashes: old and new hashes of its records and of ranges of it.
+        rows: of a database instead of size and hash: its rows by name, and their new hashes.
     """
 
     path: str
     size: int
     sha256: str
     hashes: dict[str, str]
+    rows: dict[str, str] = {}
 
 
 def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) -> None:
@@ -42,10 +46,28 @@ def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) 
     Raises:
         OSError: the state folder cannot be written.
     """
+    _write(folder, path, Journal(name_to_json(str(path)), len(new), sha256(new).hexdigest(), hashes))
+
+
+def write_rows_journal(folder: Path, path: Path, rows: dict[str, str], hashes: dict[str, str]) -> None:
+    """Note that rows of the database ``path`` are about to have these hashes.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    _write(folder, path, Journal(name_to_json(str(path)), 0, "", hashes, rows))
+
+
+def has_journal(folder: Path, path: Path) -> bool:
+    """Say whether a run was killed before it was done with a file."""
+    return _place(folder, path).is_file()
+
+
+def _write(folder: Path, path: Path, journal: Journal) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     # nobody has put those of a killed run into the memories yet
-    hashes = {old: hashes.get(now, now) for old, now in left_by(folder, path).items()} | hashes
-    journal = Journal(name_to_json(str(path)), len(new), sha256(new).hexdigest(), hashes)
+    left = left_by(folder, path).items()
+    journal.hashes = {old: journal.hashes.get(now, now) for old, now in left} | journal.hashes
     atomic_write(_place(folder, path), msgspec.json.encode(journal))
 
 
@@ -86,11 +108,25 @@ def _read(path: Path) -> Journal:
 
 
 def _stands(journal: Journal) -> bool:
+    path = Path(name_from_json(journal.path))
     try:
-        data = plain_bytes(Path(name_from_json(journal.path)))
-    except UnreadableError:
+        if journal.rows:
+            return hashes_of_rows(path, journal.rows) == journal.rows
+        data = plain_bytes(path)
+    except (UnreadableError, OSError):
         return False
     return sha256(data[: journal.size]).hexdigest() == journal.sha256
+
+
+def hashes_of_rows(path: Path, records: Iterable[str]) -> dict[str, str]:
+    """Return the hashes of those rows of a database that are there, by their names.
+
+    Raises:
+        OSError: the database cannot be read, or its client wrote to it meanwhile.
+    """
+    with RowReader() as rows:
+        found = {record: rows.read(path, record) for record in records}
+    return {record: sha256(data).hexdigest() for record, data in found.items() if data is not None}
 
 
 def _files(folder: Path) -> list[Path]:

@@ -1,13 +1,15 @@
 """Secrets and subjects out of bytes, each replaced by as many: nothing behind it moves, and JSON stays what it was."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import orjson
 
-from slowwave.retention.what import What
+from slowwave.retention.what import Hit, What
 
 # what is taken out may bring something else to light, for example the rest of a list
 _MOST_PASSES = 4
+STUCK = "cannot be overwritten: a number, a key or the form of the JSON around it would change"
 
 
 class Place(NamedTuple):
@@ -19,44 +21,104 @@ class Place(NamedTuple):
     mark: str
 
 
-class BrokenError(ValueError):
-    """The bytes would no longer be the JSON that they were."""
+class Masked(NamedTuple):
+    """Bytes in which everything is overwritten that may be.
 
-
-def masked(data: bytes, what: What) -> tuple[bytes, list[Place]]:
-    """Return ``data`` with all that must go overwritten, and where it was.
-
-    Raises:
-        BrokenError: it could not be done within strings of the JSON that ``data`` is.
+    Attributes:
+        data: as many bytes as before.
+        places: what was overwritten.
+        stuck: what still stands there: the JSON that holds it would be another, or none.
     """
-    new, places = data, list[Place]()
+
+    data: bytes
+    places: list[Place]
+    stuck: list[Place]
+
+
+def masked(data: bytes, what: What) -> Masked:
+    """Return ``data`` with all that must go overwritten, as far as the JSON in it allows."""
+    new, places, stuck = data, list[Place](), set[tuple[int, int]]()
+    found = what.hits(new)
     for _ in range(_MOST_PASSES):
-        found = what.hits(new)
-        if not found:
+        free = [hit for hit in found if (hit.start, hit.stop) not in stuck]
+        if not free:
             break
-        pieces: list[bytes] = []
-        at = 0
-        for one in found:
-            pieces += [new[at : one.start], one.fill]
-            places.append(Place(one.start, one.stop - one.start, one.family, one.mark))
-            at = one.stop
-        new = b"".join([*pieces, new[at:]])
-    if places:
-        _check(data, new)
-    return new, places
+        form = _Form(new)
+        together = _filled(new, free)
+        if form.is_kept(together, free):
+            new = together
+            places += map(_place, free)
+        else:
+            for hit in free:
+                alone = _filled(new, [hit])
+                if form.is_kept(alone, [hit]):
+                    new = alone
+                    places.append(_place(hit))
+                else:
+                    stuck.add((hit.start, hit.stop))
+        found = what.hits(new)
+    return Masked(new, places, [_place(hit) for hit in found])
 
 
-def _check(old: bytes, new: bytes) -> None:
+def marked(data: bytes, what: What) -> Masked:
+    """Return ``data`` with a mark in the place of all that must go; unchanged when its JSON would not stand it."""
+    found = what.hits(data)
+    out: list[bytes] = []
+    at = 0
+    for hit in found:
+        out += [data[at : hit.start], hit.mark.encode()]
+        at = hit.stop
+    new, places = b"".join([*out, data[at:]]), [_place(hit) for hit in found]
+    return Masked(new, places, []) if not found or _has_form_of(data, new) else Masked(data, [], places)
+
+
+def _place(hit: Hit) -> Place:
+    return Place(hit.start, hit.stop - hit.start, hit.family, hit.mark)
+
+
+def _filled(data: bytes, hits: Sequence[Hit]) -> bytes:
+    new = bytearray(data)
+    for hit in hits:
+        new[hit.start : hit.stop] = hit.fill
+    return bytes(new)
+
+
+class _Form:
+    """What of some bytes is JSON: all of them, or lines of them. Whatever else they are has no form to lose."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._whole = _parsed(data)
+
+    def is_kept(self, new: bytes, hits: Sequence[Hit]) -> bool:
+        """Say whether other bytes, different where the hits are, have the same form."""
+        if self._whole is not None:
+            return _alike(self._whole, _parsed(new))
+        return all(_has_form_of(self._data[a:b], new[a:b]) for a, b in self._lines(hits))
+
+    def _lines(self, hits: Sequence[Hit]) -> Iterator[tuple[int, int]]:
+        """Yield every line that a hit touches; there may be several of one hit."""
+        end = -1
+        for hit in hits:
+            start = max(self._data.rfind(b"\n", 0, hit.start) + 1, end)
+            while start < hit.stop:
+                end = self._data.find(b"\n", start) + 1 or len(self._data)
+                yield start, end
+                start = end
+
+
+def _has_form_of(old: bytes, new: bytes) -> bool:
+    before = _parsed(old)
+    return before is None or _alike(before, _parsed(new))
+
+
+def _parsed(data: bytes) -> Any:
+    """Return JSON, or None for what is none: a bare number is a text as well as any other."""
     try:
-        before: Any = orjson.loads(old)
+        value: Any = orjson.loads(data)
     except orjson.JSONDecodeError:
-        return  # damaged already, or a line of text
-    try:
-        after: Any = orjson.loads(new)
-    except orjson.JSONDecodeError as error:
-        raise BrokenError(str(error)) from error
-    if not _alike(before, after):
-        raise BrokenError("a value that is no text would change")
+        return None  # damaged already, or a line of text
+    return cast("Any", value) if isinstance(value, dict | list | str) else None
 
 
 def _alike(before: Any, after: Any) -> bool:

@@ -18,11 +18,13 @@ def erase_memory(project: str, memory: Path, eraser: Eraser, hashes: dict[str, s
         remove_leftovers(memory / OWN_FOLDER, below=True)
     gone = eraser.gone_from(memory)
     changed = plan_own(memory, eraser.what, hashes, gone=gone)
-    if changed:
+    if any(one.new != one.old for one in changed):
         places = sum(len(one.places) for one in changed)
         reason = f"{eraser.what.noun} taken out: {places} places here, {len(hashes)} hashes of transcripts renewed"
         event = Event(v=VERSION, event="erase", dream="", at=iso(eraser.now), reason=reason, run=eraser.report.run_id)
-        write_own(project, memory, with_event(memory, changed, event), eraser, loses=bool(gone))
+        changed = with_event(memory, changed, event)
+    write_own(project, memory, changed, eraser, loses=bool(gone))
+    if changed:
         eraser.forgot(project, gone)
 
 
@@ -34,7 +36,10 @@ def write_own(project: str, folder: Path, changed: list[OwnFile], eraser: Eraser
         for path in moved:
             eraser.refuse(project, path, "somebody wrote to it meanwhile; run it again")
     for one in changed:
-        if str(one.path) not in moved:
-            if not eraser.dry_run:
-                eraser.wrote(one.path, one.old, one.new)
-            eraser.found(project, str(one.path), one.places)
+        if str(one.path) in moved:
+            continue
+        if not eraser.dry_run and one.new != one.old:
+            eraser.wrote(one.path, one.old, one.new)
+        eraser.found(project, str(one.path), one.places)
+        for reason in one.refused:
+            eraser.refuse(project, str(one.path), reason)

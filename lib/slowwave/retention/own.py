@@ -8,10 +8,11 @@ dreams can be undone and evidence re-reads. What can be rebuilt, the search inde
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+from slowwave.errors import RefusedError
 from slowwave.files import at_fault_point, atomic_write, fsync_folder
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.guard import OWN_FOLDER, guarded
@@ -20,7 +21,7 @@ from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.retention.forgetting import Gone, without
-from slowwave.retention.masking import Place
+from slowwave.retention.masking import STUCK, Masked, Place, marked
 from slowwave.retention.what import What
 from slowwave.retention.zipped import overwritten
 
@@ -33,12 +34,21 @@ _OTHERS = "prefect"
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """A file of slowwave's own that has to change; it goes as a whole when it has no new content."""
+    """A file of slowwave's own that has to change.
+
+    Attributes:
+        path: the file.
+        old: what it was.
+        new: what it is to be; None when it goes as a whole.
+        places: what is taken out of it.
+        refused: what stays in it, and why.
+    """
 
     path: Path
     old: bytes
     new: bytes | None
-    places: tuple[Place, ...]
+    places: tuple[Place, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def plan_own(
@@ -52,28 +62,43 @@ def plan_own(
         CorruptStateError: the ledger is damaged.
     """
     changed: dict[Path, OwnFile] = {}
-    kept: dict[Path, bytes] = {}
     for path in _files(folder):
+        if path.stat().st_size > _MOST_BYTES:
+            changed[path] = OwnFile(path, b"", b"", refused=("is larger than 256 MB, and was not looked into",))
+            continue
         old = path.read_bytes()
         left = without(gone, folder, path, old) if gone is not None else old
         if left is None:
-            changed[path] = OwnFile(path, old, None, ())
+            changed[path] = OwnFile(path, old, None)
             continue
-        is_long = same_length or what.keeps_length
-        new, places = overwritten(left, what) if is_long else _marked(left, what)
-        kept[path] = new
-        if new != old:
-            changed[path] = OwnFile(path, old, new, tuple(places))
-            hashes[sha256(old).hexdigest()] = sha256(new).hexdigest()
-            lines = zip(left.split(b"\n"), new.split(b"\n"), strict=False)
+        try:
+            found = _overwritten(path, left, what, same_length=same_length or what.keeps_length)
+        except RefusedError as error:
+            changed[path] = OwnFile(path, old, left, refused=(str(error),))
+            continue
+        stays = tuple(f"{place.mark} {STUCK}" for place in found.stuck)
+        changed[path] = OwnFile(path, old, found.data, tuple(found.places), stays)
+        if found.data != old:
+            hashes[sha256(old).hexdigest()] = sha256(found.data).hexdigest()
+            lines = zip(left.split(b"\n"), found.data.split(b"\n"), strict=False)
             hashes.update({line_hash(a): line_hash(b) for a, b in lines if a != b})
-        else:
-            kept[path] = old
-    for path, new in kept.items():
-        if path.suffix in {".jsonl", ".json"} and (renewed := with_hashes(new, hashes)) != new:
-            known = changed.get(path)
-            changed[path] = OwnFile(path, known.old if known else new, renewed, known.places if known else ())
-    return list(changed.values())
+    for path, one in changed.items():
+        if path.suffix in {".jsonl", ".json"} and one.new is not None:
+            changed[path] = replace(one, new=with_hashes(one.new, hashes))
+    return [one for one in changed.values() if one.new != one.old or one.refused]
+
+
+def _overwritten(path: Path, data: bytes, what: What, *, same_length: bool) -> Masked:
+    if same_length:
+        return overwritten(data, what)
+    if path.suffix != ".jsonl":
+        return marked(data, what)
+    lines = [marked(line, what) for line in data.splitlines(keepends=True)]
+    return Masked(
+        b"".join(line.data for line in lines),
+        [place for line in lines for place in line.places],
+        [place for line in lines for place in line.stuck],
+    )
 
 
 def with_hashes(data: bytes, hashes: Mapping[str, str]) -> bytes:
@@ -91,10 +116,10 @@ def with_event(memory: Path, changed: list[OwnFile], event: Event) -> list[OwnFi
     known = next((one for one in changed if one.path == path), None)
     if known is None:
         old = path.read_bytes()
-        known = OwnFile(path, old, old, ())
+        known = OwnFile(path, old, old)
     new = known.new or b""
     new = new if not new or new.endswith(b"\n") else new + b"\n"
-    own = OwnFile(path, known.old, new + encode_events([event]), known.places)
+    own = replace(known, new=new + encode_events([event]))
     return [*(one for one in changed if one.path != path), own]
 
 
@@ -138,6 +163,8 @@ def _in_order(changed: list[OwnFile], *, loses: bool) -> list[OwnFile]:
 
 
 def _write(folder: Path, one: OwnFile) -> list[str]:
+    if one.new == one.old:
+        return []
     if one.path.read_bytes() != one.old:
         return [str(one.path)]
     if one.new is None:
@@ -169,16 +196,4 @@ def _files(folder: Path) -> Iterator[Path]:
             or path.name.endswith((*_DATABASES, ".lock", ".key"))
         ):
             continue
-        if path.stat().st_size <= _MOST_BYTES:
-            yield path
-
-
-def _marked(data: bytes, what: What) -> tuple[bytes, list[Place]]:
-    out: list[bytes] = []
-    places: list[Place] = []
-    at = 0
-    for one in what.hits(data):
-        out += [data[at : one.start], one.mark.encode()]
-        places.append(Place(one.start, one.stop - one.start, one.family, one.mark))
-        at = one.stop
-    return (b"".join([*out, data[at:]]), places) if places else (data, places)
+        yield path

@@ -13,7 +13,7 @@ from slowwave.records.model import Problem
 from slowwave.records.rewrite import FileState, copy_range, file_state
 from slowwave.records.search import raw_lines
 from slowwave.records.sources.compressed import SUFFIX, open_plain
-from slowwave.retention.masking import BrokenError, Place, masked
+from slowwave.retention.masking import STUCK, Place, masked
 from slowwave.retention.what import What
 
 # of each transcript what is recorded of it: ranges of bytes with their hash
@@ -43,7 +43,7 @@ class FilePlan:
         state: what it was like when it was read.
         lines: the lines that change.
         hashes: of every record that changes the old and the new sha256.
-        refused: lines that cannot be changed, each with the reason.
+        refused: what stays in it, by line, each with the reason.
     """
 
     path: Path
@@ -66,14 +66,11 @@ def plan_file(path: Path, what: What, *, whole: bool = False) -> FilePlan:
     """
     plan = FilePlan(path, file_state(path))
     for number, (offset, line) in enumerate(_lines(path, whole=whole), 1):
-        try:
-            new, places = masked(line, what)
-        except BrokenError as error:
-            plan.refused.append(f"line {number}: {error}")
-            continue
-        if places:
-            plan.lines.append(Line(number, offset, new, tuple(places)))
-            plan.hashes[_digest(line)] = _digest(new)
+        found = masked(line, what)
+        plan.refused += [f"line {number}: {place.mark} {STUCK}" for place in found.stuck]
+        if found.places:
+            plan.lines.append(Line(number, offset, found.data, tuple(found.places)))
+            plan.hashes[_digest(line)] = _digest(found.data)
     return plan
 
 

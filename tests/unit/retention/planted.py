@@ -135,6 +135,14 @@ def codex(home: Path) -> Path:
     return family.root
 
 
+def opencode(home: Path) -> Path:
+    """Return a data folder of an opencode that kept its sessions in files."""
+    family = families.opencode_tree(home)
+    for path in family.root.rglob("*.json"):
+        path.write_bytes(path.read_bytes().replace(b"mend it", SAID.encode()))
+    return family.root
+
+
 def crabtalk(home: Path) -> Path:
     """Return a store of crabtalk."""
     writer = CrabtalkWriter(Means(FixedClock(NOW), home))
@@ -156,4 +164,7 @@ def _talk(writer: CrabtalkWriter | UlidWriter, target: Target) -> None:
         writer.message(target, Draft("user" if role == "user" else "assistant", text))
 
 
-WRITTEN: tuple[Callable[[Path], Path], ...] = (claude, cersei, pi, clawdbot, codex, crabtalk, ulid)
+WRITTEN: tuple[Callable[[Path], Path], ...] = (
+    *(claude, cersei, pi, clawdbot, codex, crabtalk, ulid),
+    opencode,
+)

@@ -1,100 +1,22 @@
 """A hundred subjects, in every form and in every file that clients and slowwave write, are gone from every byte."""
 
-import base64
 import json
-import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 import zstandard
 
 from slowwave.cli import main
 from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.writing import Wanted, write_pack
-from tests.unit.retention.planted import WRITTEN, aged
+from tests.unit.retention.everybody import EVERYBODY, PEOPLE, STORES, left_in, planted_in, said
+from tests.unit.retention.planted import aged
 from tests.unit.retention.test_subjects_erased import erase
 
-FIRST = ("Ottilie", "Wendeline", "Zoë", "Björn", "Šárka", "Nguyễn", "小龙", "Ægir", "Quirin", "Malvina")
-LAST = (
-    "Kreuzbaum",
-    "Täufer",
-    "O'Dunnell",
-    "Vandersteen",
-    "Łukasz",
-    "Hafþór",
-    "Брежнев",
-    "Xanthopoulos",
-    "Ünal",
-    "Ferrante",
-)
-EVERYBODY = tuple(f"{first} {last}" for first in FIRST for last in LAST)
-# the drills look for all of them; the usual tests for some in every script
-PEOPLE = EVERYBODY if os.environ.get("DRILLS") == "full" else EVERYBODY[::9]
 GATES = ["--set", "extraction.min_messages=0", "--set", "consolidation.min_sessions=0", "--force"]
-
-
-def forms(name: str) -> Iterator[bytes]:
-    """Yield a name plain, JSON-escaped, URL-encoded and in base64 at each alignment."""
-    data = name.encode()
-    yield data
-    yield json.dumps(name)[1:-1].encode()
-    yield json.dumps(json.dumps(name))[3:-3].encode()
-    yield quote(name, safe="").encode()
-    for shift in range(3):
-        coded = base64.b64encode(b"x" * shift + data + b"xx")
-        yield coded[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6]
-
-
-FORMS = [form for name in PEOPLE for form in forms(name)]
-
-
-def pieces(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file as they lie, and decompressed."""
-    data = path.read_bytes()
-    yield data
-    if data.startswith(b"\x28\xb5\x2f\xfd"):
-        yield zstandard.ZstdDecompressor().decompressobj().decompress(data)
-    if path.suffix == ".swpack":
-        with Pack(path) as pack:
-            yield json.dumps([session.row for session in pack.table.sessions]).encode()
-            for session in pack.table.sessions:
-                yield from (pack.read(file) for file in session.files if file.kind == "file")
-
-
-def left_in(home: Path) -> list[str]:
-    """Return the files in which any name stands in any form."""
-    files = [path for path in sorted(home.rglob("*")) if path.is_file()]
-    return [str(path) for path in files if any(form in data for data in pieces(path) for form in FORMS)]
-
-
-def said(number: int) -> str:
-    """Return a text that names a few people in every form."""
-    some = [PEOPLE[(number * 7 + i) % len(PEOPLE)] for i in range(7)]
-    return " ; ".join(
-        (
-            f"always ask {some[0]} before a release",
-            json.dumps({"who": some[1]}),
-            json.dumps(json.dumps({"who": some[2]})),
-            f"https://x.test/?who={quote(some[3])}&n=1",
-            base64.b64encode(f"1 {some[4]}\n".encode()).decode(),
-            base64.encodebytes(f"{'-' * 50} {some[5]} and more".encode()).decode(),
-            some[6],
-        )
-    )
-
-
-def plant(root: Path) -> None:
-    """Let people and agents name the subjects in every file of lines."""
-    for number, file in enumerate(sorted(path for path in root.rglob("*.jsonl*") if path.suffix != ".zst")):
-        for old in (b"mend it", b"look", b"go on", b"and this", b"done"):
-            number += 11  # noqa: PLW2901 - others for each place
-            text = json.dumps(said(number), ensure_ascii=number % 2 == 0)[1:-1].encode()
-            file.write_bytes(file.read_bytes().replace(old, text, 1))
 
 
 @pytest.fixture
@@ -162,12 +84,11 @@ def of_ours(home: Path) -> None:
     packed.write_bytes(zstandard.ZstdCompressor().compress(text.encode()))
 
 
-@pytest.mark.parametrize("build", WRITTEN, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("build", STORES, ids=lambda build: build.__name__)
 def test_nobody_is_found_in_any_byte_and_nothing_brings_them_back(
     build: Callable[[Path], Path], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = build(home)
-    plant(store)
+    store = planted_in(build, home)
     aged(home)
     jobs = ["--direct", "--store", str(store), *GATES]
     assert main(["run", "nightly", *jobs]) == 0

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from slowwave.errors import CorruptStateError
@@ -15,6 +16,7 @@ from slowwave.files import replacement, write_all
 from slowwave.stores.archive.model import CHUNK, MAGIC, VERSION, PackedFile, PackedSession, Table, digest
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.writing import compressor, ending
+from slowwave.stores.client_notes import Note
 
 # the file's path and its bytes to its new bytes
 ChangeFile = Callable[[str, bytes], bytes]
@@ -42,7 +44,9 @@ def change_pack(path: Path, change: ChangeFile, change_row: ChangeRow) -> None:
                     at += len(data)
                 files.append(file)
             inside = tuple(map(change_row, session.inside))
-            sessions.append(replace(session, files=tuple(files), row=change_row(session.row), inside=inside))
+            notes = tuple(msgspec.convert(change_row(msgspec.to_builtins(note)), Note) for note in session.notes)
+            row = change_row(session.row)
+            sessions.append(replace(session, files=tuple(files), row=row, inside=inside, notes=notes))
         write_all(new, ending(Table(VERSION, tuple(sessions)), at))
         with Pack(path, os.dup(new)) as pack:
             if len(pack.table.sessions) != len(sessions):

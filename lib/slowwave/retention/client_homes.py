@@ -1,0 +1,74 @@
+"""What clients keep in their homes over all sessions, and whatever else lies there, in an erasure."""
+
+import os
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from slowwave.errors import SlowwaveError
+from slowwave.retention.beside import home_files, remove_leftovers
+from slowwave.retention.eraser import Eraser
+from slowwave.retention.erasure import tell, write_plan
+from slowwave.retention.everywhere import Sort, homes, other_files
+from slowwave.retention.masking import Place
+from slowwave.retention.sessions_gone import drop_lines, lines_of
+from slowwave.retention.transcripts import plan_file
+from slowwave.stores.model import Project
+
+
+def erase_from_homes(projects: Sequence[Project], eraser: Eraser, memories: Collection[Path]) -> list[Path]:
+    """Deal with prompts, names and indexes, then with every other file; return the databases that were met.
+
+    Raises:
+        OSError: a folder cannot be read.
+    """
+    known = home_files(session for project in projects for session in project.sessions)
+    for path in known:
+        _drop_sessions(path, eraser)
+        erase_from_home_file(path, eraser)
+        if not eraser.dry_run:
+            remove_leftovers(path.parent)
+    return _others(known, eraser, memories) if eraser.what.keeps_length else []
+
+
+def _drop_sessions(path: Path, eraser: Eraser) -> None:
+    sessions = eraser.across.sessions
+    if sessions and (number := lines_of(path, sessions)):
+        eraser.found("", str(path), [Place(0, 0, "session", "lines of erased sessions")] * number)
+        if not eraser.dry_run:
+            drop_lines(path, sessions)
+
+
+def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path]) -> list[Path]:
+    databases: list[Path] = []
+    folders = homes(eraser.settings.store.roots, eraser.environ)
+    for path, sort in other_files(folders, eraser.across.seen | set(known), memories):
+        eraser.report.count("searched_files")
+        if eraser.what.hits(os.fsencode(path)):
+            eraser.refuse("", str(path), "its name holds a subject; rename it")
+        if sort is Sort.DATABASE:
+            databases.append(path)
+        elif sort is Sort.KNOWN:
+            erase_from_home_file(path, eraser, whole=".jsonl" not in path.name)
+        elif eraser.what.hits(path.read_bytes()):
+            eraser.refuse("", str(path), sort.value)
+    return databases
+
+
+def erase_from_home_file(path: Path, eraser: Eraser, *, whole: bool = False) -> None:
+    """Deal with a file in the home of a client, which no session's lock protects: only while nobody writes to it."""
+    idle = eraser.settings.extraction.idle
+    try:
+        plan = plan_file(path, eraser.what, whole=whole)
+        age = timedelta(seconds=eraser.now.timestamp() - plan.state.mtime_ns / 1e9)
+        if plan.lines and age < idle:
+            eraser.refuse("", str(path), f"live: its client changed it a moment ago, and it must rest for {idle}")
+            return
+        if plan.lines and not eraser.dry_run:
+            write_plan(plan, eraser)
+    except SlowwaveError as error:
+        eraser.refuse("", str(path), str(error))
+        return
+    for wrong in plan.refused:
+        eraser.refuse("", str(path), wrong)
+    tell("", plan, eraser)
