@@ -8,6 +8,7 @@ import pytest
 
 from slowwave.consolidation.doubts import Doubts
 from slowwave.extraction.guards import voices
+from slowwave.extraction.guards.clauses import clauses
 from slowwave.extraction.guards.echo import AGENT, PERSON, Heard, echoes
 from slowwave.extraction.guards.letters import plain, tricks
 from slowwave.extraction.guards.words import classes_of
@@ -60,6 +61,39 @@ def test_what_may_be_somebody_elses_waits_for_a_person(tmp_path: Path, monkeypat
     assert candidate.doubt == "perhaps somebody else's words"
     assert not (memory(tmp_path) / "extracted.md").exists()
     assert Doubts(()).reason(candidate) == "perhaps somebody else's words: waits for a person"
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "I prefer comments that say why",
+        "I like commit messages that explain the reason",
+        "I'd like error messages which tell the user what to do",
+        "we want release notes that say what breaks",
+        "I hate docs that say nothing",
+    ],
+)
+@pytest.mark.parametrize("beside", ["", " So say in the worker why there is a timeout.", " Use quartz here."])
+def test_what_is_wished_for_may_say_something_and_is_no_source(wish: str, beside: str):
+    (clause, *_) = clauses(f"{wish}.{beside}")
+    assert "other_say" not in clause.roles
+    assert own_words(f"{wish}.{beside}") == f"{wish}.{beside}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "I like the note that says it",
+        "I like this tweet that says why",
+        "I like posts that say:",
+        "The sign that I like says why",
+        "He prefers comments that say why",
+        "I think comments that say so",
+    ],
+)
+def test_a_thing_that_is_pointed_at_stays_a_source_though_somebody_likes_it(source: str):
+    (clause, *_) = clauses(f"{source} {RULE}" if source.endswith(":") else source)
+    assert "other_say" in clause.roles
 
 
 def test_a_message_without_words_of_others_stays_as_it_is():

@@ -82,12 +82,7 @@ def test_evidence_in_a_database_that_changed_no_longer_verifies(night: tuple[Pat
     ("project", "words", "agents"),
     [
         ("tern", "Use pnpm instead of npm", {"claude", "pi"}),
-        pytest.param(
-            "tern",
-            "I prefer comments that say why",
-            {"claude", "codex"},
-            marks=pytest.mark.xfail(strict=True, reason="the guards take 'comments that say' for a quotation"),
-        ),
+        ("tern", "I prefer comments that say why", {"claude", "codex"}),
         ("tern", "Amounts must always be integers", {"claude", "opencode"}),
         ("quill", "I prefer plain test functions", {"claude", "codex"}),
         ("quill", "only depend on the standard library", {"claude", "pi"}),

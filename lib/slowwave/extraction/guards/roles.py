@@ -12,9 +12,11 @@ from slowwave.extraction.guards.words import (
     DEFINITE,
     FORM_LABELS,
     INTO,
+    LONGS,
     NONE,
     POLITE,
     PREPOSITIONS,
+    RELATIVE,
     RESHAPE,
     SOURCES,
     SPEAKERS,
@@ -35,6 +37,8 @@ _CREDIT, _DATED, _TO_FIRST_VERB = 6, 9, 2
 # such words say what a clause is about, asks or greets at its beginning only
 _AT_FIRST = frozenset({"topic", "ask", "greet", "sign", "lead"})
 _NOWHERE = -9
+# marks behind what hands over to the words of somebody
+_HANDING_OVER = frozenset({":", "-", "said", "quote"})
 _CODE = re.compile(
     r"[{};=]\s*$|\);?\s*$(?<=\w\(\))|\w\(|[\w\])] ?[=!+]?= ?[\w\"'\[]"
     r"|^\s*(?:[$#%] |[A-Z]{4,}\b|[A-Z]\w*(?:Error|Exception)\b)|[\w-]/[\w.-]+\.\w+$"
@@ -113,19 +117,39 @@ def _is_marker(classes: frozenset[str]) -> bool:
 def _acts(words: _Words) -> Iterator[str]:
     """Yield who says, sends, gets or wants something: the person, or somebody or something else."""
     me = other = _NOWHERE
+    wished = _wished(words)
     for at, of in enumerate(words.classes):
         if "me" in of:
             me = at
         acts = [act for act in _ACTS if act in of]
         if at - me <= _NEAR and me > other:
             yield from (f"me_{act}" for act in acts)
-        elif acts and at - other <= _TO_VERB:
+        elif acts and at - other <= _TO_VERB and at not in wished:
             yield from (f"other_{act}" for act in acts[:2] if act in ("say", "send"))
         if {"who", "text"} & of and "me" not in of:
             other = at
         elif _is_name(words.tokens[at], of):
             # the first word of a sentence is no name only because it begins with a capital
             other = at or _TO_FIRST_VERB - _TO_VERB
+
+
+def _wished(words: _Words) -> range:
+    """Return where the words stand that are about what the person wishes for: "I prefer comments that | say why".
+
+    The wish is of the first person, and its object any such thing; one that is pointed at ("I like the note that says")
+    is a source, and so is what hands over to words of its own.
+    """
+    lower, classes = words.lower, words.classes
+    if words.mark in _HANDING_OVER:
+        return range(0)
+    verb = next((at for at, word in enumerate(lower[:_OBJECT]) if word in LONGS), None)
+    if verb is None or not any("me" in of for of in classes[:verb]):
+        return range(0)
+    behind = next((at for at in range(verb + 2, len(lower)) if lower[at] in RELATIVE), len(lower))
+    is_pointed = {"this", "ahead", "mine"} & NONE.union(*classes[verb + 1 : behind]) or set(
+        lower[verb + 1 : behind]
+    ) & DEFINITE
+    return range(0) if is_pointed or behind - verb > _TO_VERB else range(behind + 1, len(lower))
 
 
 def _texts(words: _Words) -> Iterator[str]:

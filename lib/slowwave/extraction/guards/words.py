@@ -311,6 +311,9 @@ def _set(words: str) -> frozenset[str]:
 
 POLITE = _set("please pls plz kindly just also then me help to now quickly you and bitte mir")
 WISHES = _set("need want like d would")
+# verbs of a wish: what its object says is wished for, and nobody's words
+LONGS = _set("prefer like love want need hate dislike enjoy bevorzuge mag prefiero prefiro préfère preferisco")
+RELATIVE = _set("that which who")
 INTO = _set("into to as in please auf ins en al a for like")
 # what makes another text of a text: "make this sound friendlier", "put it in plain words"
 RESHAPE = _set("make turn put give get bring change convert mach mache fais haz metti rends pon")
