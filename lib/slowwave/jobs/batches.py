@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -24,6 +24,8 @@ from slowwave.places import state_folder
 from slowwave.quantities import Count, Period
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
+
+T = TypeVar("T")
 
 BATCH_BYTES = 64 << 20
 # Far below the 1,000 task runs of a flow run that a server surely records.
@@ -142,8 +144,7 @@ def write_manifest(manifest: Manifest, environ: Mapping[str, str]) -> Path:
     folder = state_folder(environ) / "runs"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{manifest.run_id}.manifest.json"
-    # the standard library's JSON: file names that are not UTF-8 pass through it unharmed
-    atomic_write(path, json.dumps(msgspec.to_builtins(manifest, enc_hook=_encode)).encode())
+    atomic_write(path, packed(manifest))
     return path
 
 
@@ -161,7 +162,22 @@ def read_manifest(path: Path) -> Manifest:
 # Hundreds of portions of one run read the same file of many megabytes.
 @lru_cache(maxsize=1)
 def _parsed(path: Path, _mtime_ns: int, _inode: int) -> Manifest:
-    return msgspec.convert(json.loads(path.read_bytes()), type=Manifest, dec_hook=_decode)
+    return unpacked(json.loads(path.read_bytes()), Manifest)
+
+
+def packed(value: msgspec.Struct) -> bytes:
+    """Return what a file for workers holds: paths and settings pass through it unharmed."""
+    # the standard library's JSON: file names that are not UTF-8 pass through it
+    return json.dumps(msgspec.to_builtins(value, enc_hook=_encode)).encode()
+
+
+def unpacked(tree: Any, kind: type[T]) -> T:
+    """Return a value from the parsed JSON of :func:`packed`.
+
+    Raises:
+        ValueError: it is none of that kind.
+    """
+    return msgspec.convert(tree, type=kind, dec_hook=_decode)
 
 
 def _encode(value: Any) -> str:

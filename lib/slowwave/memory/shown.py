@@ -4,7 +4,7 @@ A line that a kill kept from being written was never noted here, so it is told a
 after the file: a kill between the two costs only that one removal right after it is not understood as such.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -56,3 +56,20 @@ def note_shown(memory: Path, shown: Mapping[str, str]) -> None:
         # in the order of ids: a night in portions leaves the same bytes as one that went in one go
         lines = [_encode(_Shown({name: whole[name]})) + b"\n" for name in sorted(whole)]
         atomic_write(memory / OWN_FOLDER / FILE, lines)
+
+
+def without_shown(data: bytes, candidates: Collection[str]) -> bytes:
+    """Return the content of the file without the lines of some candidates; torn notes stay as they are."""
+    left: list[bytes] = []
+    for line in data.splitlines(keepends=True):
+        try:
+            note = _decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            left.append(line)
+            continue
+        shown = {name: text for name, text in note.shown.items() if name not in candidates}
+        if shown == note.shown:
+            left.append(line)
+        elif shown:
+            left.append(_encode(_Shown(shown)) + b"\n")
+    return b"".join(left)

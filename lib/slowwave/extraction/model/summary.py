@@ -13,7 +13,7 @@ from slowwave.settings import ModelSettings
 from slowwave.stores.model import StoredSession
 
 # what an answer about a window of a transcript usually needs; most hold nothing
-_USUAL_ANSWER = 300
+USUAL_ANSWER = 300
 _MOST_NAMED = 5
 _MICRO = 1_000_000
 
@@ -73,7 +73,7 @@ class Summary:
     def _forecast(self, report: Report) -> None:
         settings, counts = self._settings, self._counts
         number, prompt = counts["questions"], counts["prompt"]
-        usual, most = number * min(_USUAL_ANSWER, settings.max_output_tokens), number * settings.max_output_tokens
+        usual, most = number * min(USUAL_ANSWER, settings.max_output_tokens), number * settings.max_output_tokens
         share = DISCOUNT if settings.batch else 1.0
         usual_usd, most_usd = (Meter(settings).price(prompt, answers) * share for answers in (usual, most))
         text = (

@@ -1,0 +1,104 @@
+"""What of a range was read by which version: the answer to "is everything in?", project by project."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from slowwave.errors import UnreadableError
+from slowwave.extraction.mining import EXTRACTOR
+from slowwave.jobs.backfill.choosing import chosen_sessions
+from slowwave.jobs.backfill.model import Wanted
+from slowwave.jobs.backfill.states import Ledger, State
+from slowwave.jobs.story import Run
+from slowwave.report import Item, Report
+from slowwave.stores.model import Project
+
+# what no version would take anything from
+_NOTHING_THERE = ("refused", "passed_over")
+_WORDS = {
+    "read": "read by {version}",
+    "older": "read by {version} only; --upgrade reads again what has changed since",
+    "grown": "grown since {version} read them",
+    "unread": "not read yet",
+    "unasked": "read by {version}, not by the model that is set",
+    "failed": "could not be read, and will be tried again",
+    "given_up": "could not be read three times; --retry-failed tries again",
+    "refused": "refused by the gates of extraction",
+    "passed_over": "passed over: {why}",
+    "unreadable": "cannot be opened",
+}
+
+
+class Coverage(msgspec.Struct):
+    """How far a range was read.
+
+    Attributes:
+        rows: sessions and bytes by project and state in words.
+        sessions: of the range.
+        covered: of them, those that were read by the present version, or of which it would take nothing.
+    """
+
+    rows: dict[tuple[str, str], list[int]] = {}
+    sessions: int = 0
+    covered: int = 0
+
+    @property
+    def percent(self) -> float:
+        """The share that is covered, 0 to 100, rounded down to a tenth; an empty range is covered."""
+        return 100.0 if not self.sessions else (1000 * self.covered // self.sessions) / 10
+
+
+def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
+    """Return how far a range was read, and the report that says so; nothing is changed.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project or session is the one that is asked for.
+    """
+    report = Report("backfill", run.id)
+    projects, report.warnings = chosen_sessions(run, wanted)
+    coverage = Coverage()
+    for project in projects:
+        for words, size, is_covered in _rows(project, run):
+            row = coverage.rows.setdefault((project.key, words), [0, 0])
+            row[0] += 1
+            row[1] += size
+            coverage.sessions += 1
+            coverage.covered += is_covered
+    totals: Counter[str] = Counter()
+    for (key, words), (number, size) in coverage.rows.items():
+        report.items.append(Item(key, "coverage", f"{number:,} sessions, {size:,} bytes: {words}", key))
+        totals[words] += number
+    report.counts = {"sessions": coverage.sessions, "covered": coverage.covered, "projects": len(projects)}
+    report.items.append(Item("range", "covered", _sentence(coverage, totals)))
+    return coverage, report
+
+
+def _rows(project: Project, run: Run) -> Iterator[tuple[str, int, bool]]:
+    ledger = Ledger(project.memory, run.settings, run.clock.now())
+    for session in project.sessions:
+        try:
+            state = ledger.state(session)
+        except UnreadableError:
+            yield _WORDS["unreadable"], session.size, False
+            continue
+        yield _words(state), session.size, state.kind == "read" or state.kind in _NOTHING_THERE
+
+
+def _words(state: State) -> str:
+    return _WORDS[state.kind].format(version=state.version or EXTRACTOR, why=state.why)
+
+
+def _sentence(coverage: Coverage, totals: Counter[str]) -> str:
+    left = coverage.sessions - coverage.covered
+    if not left:
+        return f"100 % of {coverage.sessions:,} sessions: every one was read by {EXTRACTOR}, or has nothing to read"
+    parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common())
+    return f"{coverage.percent:.1f} % of {coverage.sessions:,} sessions; {left:,} are left ({parts})"
+
+
+def coverage_rows(report: Report) -> list[dict[str, Any]]:
+    """Return the rows of a coverage report as a table."""
+    return [{"project": item.project, "what": item.reason} for item in report.items if item.action == "coverage"]

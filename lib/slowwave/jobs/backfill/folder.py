@@ -1,0 +1,174 @@
+"""The folder of a backfill: its plan, its shards, what came of each piece, what landed, and whether it shall pause.
+
+It lies under the state folder, or wherever ``backfills`` there is a link to: with workers on several hosts, on storage
+that all of them see. Every file in it is written whole and renamed, so a kill leaves what was there before.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
+from slowwave.files import atomic_write
+from slowwave.jobs.backfill.model import VERSION, Plan, Result, Shard
+from slowwave.jobs.batches import packed, unpacked
+from slowwave.places import state_folder
+
+T = TypeVar("T")
+
+
+def backfills_folder(environ: Mapping[str, str]) -> Path:
+    """Return where the backfills of this user are."""
+    return state_folder(environ) / "backfills"
+
+
+class Folder:
+    """One backfill on disk.
+
+    Args:
+        path: its folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def of(cls, run_id: str, environ: Mapping[str, str]) -> "Folder":
+        """Return the folder of a run that is there.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        folder = cls(backfills_folder(environ) / run_id)
+        if not run_id or not (folder.path / "plan.json").is_file():
+            there = sorted(p.parent.name for p in backfills_folder(environ).glob("*/plan.json"))
+            raise NotFoundError(f"no backfill {run_id!r}; there are: {', '.join(there[-8:]) or 'none'}")
+        return folder
+
+    def write(self, plan: Plan, shards: list[Shard]) -> None:
+        """Write a new run; the plan comes last, so that a run without it is none.
+
+        Raises:
+            OSError: the state folder cannot be written.
+        """
+        for name in ("shards", "pieces", "landed"):
+            (self.path / name).mkdir(parents=True, exist_ok=True)
+        for shard in shards:
+            atomic_write(self._shard(shard.number), packed(shard))
+        atomic_write(self.path / "plan.json", packed(plan))
+
+    def plan(self) -> Plan:
+        """Return the plan.
+
+        Raises:
+            CorruptStateError: it does not parse, or a newer version wrote it.
+        """
+        return _parsed(self.path / "plan.json", Plan)
+
+    def shard(self, number: int) -> Shard:
+        """Return a shard.
+
+        Raises:
+            CorruptStateError: it does not parse.
+        """
+        return _parsed(self._shard(number), Shard)
+
+    def has(self, piece: int) -> bool:
+        """Say whether a piece was read."""
+        return self._piece(piece).exists()
+
+    def write_result(self, piece: int, result: Result) -> None:
+        """Note what came of a piece."""
+        atomic_write(self._piece(piece), msgspec.json.encode(result))
+
+    def result(self, piece: int) -> Result:
+        """Return what came of a piece.
+
+        Raises:
+            CorruptStateError: its file is damaged.
+        """
+        path = self._piece(piece)
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Result)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            remedy = "delete it and resume the backfill: it is read again"
+            raise CorruptStateError(path, f"is no result of a piece ({error})", remedy) from error
+
+    def drop_result(self, piece: int) -> None:
+        """Let a piece be read again."""
+        self._piece(piece).unlink(missing_ok=True)
+
+    def answers(self, piece: int) -> Path:
+        """Return where the answers of a model about a piece are kept until the piece is written."""
+        return self.path / "pieces" / f"{piece:07}.answers.jsonl"
+
+    def landed(self, name: str) -> Path:
+        """Return where it is noted what a landing wrote."""
+        return self.path / "landed" / name
+
+    def pause(self) -> None:
+        """Let every worker stop after the session that it reads."""
+        atomic_write(self.path / "pause", b"paused\n")
+
+    def unpause(self) -> None:
+        """Let workers go on."""
+        (self.path / "pause").unlink(missing_ok=True)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether somebody asked for a pause; anybody may put a file of that name there."""
+        return (self.path / "pause").exists()
+
+    @property
+    def standing(self) -> str:
+        """What became of the run: "", done or rolled-back."""
+        return next((name for name in ("rolled-back", "done") if (self.path / name).exists()), "")
+
+    def note(self, standing: str, data: bytes = b"\n") -> None:
+        """Note what became of the run."""
+        atomic_write(self.path / standing, data)
+
+    def drop_work(self) -> None:
+        """Remove shards and results of a run that nobody will resume."""
+        for name in ("shards", "pieces"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """Keep a second process from leading the same run; workers need no lock.
+
+        Raises:
+            LockHeldError: one leads it already.
+        """
+        fd = os.open(self.path / "lead.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise LockHeldError(f"backfill {self.path.name}: another process is at it; pause it first") from error
+            yield
+        finally:
+            os.close(fd)
+
+    def _shard(self, number: int) -> Path:
+        return self.path / "shards" / f"{number:05}.json"
+
+    def _piece(self, number: int) -> Path:
+        return self.path / "pieces" / f"{number:07}.json"
+
+
+def _parsed(path: Path, kind: type[T]) -> T:
+    try:
+        tree = json.loads(path.read_bytes())
+        if (form := tree.get("v", VERSION)) > VERSION:
+            raise CorruptStateError(path, f"was written by a newer slowwave (form {form})", "use that one")
+        return unpacked(tree, kind)
+    except (OSError, ValueError, AttributeError) as error:
+        raise CorruptStateError(path, f"is no part of a backfill ({error})", "start a new backfill") from error

@@ -1,0 +1,161 @@
+"""What was read of each session, and by which version: what a backfill goes by, and the coverage that it reports."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
+from slowwave.extraction.gates import session_gates
+from slowwave.extraction.job import UNTYPED
+from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.model.ledger import is_read
+from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
+from slowwave.extraction.ranges import PartState, Recorded, ranges_of
+from slowwave.extraction.remembered import read_refused, stamp_of
+from slowwave.extraction.session import has_enough_lines, rest_of, states_of
+from slowwave.extraction.streams import is_known, is_stream
+from slowwave.jobs.backfill.model import Seed
+from slowwave.jobs.backfill.versions import changed_since, latest
+from slowwave.memory.candidates import read_candidates
+from slowwave.memory.model import Candidate
+from slowwave.memory.names import name_to_json
+from slowwave.settings import Settings
+from slowwave.stores.model import StoredSession
+
+Kind = Literal[
+    "read",  # every byte, by the present version
+    "older",  # an older version has read it
+    "grown",  # a part of it is new
+    "unread",
+    "unasked",  # the miners have read it, the model that is set has not
+    "failed",  # it could not be read, and will be tried again
+    "given_up",  # it could not be read three times
+    "refused",  # the gates would refuse it again
+    "passed_over",  # nobody's words: sub-agents, schedules, hooks, copies, sessions that are too short
+]
+# what a backfill reads, beside those that it is asked for by name of their state
+TO_READ: tuple[Kind, ...] = ("unread", "grown", "older", "unasked", "failed")
+FAILED: tuple[Kind, ...] = ("failed", "given_up")
+
+
+class State(msgspec.Struct, frozen=True):
+    """How a session stands.
+
+    Attributes:
+        kind: see :data:`Kind`.
+        version: the newest version of the miners that has read of it, or "".
+        why: in words, where the kind alone does not tell.
+    """
+
+    kind: Kind
+    version: str = ""
+    why: str = ""
+
+
+class Ledger:
+    """What one memory folder knows of sessions.
+
+    Args:
+        memory: the folder; it may not exist.
+        settings: the gates, and which model is asked.
+        now: the current time.
+
+    Raises:
+        UnreadableError: a file of it cannot be read.
+    """
+
+    def __init__(self, memory: Path, settings: Settings, now: datetime) -> None:
+        candidates, ranges, self.problems = read_candidates(memory)
+        self._settings = settings
+        self._now = now
+        self._ranges = Recorded(ranges)
+        self._versions: dict[str, set[str]] = {}
+        for one in ranges:
+            self._versions.setdefault(one.session.id, set()).add(one.extractor)
+        self._candidates: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            self._candidates.setdefault(candidate.session.id, []).append(candidate)
+        self._refused = read_refused(memory)[0]
+        self._failed = read_failures(memory)[0]
+        asks = settings.model.base_url and settings.model.name
+        self._model = f"{MODEL}:{settings.model.name}" if asks else ""
+
+    def state(self, session: StoredSession, *, force: bool = False) -> State:
+        """Return how a session stands; its bytes are only looked at where something was recorded of it.
+
+        Args:
+            session: the session.
+            force: what the gates refused does not count as refused.
+
+        Raises:
+            UnreadableError: a file of it cannot be read.
+        """
+        name = name_to_json(session.id)
+        if why := self._passed_over(session, force=force):
+            return State("passed_over", why=why)
+        version = latest(self._by(name))
+        if version == EXTRACTOR and self._is_all_read(session):
+            is_asked = not self._model or is_read(session, self._model, self._ranges)
+            return State("read" if is_asked else "unasked", version)
+        failure = self._failed.get(name)
+        if failure and (failure.stamp, failure.extractor) == (f"{session.size}:{session.mtime_ns}", EXTRACTOR):
+            return State("given_up" if failure.attempts >= MOST_ATTEMPTS else "failed", version, failure.error)
+        if not force and name in self._refused and (why := self._refusal(session)):
+            return State("refused", version, why)
+        return State("unread" if not version else "grown" if version == EXTRACTOR else "older", version)
+
+    def seed(self, sessions: Sequence[StoredSession], *, retry: bool) -> Seed:
+        """Return what is known of sessions; with ``retry`` it forgets that they failed."""
+        names = list(dict.fromkeys(name_to_json(session.id) for session in sessions))
+        versions = {name: latest(self._by(name)) for name in names}
+        changed = {name: changed_since(version) for name, version in versions.items() if version not in ("", EXTRACTOR)}
+        return Seed(
+            candidates=[c for name in names for c in self._candidates.get(name, ())],
+            ranges=[r for name in names for v in sorted(self._by(name)) for r in self._ranges.of(name, v)],
+            refused=[self._refused[name] for name in names if name in self._refused],
+            failures=[] if retry else [self._failed[name] for name in names if name in self._failed],
+            changed={name: None if of is None else sorted(of) for name, of in changed.items()},
+        )
+
+    def _by(self, name: str) -> set[str]:
+        """Return which versions of which extractors have read of a session."""
+        return self._versions.get(name, set())
+
+    def _passed_over(self, session: StoredSession, *, force: bool) -> str:
+        least = 0 if force else self._settings.extraction.min_messages
+        for is_so, why in (
+            (session.kind == "subagent", "a sub-agent's"),
+            (session.origin in UNTYPED, "begun by a schedule or a hook"),
+            (session.source == "backup", "a client's copy"),
+            (0 <= session.messages < least, f"fewer than {least} messages"),
+        ):
+            if is_so:
+                return why
+        if session.messages < 0 and not is_stream(session):
+            states = [PartState(path, 0, 0, "", rewritten=False) for path in session.files.paths]
+            return "" if has_enough_lines(states, least) else f"fewer than {least} records"
+        return ""
+
+    def _is_all_read(self, session: StoredSession) -> bool:
+        if is_known(session, EXTRACTOR, self._ranges):
+            return True
+        every = all(ranges_of(path, session.id, EXTRACTOR, self._ranges) for path in session.files.paths)
+        return every and not is_stream(session) and not any(s.has_new for s in states_of(session, self._ranges))
+
+    def _refusal(self, session: StoredSession) -> str:
+        """Return why the gates would refuse these very bytes again, or ""."""
+        refused = self._refused[name_to_json(session.id)]
+        if refused.extractor != EXTRACTOR:
+            return ""
+        if is_stream(session):
+            states = [PartState(session.files.paths[0], 0, 0, f"{session.size}:{session.mtime_ns}", rewritten=False)]
+        else:
+            states = states_of(session, self._ranges)
+        if refused.stamp != stamp_of(states):
+            return ""
+        rested = rest_of(session, refused.progress, self._now)
+        gates = session_gates(refused.progress, self._settings.extraction, project="", session="", rested=rested)
+        return next((gate.reason.partition(": ")[2] for gate in gates if not gate.passed), "")
