@@ -48,6 +48,9 @@ def commit(memory: Path, change: Change, *, check: Callable[[], None] = lambda: 
             exchange(memory, stage, aside=sibling(memory, "aside", change.id))
         except BaseException as error:
             _recover(memory)
+            if isinstance(error, FileNotFoundError) and memory.exists() and not stage.exists():
+                # on storage without locks another host took this one for dead
+                raise MovedError(f"{memory}: another host has cleared away what was built here") from error
             if isinstance(error, OSError) and error.errno in {errno.EXDEV, errno.EBUSY}:
                 raise RefusedError(
                     f"{memory}: cannot be exchanged with a folder beside it (a mount point, or a layer of a container "
@@ -119,6 +122,8 @@ def _settle(memory: Path, old: Path, transaction: str) -> bool:
     ``memory`` holds the new state and ``old`` the former one, as it is now.
     """
     manifest = read_manifest(memory, transaction)
+    if not old.exists():
+        return manifest is not None  # another host, on storage without locks, was here first
     assert manifest is not None
     stands = all(digest(read_or_none(old / name)) == before for name, (before, _) in manifest.files.items())
     if stands:
