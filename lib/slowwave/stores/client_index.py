@@ -5,7 +5,7 @@ OpenClaw and Clawdbot name the transcript of each conversation in ``sessions.jso
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from slowwave.records.lenient import whole
 from slowwave.records.rewrite import file_state, rewrite_without
 from slowwave.stores.client_notes import Note
 from slowwave.stores.openclaw.entries import SessionEntry, entry_of
-from slowwave.stores.openclaw.store import SessionStore, update_store
+from slowwave.stores.openclaw.store import SessionStore, read_store, update_store
 from slowwave.stores.openclaw.values import values_of
 
 
@@ -48,6 +48,22 @@ def take_out(notes: Iterable[Note]) -> None:
             update_store(path, lambda store, mine=mine: _take_entries(store, mine))
         else:
             _take_lines(path, {note.key: note for note in mine})
+
+
+def any_stands(notes: Iterable[Note]) -> bool:
+    """Say whether one of the notes still stands in its index, as it is or changed.
+
+    Raises:
+        UnreadableError: an index cannot be read.
+    """
+    return any(_stands(path, {note.key for note in mine}, mine[0].kind) for path, mine in _by_index(notes))
+
+
+def _stands(path: Path, keys: Collection[str], kind: str) -> bool:
+    if not path.exists():
+        return False
+    there = read_store(path) if kind == "entry" else (thread for _, _, thread in _lines(path))
+    return any(key in keys for key in there)
 
 
 def put_back(notes: Iterable[Note]) -> list[str]:

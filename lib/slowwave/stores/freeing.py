@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.files import at_fault_point, fsync_folder, is_leftover
+from slowwave.stores.client_index import any_stands
 from slowwave.stores.trash import MANIFEST, TrashItem
 
 # an item whose manifest is called so is gone: nobody restores the rest of it
@@ -47,6 +48,8 @@ def trash_size(items: list[TrashItem]) -> int:
 
 def is_whole(item: TrashItem, trash: Path) -> bool:
     """Say whether all of an item lies in the trash and nothing of it in its old place: its removal came to its end."""
+    if not item.files:
+        return not any_stands(item.notes)  # entries of an index alone: they went, or they did not
     return not any(_is_left(Path(path), stored, kind) for path, stored, kind in _places(item, trash))
 
 

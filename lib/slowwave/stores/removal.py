@@ -12,6 +12,7 @@ from slowwave.dialects.model import SessionFiles
 from slowwave.errors import MovedError, RefusedError, UsageError
 from slowwave.places import home_folder
 from slowwave.records.lock import locked_file
+from slowwave.records.parts import part_name, session_stem
 from slowwave.stores.belongings import belongings_of
 from slowwave.stores.client_notes import Note
 from slowwave.stores.head import read_head
@@ -81,6 +82,7 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
             at = path.stat()
             if (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino) != (file.size, file.mtime_ns, file.dev, file.ino):
                 raise MovedError(f"{path}: changed since it was looked at, so nothing was removed; try again")
+        _refuse_new_part(first, plan.session)
         if plan.dialect not in _LOCKING:
             _refuse(stored, plan.home, clock)  # somebody may have opened it while the lock was waited for
         return throw_away(
@@ -100,6 +102,14 @@ def _refuse(session: StoredSession, home: Path, clock: Clock) -> None:
         raise RefusedError(f"session {session.id} is {reason}; close it there first")
     if reason := reason_to_stay(session):
         raise RefusedError(f"session {session.id} stays: {reason}")
+
+
+def _refuse_new_part(first: Path, session: FoundSession) -> None:
+    """Refuse a session to which its client has begun another part: nobody would find that one alone."""
+    _, number = session_stem(session.files[-1].name)
+    new = first.with_name(part_name(session_stem(first.name)[0], number + 1))
+    if os.path.lexists(new):
+        raise MovedError(f"{new}: was begun since the session was looked at, so nothing was removed; try again")
 
 
 def _clients_lock(dialect: str, first: Path, session: str) -> AbstractContextManager[object]:

@@ -1,27 +1,25 @@
 """Carrying out a plan: archive, then throw away, then write it down; each session alone, and nothing half."""
 
+import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.clock import Clock
-from slowwave.errors import MovedError, RefusedError, SlowwaveError, told
-from slowwave.report import Report
-from slowwave.retention.audit import AuditLog
+from slowwave.errors import MovedError
 from slowwave.retention.beside import remove_leftovers
-from slowwave.retention.guards import Guards
 from slowwave.retention.holds import read_holds
-from slowwave.retention.job.fleet import Fleet, Member
-from slowwave.retention.job.packing import Archive
+from slowwave.retention.job.context import Context
+from slowwave.retention.job.failing import note_failure, reason_of
+from slowwave.retention.job.fleet import Member
 from slowwave.retention.job.plan import REMOVED, note, refuse
 from slowwave.retention.job.settling import put_back
 from slowwave.retention.job.traces import BY_RUN, of_item, of_shelved
 from slowwave.retention.policy import Verdict
-from slowwave.settings import Settings
 from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.rows import RowsByPath, with_rows
+from slowwave.stores.archive.rows import with_rows
+from slowwave.stores.archive.shelf import Shelved
 from slowwave.stores.archive.writing import Wanted
 from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import Removal, plan_removal, remove
@@ -31,6 +29,8 @@ from slowwave.stores.walk import FoundFile, FoundSession
 # a pack is read and compared before anything in it goes: larger ones would only make more wait for it
 _PACK_SESSIONS = 200
 _PACK_BYTES = 256 << 20
+# where one pack cannot be written no other one can
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Ready(NamedTuple):
@@ -44,31 +44,8 @@ class Ready(NamedTuple):
 class Remover:
     """Removes the sessions of one plan."""
 
-    def __init__(
-        self,
-        fleet: Fleet,
-        guards: Guards,
-        archive: Archive,
-        settings: Settings,
-        clock: Clock,
-        environ: Mapping[str, str],
-        report: Report,
-        *,
-        trash: Path,
-        rows: RowsByPath,
-        rest: Callable[[float], None],
-    ) -> None:
-        self._fleet = fleet
-        self._guards = guards
-        self._archive = archive
-        self._settings = settings
-        self._clock = clock
-        self._environ = environ
-        self._report = report
-        self._trash = trash
-        self._rows = rows
-        self._rest = rest
-        self._log = AuditLog(environ)
+    def __init__(self, run: Context) -> None:
+        self._run = run
         self._begun = False
 
     def remove(self, goes: Sequence[Verdict]) -> None:
@@ -76,13 +53,14 @@ class Remover:
 
         Raises:
             CorruptStateError: the audit log or the holds are damaged; nothing more is removed.
+            OSError: the audit log cannot be written; as above.
         """
         folders: set[Path] = set()
         for verdicts in _packs(goes):
             ready = [one for verdict in verdicts if (one := self._ready(verdict)) is not None]
-            for one in self._archived(ready) if self._settings.retention.require_archive else ready:
-                if self._begun and self._settings.retention.pause:
-                    self._rest(self._settings.retention.pause.total_seconds())
+            for one in self._archived(ready) if self._run.rules.require_archive else ready:
+                if self._begun and self._run.rules.pause:
+                    self._run.rest(self._run.rules.pause.total_seconds())
                 self._begun = True
                 self._throw_away(one)
             folders |= {path.parent for one in ready for path in one.member.session.files.paths}
@@ -91,10 +69,10 @@ class Remover:
                 remove_leftovers(folder)  # of a killed run, when it was about to lock a session
 
     def _ready(self, verdict: Verdict) -> Ready | None:
-        member = self._fleet.members[verdict.subject.id]
+        member = self._run.fleet.members[verdict.subject.id]
         try:
-            removal = plan_removal(as_found(member.session), self._environ, self._clock)
-        except (SlowwaveError, OSError) as error:
+            removal = plan_removal(as_found(member.session), self._run.environ, self._run.clock)
+        except Exception as error:  # noqa: BLE001 - counted, told, and no other session's matter
             self._refuse(verdict, error)
             return None
         return Ready(verdict, member, removal)
@@ -105,84 +83,82 @@ class Remover:
         safe: set[str] = set()
         for one in ready:
             try:
-                if self._archive.find(one.member.session.id, one.removal) is None:
+                if self._run.archive.find(one.member.session.id, one.removal) is None:
                     new.append(one)
                 else:
                     safe.add(one.verdict.subject.id)
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - as above
                 self._refuse(one.verdict, error)
-        try:
-            safe |= self._pack(new)
-        except (MovedError, RefusedError):
-            # one that somebody writes to must not keep the others
-            for one in new:
-                try:
-                    safe |= self._pack([one])
-                except (SlowwaveError, OSError) as error:
-                    self._refuse(one.verdict, error)
-        except (SlowwaveError, OSError) as error:
-            for one in new:
-                self._refuse(one.verdict, error, "only copy: it could not be archived: ")
-            self._report.failures.append(f"archive: {_told(error)}")
+        safe |= self._packed(new)
         return [one for one in ready if one.verdict.subject.id in safe]
 
-    def _pack(self, new: Sequence[Ready]) -> set[str]:
+    def _packed(self, new: Sequence[Ready]) -> set[str]:
+        """Pack sessions, one by one where that goes wrong together, and return the keys of those that lie in a pack."""
         if not new:
             return set()
-        added = self._archive.add(self._report.run_id, [self._wanted(one) for one in new])
-        rules = {one.member.session.id: one.verdict.rule for one in new}
-        lines = [of_shelved(one, self._report.run_id, rules[one.session.id]) for one in added]
-        self._log.append(lines, self._clock.now())
-        self._report.count("archived", len(added))
+        try:
+            added = self._run.archive.add(self._run.report.run_id, [self._wanted(one) for one in new])
+        except Exception as error:  # noqa: BLE001 - as above
+            if len(new) > 1 and getattr(error, "errno", None) not in _NO_ROOM:
+                return {key for one in new for key in self._packed([one])}
+            guard = "" if isinstance(error, MovedError) else "only copy: it could not be archived: "
+            for one in new:
+                self._refuse(one.verdict, error, guard)
+            return set()
+        self._tell_archived(new, added)
         return {one.verdict.subject.id for one in new}
+
+    def _tell_archived(self, new: Sequence[Ready], added: Sequence[Shelved]) -> None:
+        rules = {one.member.session.id: one.verdict.rule for one in new}
+        lines = [of_shelved(one, self._run.report.run_id, rules[one.session.id]) for one in added]
+        self._run.log.append(lines, self._run.now)
+        self._run.report.count("archived", len(added))
 
     def _wanted(self, one: Ready) -> Wanted:
         session, project, subject = one.member.session, one.member.project, one.verdict.subject
-        at = self._clock.now().isoformat()
+        at = self._run.now.isoformat()
         packed = PackedSession(
             session.id, session.dialect, project.key, project.root, at, subject.at, (), notes=one.removal.notes
         )
-        return Wanted(with_rows(packed, one.removal.paths, self._rows), one.removal.paths)
+        return Wanted(with_rows(packed, one.removal.paths, self._run.rows), one.removal.paths)
 
     def _throw_away(self, one: Ready) -> None:
         """Move a session into the trash unless something has changed since the plan."""
-        self._guards.holds = read_holds(self._environ)
+        self._run.guards.holds = read_holds(self._run.environ)
         try:
-            if guard := self._guards.at_hand(one.member):
-                refuse(self._report, one.verdict, guard, self._fleet)
+            if guard := self._run.guards.at_hand(one.member):
+                refuse(self._run.report, one.verdict, guard, self._run.fleet)
                 return
-            item = remove(one.removal, self._trash, self._clock, reason=f"{BY_RUN}{one.verdict.rule}")
-            if self._settings.retention.require_archive and not self._archive.has_files(item):
-                restore(item, self._trash)
-                raise MovedError("somebody wrote to what goes with it after it was archived; it was put back")
-        except (SlowwaveError, OSError) as error:
-            put_back(self._trash, one.member.session.id, self._report)
+            item = self._removed(one)
+        except Exception as error:  # noqa: BLE001 - as above
+            put_back(self._run.trash, one.member.session.id, self._run.report)
             self._refuse(one.verdict, error)
             return
-        self._note(one, item)
+        self._tell_removed(one, item)
 
-    def _note(self, one: Ready, item: TrashItem) -> None:
-        self._log.append([of_item("trash", item, self._report.run_id)], self._clock.now())
+    def _removed(self, one: Ready) -> TrashItem:
+        item = remove(one.removal, self._run.trash, self._run.clock, reason=f"{BY_RUN}{one.verdict.rule}")
+        if self._run.rules.require_archive and not self._run.archive.has_files(item):
+            restore(item, self._run.trash)
+            raise MovedError("somebody wrote to what goes with it after it was archived; it was put back")
+        return item
+
+    def _tell_removed(self, one: Ready, item: TrashItem) -> None:
+        report = self._run.report
+        self._run.log.append([of_item("trash", item, report.run_id)], self._run.now)
         size = sum(file.size for file in item.files)
-        self._report.count("removed")
-        self._report.count("removed_bytes", size)
-        note(
-            self._report,
-            one.verdict,
-            REMOVED,
-            f"retention.{one.verdict.rule} says that it goes",
-            self._fleet,
-            size=size,
-        )
+        report.count("removed")
+        report.count("removed_bytes", size)
+        reason = f"retention.{one.verdict.rule} says that it goes"
+        note(report, one.verdict, REMOVED, reason, self._run.fleet, size=size)
 
     def _refuse(self, verdict: Verdict, error: Exception, guard: str = "") -> None:
-        """Keep a session that could not be removed; what the machine refused is a failure of the run, too."""
+        """Keep a session that could not be removed."""
         if not guard:
-            guard = "changed: " if isinstance(error, (MovedError, FileNotFoundError)) else "refused: "
-        refuse(self._report, verdict, f"{guard}{_told(error)}", self._fleet)
-        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-            member = self._fleet.members[verdict.subject.id]
-            self._report.failures.append(f"{member.project.key}: session {member.session.id}: {_told(error)}")
+            guard = "changed: " if isinstance(error, MovedError | FileNotFoundError) else "refused: "
+        refuse(self._run.report, verdict, f"{guard}{reason_of(error)}", self._run.fleet)
+        member = self._run.fleet.members[verdict.subject.id]
+        note_failure(self._run.report, f"{member.project.key}: session {member.session.id}", error)
 
 
 def _packs(goes: Sequence[Verdict]) -> Iterator[list[Verdict]]:
@@ -221,7 +197,3 @@ def as_found(session: StoredSession) -> FoundSession:
     if (found.size, found.mtime_ns) != (session.size, session.mtime_ns):
         raise MovedError("it changed since the plan was made")
     return found
-
-
-def _told(error: Exception) -> str:
-    return told(error, "the file") if isinstance(error, OSError) else str(error)

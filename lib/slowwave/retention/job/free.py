@@ -1,21 +1,18 @@
 """Freeing what has lain in the trash for longer than its grace period, unless it must stay now."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 import zstandard
 
-from slowwave.clock import Clock
-from slowwave.errors import SlowwaveError, told
-from slowwave.report import Report, RetainItem
-from slowwave.retention.audit import AuditLog
-from slowwave.retention.guards import Guards, texts_in, times_of
+from slowwave.report import RetainItem
+from slowwave.retention.guards import texts_in, times_of
 from slowwave.retention.holds import Facts, held_by
-from slowwave.retention.job.packing import Archive
+from slowwave.retention.job.context import Context
+from slowwave.retention.job.failing import is_of_machine, note_failure, reason_of
 from slowwave.retention.job.traces import BY_RUN, Told, of_item
-from slowwave.settings import RetentionSettings
 from slowwave.stores.freeing import free
 from slowwave.stores.trash import TrashedFile, TrashItem, trash_items
 
@@ -26,97 +23,84 @@ _PACKED = ".zst"
 class Freer:
     """Frees items of the trash."""
 
-    def __init__(
-        self,
-        trash: Path,
-        rules: RetentionSettings,
-        clock: Clock,
-        guards: Guards,
-        archive: Archive,
-        log: AuditLog,
-        report: Report,
-        rest: Callable[[float], None],
-    ) -> None:
-        self._trash = trash
-        self._rules = rules
-        self._clock = clock
-        self._guards = guards
-        self._archive = archive
-        self._log = log
-        self._report = report
-        self._rest = rest
+    def __init__(self, run: Context) -> None:
+        self._run = run
 
-    def free(self, said: Told, *, dry_run: bool) -> None:
+    def free(self, said: Told) -> None:
         """Free what an earlier run found in the trash and whose grace period is over.
 
         Raises:
             CorruptStateError: a manifest of the trash is damaged.
         """
         begun = False
-        for item in trash_items(self._trash):
+        pause = self._run.rules.pause
+        for item in trash_items(self._run.trash):
             line = said.find("trash", item.id, item.session)
-            if line is None or line.run == self._report.run_id or not self._is_due(item):
+            if line is None or line.run == self._run.report.run_id or not self._is_due(item):
                 continue
-            if begun and self._rules.pause and not dry_run:
-                self._rest(self._rules.pause.total_seconds())
+            if begun and pause and not self._run.dry_run:
+                self._run.rest(pause.total_seconds())
             begun = True
             try:
-                self._one(item, said, dry_run=dry_run)
-            except SlowwaveError as error:
-                self._refuse(item, f"unreadable: {error}")
-            except OSError as error:
-                self._report.failures.append(f"trash: session {item.session}: {told(error, self._trash)}")
+                self._one(item, said)
+            except Exception as error:  # noqa: BLE001 - counted, told, and no other item's matter
+                if not is_of_machine(error):
+                    self._refuse(item, f"unreadable: {reason_of(error)}")
+                note_failure(self._run.report, f"trash: session {item.session}", error, self._run.trash)
 
     def _is_due(self, item: TrashItem) -> bool:
-        return datetime.fromisoformat(item.at).timestamp() < self._rules.grace.start(self._clock.now())
+        return datetime.fromisoformat(item.at).timestamp() < self._run.rules.grace.start(self._run.now)
 
-    def _one(self, item: TrashItem, said: Told, *, dry_run: bool) -> None:
+    def _one(self, item: TrashItem, said: Told) -> None:
         if guard := self._guard(item):
             self._refuse(item, guard)
             return
         size = sum(file.size for file in item.files)
+        report, dry_run = self._run.report, self._run.dry_run
         if not dry_run:
             # the log comes first: what a killed process freed in part is finished by the next run without a second line
             if said.find("free", item.id, item.session) is None:
-                self._log.append([of_item("free", item, self._report.run_id)], self._clock.now())
-            free(item, self._trash)
-        self._report.count("would_free" if dry_run else "freed")
-        self._report.count("would_reclaim_bytes" if dry_run else "reclaimed_bytes", size)
+                self._run.log.append([of_item("free", item, report.run_id)], self._run.now)
+            free(item, self._run.trash)
+        report.count("would_free" if dry_run else "freed")
+        report.count("would_reclaim_bytes" if dry_run else "reclaimed_bytes", size)
         self._note(item, "free" if dry_run else "freed", "retention.grace is over")
 
     def _guard(self, item: TrashItem) -> str:
-        if held := held_by(self._guards.holds, self._facts(item)):
+        if held := held_by(self._run.guards.holds, self._facts(item)):
             return f"held: {held}"
         by_run = item.reason.startswith(BY_RUN)
-        cited = self._guards.cited_among(file.path for file in item.files)
-        if not (cited or (by_run and self._rules.require_archive)) or self._archive.holds_item(item, self._trash):
+        cited = self._run.guards.cited_among(file.path for file in item.files)
+        if not (cited or (by_run and self._run.rules.require_archive)) or self._run.archive.holds_item(
+            item, self._run.trash
+        ):
             return ""
-        if by_run and self._rules.require_archive:
+        if by_run and self._run.rules.require_archive:
             return "only copy: the archive no longer holds it"
         return f"cited: memory {cited} rests on it, and no archive holds it"
 
     def _facts(self, item: TrashItem) -> Facts:
-        stored = [(file, self._trash / item.id / file.stored) for file in item.files if file.kind == "file"]
+        stored = [(file, self._run.trash / item.id / file.stored) for file in item.files if file.kind == "file"]
         return Facts(item.session, self._places(item), lambda: _times(stored), lambda: _texts(stored))
 
     def _places(self, item: TrashItem) -> list[str] | None:
         """Return what names the project of an item; only the archive knows that for sure."""
-        known = self._archive.about(item.session)
+        known = self._run.archive.about(item.session)
         if known is None:
             return None
         return [known.project, known.root, *dict.fromkeys(os.path.dirname(file.path) for file in item.files)]  # noqa: PTH120
 
     def _refuse(self, item: TrashItem, guard: str) -> None:
         name, _, why = guard.partition(": ")
-        self._report.count("refused")
-        self._report.count(f"refused_{name.replace(' ', '_')}")
+        self._run.report.count("refused")
+        self._run.report.count(f"refused_{name.replace(' ', '_')}")
         self._note(item, "refused", f"{name}: {why} (retention.grace is over)", name)
 
     def _note(self, item: TrashItem, action: str, reason: str, guard: str = "") -> None:
-        known = self._archive.about(item.session)
+        known = self._run.archive.about(item.session)
         size = sum(file.size for file in item.files)
         project = known.project if known else ""
-        self._report.items.append(
+        self._run.report.items.append(
             RetainItem(item.session, action, reason, project, rule="grace", guard=guard, bytes=size)
         )
 

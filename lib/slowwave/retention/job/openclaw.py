@@ -6,19 +6,20 @@ cannot be read, or ``mode`` is ``warn``, nothing goes and the report says so.
 """
 
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.errors import SlowwaveError, UnreadableError, told
+from slowwave.errors import UnreadableError, told
 from slowwave.report import Item, Report
+from slowwave.retention.job.context import Context
+from slowwave.retention.job.failing import note_failure, reason_of
 from slowwave.retention.job.fleet import Fleet, Member
 from slowwave.retention.job.plan import Plan
-from slowwave.retention.job.traces import BY_RUN
+from slowwave.retention.job.traces import BY_RUN, of_item
 from slowwave.retention.policy import Subject, Verdict
 from slowwave.retention.policy.decide import Guard
-from slowwave.settings import RetentionSettings
 from slowwave.stores.client_index import entry_note
 from slowwave.stores.openclaw.store import NAME, read_store
 from slowwave.stores.openclaw.upkeep import Goes, upkeep
@@ -43,66 +44,65 @@ class Upkeep(NamedTuple):
     loose: list[Loose]
 
 
-def with_upkeep(
-    plan: Plan,
-    fleet: Fleet,
-    rules: RetentionSettings,
-    guard: Guard,
-    now: datetime,
-    report: Report,
-    chosen: Collection[str] | None = None,
-) -> Upkeep:
+def with_upkeep(plan: Plan, run: Context) -> Upkeep:
     """Return a plan with what maintenance of the stores of OpenClaw removes, each step in the client's order.
 
-    Args:
-        plan: what the rules of slowwave say; a session that goes by them goes once.
-        fleet: the sessions.
-        rules: the settings; ``per_run`` counts what is added, too.
-        guard: why a session must stay, or "".
-        now: the current time.
-        report: gets what cannot be read, and values in the client's settings that are none.
-        chosen: keys of the projects in which something may go; None for all.
+    A session that goes by the rules of slowwave goes once; ``retention.per_run`` counts what is added, too.
     """
     goes, waits, stays, loose = list(plan.goes), list(plan.waits), list(plan.stays), list[Loose]()
     known = {verdict.subject.id for verdict in (*goes, *waits, *stays)}
-    subjects = {subject.id: subject for subject in fleet.subjects()}
-    for folder in sorted(_folders(fleet)):
-        for one in _due(folder, now, report):
+    subjects = {subject.id: subject for subject in run.fleet.subjects()}
+    for folder in sorted(_folders(run.fleet)):
+        for one in _due(folder, run.now, run.report):
             found = [subject for name in one.names if (subject := subjects.get(f"{folder}/{name}")) is not None]
             if not found and one.step == "pruneAfter" and not one.names:
                 loose.append(Loose(folder / NAME, one.key))
             for subject in found:
-                if subject.id in known or (chosen is not None and subject.project not in chosen):
+                if subject.id in known or not run.may_touch(subject.project):
                     continue
                 known.add(subject.id)
-                _put(_verdict(subject, one, guard), goes, waits, stays, rules.per_run)
-    return Upkeep(Plan(goes, waits, stays, plan.shortfalls), loose if chosen is None else [])
+                _put(_verdict(subject, one, run.guards), goes, waits, stays, run.rules.per_run)
+    return Upkeep(Plan(goes, waits, stays, plan.shortfalls), loose if run.chosen is None else [])
 
 
-def tidy(loose: list[Loose], trash: Path, at: datetime, report: Report) -> Iterator[TrashItem]:
-    """Move entries that lead to no transcript into the trash, store by store, and yield the items."""
+def tidy(loose: list[Loose], run: Context) -> None:
+    """Move entries that lead to no transcript into the trash, store by store.
+
+    Raises:
+        CorruptStateError: the audit log is damaged.
+        OSError: the audit log cannot be written.
+    """
     for store in sorted({one.store for one in loose}):
         try:
-            entries = read_store(store)
-            keys = [one.key for one in loose if one.store == store and one.key in entries]
-            if not keys:
-                continue
-            notes = tuple(entry_note(store, key, entries[key]) for key in keys)
-            yield throw_away(
-                (),
-                trash,
-                item_id=f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}",
-                session=f"{store.parent.parent.name}-entries",
-                dialect="openclaw",
-                reason=f"{BY_RUN}{_RULE}.pruneAfter",
-                at=at,
-                notes=notes,
-            )
-        except (SlowwaveError, OSError) as error:
-            report.failures.append(f"{store}: {told(error, store) if isinstance(error, OSError) else error}")
+            item = _thrown(store, {one.key for one in loose if one.store == store}, run)
+        except Exception as error:  # noqa: BLE001 - counted, told, and no other store's matter
+            run.report.count("openclaw_refused")
+            run.report.items.append(Item(str(store), "refused", f"openclaw: {reason_of(error, store)}"))
+            note_failure(run.report, str(store), error, store)
             continue
-        report.count("openclaw_entries", len(keys))
-        report.items += [Item(key, "removed", f"{_RULE}.pruneAfter: leads to no transcript") for key in keys]
+        if item is None:
+            continue
+        run.log.append([of_item("trash", item, run.report.run_id)], run.now)
+        run.report.count("openclaw_entries", len(item.notes))
+        reason = f"{_RULE}.pruneAfter: leads to no transcript"
+        run.report.items += [Item(note.key, "removed", reason) for note in item.notes]
+
+
+def _thrown(store: Path, keys: Collection[str], run: Context) -> TrashItem | None:
+    entries = read_store(store)
+    notes = tuple(entry_note(store, key, entry) for key, entry in entries.items() if key in keys)
+    if not notes:
+        return None
+    return throw_away(
+        (),
+        run.trash,
+        item_id=f"{run.now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}",
+        session=f"{store.parent.parent.name}-entries",
+        dialect="openclaw",
+        reason=f"{BY_RUN}{_RULE}.pruneAfter",
+        at=run.now,
+        notes=notes,
+    )
 
 
 def _put(verdict: Verdict, goes: list[Verdict], waits: list[Verdict], stays: list[Verdict], per_run: int) -> None:

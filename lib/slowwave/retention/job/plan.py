@@ -93,7 +93,7 @@ def note(
         member.project.key,
         rule=verdict.rule,
         guard=guard,
-        bytes=verdict.subject.size,
+        bytes=size,
     )
     report.items.append(item)
 

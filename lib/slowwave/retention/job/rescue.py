@@ -7,25 +7,21 @@ as every writing step a run that is no dry run. Deletes nothing; a second run fi
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, cast
 
 import msgspec
 
-from slowwave.clock import Clock
-from slowwave.errors import SlowwaveError, told
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
 from slowwave.places import home_folder
-from slowwave.quantities import Period
 from slowwave.report import Item, Report
-from slowwave.retention.audit import AuditLog
+from slowwave.retention.job.context import Context
+from slowwave.retention.job.failing import reason_of
 from slowwave.retention.job.fleet import Member, paths_of
-from slowwave.retention.job.packing import Archive
 from slowwave.retention.job.traces import of_shelved
 from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.rows import RowsByPath, with_rows
+from slowwave.stores.archive.rows import with_rows
 from slowwave.stores.archive.shelf import Shelved, ids_of
 from slowwave.stores.archive.writing import Wanted
 from slowwave.stores.belongings import belongings_of
@@ -47,25 +43,19 @@ class Due(NamedTuple):
     at: float
 
 
-def due_soon(
-    members: Iterable[Member],
-    ahead: Period,
-    environ: Mapping[str, str],
-    now: datetime,
-    archive: Archive,
-    report: Report,
-) -> list[Due]:
-    """Return the sessions that are due within a time and lie in no pack as they are, the most urgent first."""
-    until = 2 * now.timestamp() - ahead.start(now)
-    packed = {(file.path, file.size, file.mtime_ns) for one in archive.all() for file in one.session.files if file.hash}
+def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
+    """Return the sessions that are due within ``retention.rescue`` and lie in no pack, the most urgent first."""
+    until = 2 * run.now.timestamp() - run.rules.rescue.start(run.now)
+    every = run.archive.all()
+    packed = {(file.path, file.size, file.mtime_ns) for one in every for file in one.session.files if file.hash}
     days: dict[Path, float] = {}
     found: list[Due] = []
     for member in members:
-        home = claude_home(member.session.files.paths[0], environ)
+        home = claude_home(member.session.files.paths[0], run.environ)
         if home is None:
             continue
         if home not in days:
-            days[home] = cleanup_days(home, report)
+            days[home] = cleanup_days(home, run.report)
         ends = [
             at.st_mtime + days[home] * _DAY_S
             for path in paths_of(member)
@@ -103,30 +93,22 @@ def claude_home(transcript: Path, environ: Mapping[str, str]) -> Path | None:
     return home if is_one else None
 
 
-def rescue(
-    due: Iterable[Due],
-    archive: Archive,
-    rows: RowsByPath,
-    log: AuditLog,
-    clock: Clock,
-    environ: Mapping[str, str],
-    report: Report,
-) -> None:
+def rescue(due: Iterable[Due], run: Context) -> None:
     """Archive what is due; one session that cannot be read costs no other one anything.
 
     Raises:
         CorruptStateError: the audit log is damaged.
+        OSError: the audit log cannot be written.
     """
     left = list(due)
-    home = home_folder(environ)
+    report = run.report
     while left:
         batch, left = left[:_PACK_SESSIONS], left[_PACK_SESSIONS:]
         try:
-            added = _archived(batch, archive, rows, clock, home, report)
-        except (SlowwaveError, OSError):
-            # one that somebody writes to must not keep the others
-            added = [one for due in batch for one in _alone(due, archive, rows, clock, home, report)]
-        log.append([of_shelved(one, report.run_id, RULE) for one in added], clock.now())
+            added = _archived(batch, run)
+        except Exception:  # noqa: BLE001 - one that somebody writes to must not keep the others
+            added = [one for due in batch for one in _alone(due, run)]
+        run.log.append([of_shelved(one, report.run_id, RULE) for one in added], run.now)
         report.count("rescued", len(added))
         report.items += [
             Item(one.session.id, "rescued", f"{_SOON}; it lies in the archive, too", one.session.project)
@@ -134,14 +116,7 @@ def rescue(
         ]
 
 
-def note_gone(
-    projects: Iterable[Project],
-    archive: Archive,
-    trash: Path,
-    log: AuditLog,
-    environ: Mapping[str, str],
-    report: Report,
-) -> None:
+def note_gone(projects: Iterable[Project], run: Context) -> None:
     """Put into the report what candidates and memories name, and neither client nor slowwave has any more.
 
     What slowwave itself removed is told by its own log.
@@ -150,17 +125,18 @@ def note_gone(
         UnreadableError: the candidates or memories of a project cannot be read.
         CorruptStateError: the log or a manifest of the trash is damaged.
     """
-    known = {name for one in archive.all() for name in ids_of(one.session)}
-    known |= {item.session for item in trash_items(trash)} | {line.session for line in log.lines()}
+    known = {name for one in run.archive.all() for name in ids_of(one.session)}
+    known |= {item.session for item in trash_items(run.trash)} | {line.session for line in run.log.lines()}
     for project in projects:
         if not project.memory.is_dir():
             continue
         ranges = read_candidates(project.memory)[1]
         named = {Path(name_from_json(one.session.path)): name_from_json(one.session.id) for one in ranges}
         for path, session in sorted(named.items()):
-            if session not in known and claude_home(path, environ) is not None and not path.exists():
-                report.count("already_gone")
-                report.items.append(Item(session, "gone", f"{path} is neither there nor archived", project.key))
+            if session not in known and claude_home(path, run.environ) is not None and not path.exists():
+                run.report.count("already_gone")
+                reason = f"{path} is neither there nor archived"
+                run.report.items.append(Item(session, "gone", reason, project.key))
 
 
 def note_due(due: Iterable[Due], report: Report) -> None:
@@ -171,34 +147,31 @@ def note_due(due: Iterable[Due], report: Report) -> None:
         report.items.append(Item(one.member.session.id, RULE, _SOON, project))
 
 
-def _archived(
-    batch: list[Due], archive: Archive, rows: RowsByPath, clock: Clock, home: Path, report: Report
-) -> list[Shelved]:
-    wanted = [wanted_of(due.member, rows, clock, home) for due in batch]
-    return archive.add(f"{report.run_id}-rescue", wanted)
+def _archived(batch: list[Due], run: Context) -> list[Shelved]:
+    return run.archive.add(f"{run.report.run_id}-rescue", [wanted_of(due.member, run) for due in batch])
 
 
-def _alone(due: Due, archive: Archive, rows: RowsByPath, clock: Clock, home: Path, report: Report) -> Iterator[Shelved]:
+def _alone(due: Due, run: Context) -> Iterator[Shelved]:
     session = due.member.session
     try:
-        yield from _archived([due], archive, rows, clock, home, report)
-    except (SlowwaveError, OSError) as error:
-        reason = told(error, session.files.paths[0]) if isinstance(error, OSError) else str(error)
-        report.failures.append(f"rescue: session {session.id}: {reason}")
+        yield from _archived([due], run)
+    except Exception as error:  # noqa: BLE001 - counted, told, and no other session's matter
+        # whatever the reason: its client deletes it soon
+        run.report.failures.append(f"rescue: session {session.id}: {reason_of(error, session.files.paths[0])}")
 
 
-def wanted_of(member: Member, rows: RowsByPath, clock: Clock, home: Path) -> Wanted:
+def wanted_of(member: Member, run: Context) -> Wanted:
     """Return a session with all that belongs to it, as it is packed.
 
     Raises:
         UnreadableError: an index of its client cannot be read.
     """
     session, project = member.session, member.project
-    paths, notes = belongings_of(session, home)
+    paths, notes = belongings_of(session, run.home)
     last = max(one.mtime_ns for one in member.sessions) / 1e9
-    at = clock.now().isoformat()
+    at = run.now.isoformat()
     packed = PackedSession(session.id, session.dialect, project.key, project.root, at, last, (), notes=notes)
-    return Wanted(with_rows(packed, paths, rows), paths)
+    return Wanted(with_rows(packed, paths, run.rows), paths)
 
 
 def _stat(path: Path) -> os.stat_result | None:

@@ -20,6 +20,7 @@ from slowwave.retention.audit import AuditLog
 from slowwave.retention.guards import Guards
 from slowwave.retention.holds import read_holds
 from slowwave.retention.job.apply import Remover
+from slowwave.retention.job.context import Context
 from slowwave.retention.job.fleet import Fleet
 from slowwave.retention.job.free import Freer
 from slowwave.retention.job.openclaw import Loose, tidy, with_upkeep
@@ -27,14 +28,13 @@ from slowwave.retention.job.packing import Archive
 from slowwave.retention.job.plan import Plan, note_plan, note_planned, plan_removals
 from slowwave.retention.job.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.job.settling import settle
-from slowwave.retention.job.traces import Told, of_item
+from slowwave.retention.job.traces import Told
+from slowwave.retention.job.working import at_work, clear_leftovers
 from slowwave.retention.policy.check import check
 from slowwave.retention.purging.apply import Purger
 from slowwave.settings import Settings
-from slowwave.stores.archive.rows import RowsByPath
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.catalogue import Catalogue, catalogue_path
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 from slowwave.stores.trash import trash_folder
 
@@ -79,103 +79,62 @@ def retain(
         return report
     with _alone(state_folder(environ), report, dry_run=dry_run) as is_alone:
         if is_alone:
-            _Run(projects, settings, clock, environ, report, log, rest).go(chosen, dry_run=dry_run)
+            with at_work(state_folder(environ), report, dry_run=dry_run) as was_left:
+                archive, said = _begun(environ, clock, log, report, dry_run=dry_run)
+                if report.counts.get("taken_back"):
+                    # what was on its way into the trash lies in its place again, and goes as a whole
+                    projects = known_projects(settings, environ).projects
+                fleet = Fleet(projects)
+                guards = Guards(fleet, settings, environ, clock, read_holds(environ), said.restored)
+                run = Context(fleet, guards, archive, settings, clock, environ, report, chosen, dry_run, rest)
+                if was_left:
+                    report.count("resumed")
+                    clear_leftovers(run)
+                _take_steps(run, said, projects)
     return report
 
 
-class _Run:
-    """What the steps of one run share."""
+def _begun(
+    environ: Mapping[str, str], clock: Clock, log: AuditLog, report: Report, *, dry_run: bool
+) -> tuple[Archive, Told]:
+    """Return what lies in the archive and what the log tells, once what a killed run left is settled."""
+    shelf = Shelf(archive_folder(environ))
+    archive = Archive(shelf)
+    report.warnings += [str(problem) for problem in archive.problems]
+    if dry_run:
+        return archive, Told(log)
+    shelf.clear_away()
+    return archive, settle(trash_folder(environ), archive, log, clock.now(), report)
 
-    def __init__(
-        self,
-        projects: Sequence[Project],
-        settings: Settings,
-        clock: Clock,
-        environ: Mapping[str, str],
-        report: Report,
-        log: AuditLog,
-        rest: Callable[[float], None],
-    ) -> None:
-        self.settings, self.clock, self.environ, self.report, self.log, self.rest = (
-            settings,
-            clock,
-            environ,
-            report,
-            log,
-            rest,
-        )
-        self.projects = projects
-        self.trash = trash_folder(environ)
-        self.shelf = Shelf(archive_folder(environ))
-        self.archive = Archive(self.shelf)
-        report.warnings += [str(problem) for problem in self.archive.problems]
 
-    def go(self, chosen: Collection[str] | None, *, dry_run: bool) -> None:
-        """Take the steps."""
-        said = Told(self.log) if dry_run else self._settled()
-        fleet = Fleet(self.projects)
-        guards = Guards(fleet, self.settings, self.environ, self.clock, read_holds(self.environ), said.restored)
-        freer = Freer(
-            self.trash, self.settings.retention, self.clock, guards, self.archive, self.log, self.report, self.rest
-        )
-        freer.free(said, dry_run=dry_run)
-        plan = plan_removals(fleet, self.settings.retention, self.clock.now().astimezone(), guards, chosen)
-        loose: list[Loose] = []
-        if self.settings.retention.openclaw == "own":
-            rules, now = self.settings.retention, self.clock.now()
-            plan, loose = with_upkeep(plan, fleet, rules, guards, now, self.report, chosen)
-        note_plan(plan, fleet, self.report)
-        if dry_run:
-            note_planned(plan, fleet, self.report)
-            self._rescue(fleet, plan, dry_run=True)
-            self._purge(fleet, guards, chosen, dry_run=True)
-            return
+def _take_steps(run: Context, said: Told, projects: Sequence[Project]) -> None:
+    Freer(run).free(said)
+    now = run.now.astimezone()
+    plan = plan_removals(run.fleet, run.rules, now, run.guards, run.chosen)
+    loose: list[Loose] = []
+    if run.rules.openclaw == "own":
+        plan, loose = with_upkeep(plan, run)
+    note_plan(plan, run.fleet, run.report)
+    if run.dry_run:
+        note_planned(plan, run.fleet, run.report)
+    else:
         if plan.goes:
-            self._remove(plan, fleet, guards)
-        for item in tidy(loose, self.trash, self.clock.now(), self.report):
-            self.log.append([of_item("trash", item, self.report.run_id)], self.clock.now())
-        # what went is in the archive already
-        self._rescue(fleet, plan, dry_run=False)
-        self._purge(fleet, guards, chosen, dry_run=False)
+            Remover(run).remove(plan.goes)
+        tidy(loose, run)
+    _rescue(run, plan, projects)
+    if run.rules.purge:
+        Purger(run).purge({verdict.subject.id for verdict in plan.goes})
 
-    def _purge(self, fleet: Fleet, guards: Guards, chosen: Collection[str] | None, *, dry_run: bool) -> None:
-        if self.settings.retention.purge:
-            purger = Purger(
-                fleet, guards, self.archive, self.settings, self.clock, self.environ, self.report, self._rows
-            )
-            purger.purge(chosen, dry_run=dry_run)
 
-    def _rescue(self, fleet: Fleet, plan: Plan, *, dry_run: bool) -> None:
-        ahead, goes = self.settings.retention.rescue, {verdict.subject.id for verdict in plan.goes}
-        members = (member for key, member in fleet.members.items() if not (dry_run and key in goes))
-        due = due_soon(members, ahead, self.environ, self.clock.now(), self.archive, self.report)
-        note_gone(self.projects, self.archive, self.trash, self.log, self.environ, self.report)
-        if dry_run:
-            note_due(due, self.report)
-        elif due:
-            rescue(due, self.archive, self._rows(), self.log, self.clock, self.environ, self.report)
-
-    def _settled(self) -> Told:
-        self.shelf.clear_away()
-        return settle(self.trash, self.archive, self.log, self.clock.now(), self.report)
-
-    def _rows(self) -> RowsByPath:
-        with Catalogue(catalogue_path(self.environ)) as catalogue:
-            return RowsByPath(list_sessions(self.settings, self.environ, catalogue).rows)
-
-    def _remove(self, plan: Plan, fleet: Fleet, guards: Guards) -> None:
-        Remover(
-            fleet,
-            guards,
-            self.archive,
-            self.settings,
-            self.clock,
-            self.environ,
-            self.report,
-            trash=self.trash,
-            rows=self._rows(),
-            rest=self.rest,
-        ).remove(plan.goes)
+def _rescue(run: Context, plan: Plan, projects: Sequence[Project]) -> None:
+    """Archive what its client deletes soon; what goes by the plan lies in the archive, or will."""
+    goes = {verdict.subject.id for verdict in plan.goes} if run.dry_run else set[str]()
+    due = due_soon((member for key, member in run.fleet.members.items() if key not in goes), run)
+    note_gone(projects, run)
+    if run.dry_run:
+        note_due(due, run.report)
+    elif due:
+        rescue(due, run)
 
 
 def _ask_clock(log: AuditLog, now: datetime, report: Report, *, force: bool) -> None:

@@ -11,7 +11,7 @@ from slowwave.retention.audit import AuditLog
 from slowwave.retention.job.packing import Archive
 from slowwave.retention.job.traces import BY_RUN, Told
 from slowwave.stores.freeing import finish_freeing, is_whole
-from slowwave.stores.openclaw.lock import held_lock, lock_path
+from slowwave.stores.openclaw.lock import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, lock_path
 from slowwave.stores.trash import TrashItem, restore, trash_items
 
 
@@ -55,12 +55,13 @@ def _halves(trash: Path, session: str) -> Sequence[TrashItem]:
 
 
 def _let_go(item: TrashItem) -> None:
-    """Remove the lock that a killed process left beside a session that it had moved: its client never looks there."""
-    for file in item.files:
-        path = Path(file.path)
+    """Remove the locks that a killed process left beside what it had moved: its client may never look there."""
+    places = [(Path(file.path), TRANSCRIPT_LOCK) for file in item.files]
+    places += [(Path(note.path), STORE_LOCK) for note in item.notes]
+    for path, rules in places:
         if lock_path(path).exists():
             # taking over the lock of a process that is gone, and giving it back, removes it
-            with suppress(LockHeldError), held_lock(path, timeout_s=0):
+            with suppress(LockHeldError), held_lock(path, rules, timeout_s=0):
                 pass
 
 

@@ -6,30 +6,24 @@ become is noted before it changes, and every file has its old or its new bytes.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from slowwave.clock import Clock
-from slowwave.dialects.cersei.dialect import Cersei, Mode
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.normal import normal_form
-from slowwave.errors import CorruptStateError, RefusedError, SlowwaveError, UnreadableError, told
-from slowwave.files import atomic_write
-from slowwave.places import home_folder, state_folder
+from slowwave.errors import CorruptStateError, MovedError, RefusedError
+from slowwave.places import state_folder
 from slowwave.records.rewrite import rewrite_without
-from slowwave.report import Item, Report
-from slowwave.retention.audit import AuditLog, Entry
+from slowwave.report import Item
 from slowwave.retention.erasure import recorded_in
-from slowwave.retention.guards import Guards
-from slowwave.retention.job.fleet import Fleet, Member
-from slowwave.retention.job.packing import Archive
+from slowwave.retention.job.context import Context
+from slowwave.retention.job.failing import note_failure, reason_of
+from slowwave.retention.job.fleet import Member
 from slowwave.retention.job.rescue import wanted_of
 from slowwave.retention.job.traces import of_shelved
+from slowwave.retention.purging.begun import Begun, forget, place_of, read_begun, tell, times_of, write_begun
+from slowwave.retention.purging.compare import compare
 from slowwave.retention.purging.moves import FOLDER, moves_of, noted_moves, renew, write_moves
 from slowwave.retention.purging.plan import PartPlan, PurgePlan, plan_purge
-from slowwave.settings import Settings
-from slowwave.stores.archive.rows import RowsByPath
 from slowwave.stores.belongings import belongings_of
 from slowwave.stores.model import StoredSession
 
@@ -38,101 +32,117 @@ RULE = "purge"
 _DIALECT = "cersei"
 _MARK = b"tombstone"
 _BLOCK = 1 << 20
-_MODES: tuple[Mode, ...] = ("seed", "code")
+# where the new files are read before the old ones change
+_CHECK = "check"
 
 
 class Purger:
     """The purge of one run."""
 
-    def __init__(
-        self,
-        fleet: Fleet,
-        guards: Guards,
-        archive: Archive,
-        settings: Settings,
-        clock: Clock,
-        environ: Mapping[str, str],
-        report: Report,
-        rows: Callable[[], RowsByPath],
-    ) -> None:
-        """Take what the run has; ``rows`` is asked once something is archived."""
-        self._fleet = fleet
-        self._guards = guards
-        self._archive = archive
-        self._settings = settings
-        self._clock = clock
-        self._home = home_folder(environ)
-        self._folder = state_folder(environ) / FOLDER
-        self._report = report
-        self._rows = rows
-        self._log = AuditLog(environ)
-        self._memories = sorted({member.project.memory for member in fleet.members.values()})
+    def __init__(self, run: Context) -> None:
+        self._run = run
+        self._folder = state_folder(run.environ) / FOLDER
+        self._memories = sorted({member.project.memory for member in run.fleet.members.values()})
+        self._begun: dict[Path, Begun] = {}
+        # files whose new places could not be put into some memory yet: they may not change again before
+        self._waiting: set[str] = set()
 
-    def purge(self, chosen: Iterable[str] | None = None, *, dry_run: bool) -> None:
+    def purge(self, goes: Collection[str]) -> None:
         """Purge every session in which something is hidden; one that is refused keeps no other one.
+
+        Args:
+            goes: keys of sessions that go as a whole.
 
         Raises:
             CorruptStateError: the audit log or a file of a memory folder is damaged.
             LockHeldError: another process kept a memory folder locked for too long.
         """
-        if not dry_run:
-            self._finish()
-        keys = None if chosen is None else set(chosen)
-        subjects = {subject.id: subject for subject in self._fleet.subjects()}
-        for key, member in self._fleet.members.items():
-            if keys is not None and member.project.key not in keys:
+        if not self._run.dry_run:
+            self._begun = read_begun(self._folder)
+            self._finish_moves()
+        subjects = {subject.id: subject for subject in self._run.fleet.subjects()}
+        for key, member in self._run.fleet.members.items():
+            if key in goes or not self._run.may_touch(member.project.key):
                 continue
             for session in member.sessions:
-                if session.dialect == _DIALECT and _may_hide(session):
-                    self._one(member, session, lambda key=key: self._guards(subjects[key]), dry_run=dry_run)
+                if session.dialect == _DIALECT and (self._noted(session) is not None or _may_hide(session)):
+                    self._one(member, session, lambda key=key: self._run.guards(subjects[key]))
+        if self._run.chosen is None:
+            for path, begun in list(self._begun.items()):
+                if not any(place_of(self._folder, one) == path for one in self._sessions()):
+                    self._told(path, begun, len(begun.times))  # the session went as a whole since
 
-    def _one(self, member: Member, session: StoredSession, guard: Callable[[], str], *, dry_run: bool) -> None:
+    def _sessions(self) -> Iterator[StoredSession]:
+        for member in self._run.fleet.members.values():
+            yield from (session for session in member.sessions if session.dialect == _DIALECT)
+
+    def _noted(self, session: StoredSession) -> Begun | None:
+        return self._begun.get(place_of(self._folder, session)) if self._begun else None
+
+    def _one(self, member: Member, session: StoredSession, guard: Callable[[], str]) -> None:
         try:
-            plan = plan_purge(session.files)
+            plan = self._planned(session)
             if plan is None:
                 return
-            if reason := plan.refused or guard():
+            waits = "a memory that rests on it could not be written; the next run goes on"
+            is_waiting = not self._waiting.isdisjoint(times_of(session.files.paths))
+            if reason := plan.refused or (waits if is_waiting else guard()):
                 self._refuse(member, session, reason)
-            elif dry_run:
-                self._note(member, session, plan, "purge", "would_purge")
+            elif self._run.dry_run:
+                self._note(member.project.key, session.id, plan, "purge", "would_purge")
             else:
                 self._apply(member, session, plan)
-        except (SlowwaveError, OSError) as error:
-            if isinstance(error, CorruptStateError):
-                raise
-            reason = told(error, session.files.paths[0]) if isinstance(error, OSError) else str(error)
-            self._refuse(member, session, f"refused: {reason}")
-            if isinstance(error, OSError):
-                self._report.failures.append(f"purge: session {session.id}: {reason}")
+        except CorruptStateError:
+            raise
+        except Exception as error:  # noqa: BLE001 - counted, told, and no other session's matter
+            place = session.files.paths[0]
+            self._refuse(member, session, f"refused: {reason_of(error, place)}")
+            note_failure(self._run.report, f"purge: session {session.id}", error, place)
+
+    def _planned(self, session: StoredSession) -> PurgePlan | None:
+        """Return what is left to do, and tell what an earlier run did where that is a purge of its own by now."""
+        plan = plan_purge(session.files)
+        begun = self._noted(session)
+        if begun is None:
+            return plan
+        path, files = place_of(self._folder, session), len(session.files.paths)
+        if plan is None:
+            self._told(path, begun, files)
+            self._note(self._project_of(session), session.id, begun, "purged", "purged")
+        elif not begun.is_of(session):
+            self._told(path, begun.less(plan.records, plan.size), files)
+        return plan
 
     def _apply(self, member: Member, session: StoredSession, plan: PurgePlan) -> None:
-        if self._settings.retention.require_archive:
-            self._archive_first(member)
+        begun, path = self._noted(session), place_of(self._folder, session)
+        if begun is None:
+            if self._run.rules.require_archive:
+                self._archive_first(member)
+            times = times_of(session.files.paths)
+            begun = Begun(self._run.report.run_id, session.id, session.dialect, plan.records, plan.size, times)
+            write_begun(self._folder, session, begun)
         left: PurgePlan | None = plan
         while left is not None and left.steps:
-            _compare(session.files, left.steps, self._folder / "check")
+            compare(session.files, left.steps, self._folder / _CHECK)
             for step in left.steps:
-                if reason := self._guards.at_hand(member):
+                if reason := self._run.guards.at_hand(member):
                     raise RefusedError(reason)
                 self._rewrite(session, step)
             left = plan_purge(session.files)
-        entry = Entry(
-            action="purge",
-            run=self._report.run_id,
-            session=session.id,
-            dialect=session.dialect,
-            rule=RULE,
-            files=len(session.files.paths),
-            size=plan.size,
-        )
-        self._log.append([entry], self._clock.now())
-        self._note(member, session, plan, "purged", "purged")
+        self._told(path, begun, len(session.files.paths))
+        self._note(member.project.key, session.id, begun, "purged", "purged")
+
+    def _told(self, path: Path, begun: Begun, files: int) -> None:
+        """Write down a purge that came to its end."""
+        self._run.log.append(tell(self._run.log, begun, files), self._run.now)
+        forget(path)
+        self._begun.pop(path, None)
 
     def _archive_first(self, member: Member) -> None:
-        if self._archive.find(member.session.id, belongings_of(member.session, self._home)) is None:
-            wanted = wanted_of(member, self._rows(), self._clock, self._home)
-            added = self._archive.add(f"{self._report.run_id}-{RULE}", [wanted])
-            self._log.append([of_shelved(one, self._report.run_id, RULE) for one in added], self._clock.now())
+        if self._run.archive.find(member.session.id, belongings_of(member.session, self._run.home)) is None:
+            added = self._run.archive.add(f"{self._run.report.run_id}-{RULE}", [wanted_of(member, self._run)])
+            lines = [of_shelved(one, self._run.report.run_id, RULE) for one in added]
+            self._run.log.append(lines, self._run.now)
 
     def _rewrite(self, session: StoredSession, step: PartPlan) -> None:
         old = step.path.read_bytes()
@@ -144,28 +154,43 @@ class Purger:
         rewrite_without(step.path, lines, new, expect=step.state, keep_mtime=True)
         if sha256(step.path.read_bytes()[: moves.size]).hexdigest() != moves.sha256:
             raise CorruptStateError(step.path, "is not what the purge was to leave", "restore it from the archive")
-        if not [path for memory in self._memories for path in renew(memory, moves)]:
-            noted.unlink()
+        if [path for memory in self._memories for path in renew(memory, moves)]:
+            raise MovedError("a memory that rests on it changed meanwhile; the next run goes on")
+        forget(noted)
 
-    def _finish(self) -> None:
+    def _finish_moves(self) -> None:
         """Put into the memories what a killed run noted and did carry out."""
-        shutil.rmtree(self._folder / "check", ignore_errors=True)
+        if (self._folder / _CHECK).is_dir():
+            shutil.rmtree(self._folder / _CHECK)
         for noted, moves in noted_moves(self._folder):
-            if [path for memory in self._memories for path in renew(memory, moves)]:
-                self._report.warnings.append(f"purge: {moves.session}: a memory changed meanwhile; run it again")
+            try:
+                changed = [path for memory in self._memories for path in renew(memory, moves)]
+            except OSError as error:
+                note_failure(self._run.report, f"purge: session {moves.session}", error, noted)
+                self._waiting.add(moves.path)
+                continue
+            if changed:
+                self._waiting.add(moves.path)
+                warning = f"purge: {moves.session}: a memory changed meanwhile; run it again"
+                self._run.report.warnings.append(warning)
             else:
-                noted.unlink()
+                forget(noted)
+
+    def _project_of(self, session: StoredSession) -> str:
+        members = self._run.fleet.members.values()
+        return next(member.project.key for member in members if session in member.sessions)
 
     def _refuse(self, member: Member, session: StoredSession, reason: str) -> None:
-        self._report.count("purge_refused")
-        self._report.items.append(Item(session.id, "refused", f"purge: {reason}", member.project.key))
+        self._run.report.count("purge_refused")
+        self._run.report.items.append(Item(session.id, "refused", f"purge: {reason}", member.project.key))
 
-    def _note(self, member: Member, session: StoredSession, plan: PurgePlan, action: str, counter: str) -> None:
-        self._report.count(counter)
-        self._report.count(f"{counter}_records", plan.records)
-        self._report.count(f"{counter}_bytes", plan.size)
-        reason = f"{plan.records} hidden records, {plan.size} bytes"
-        self._report.items.append(Item(session.id, action, reason, member.project.key))
+    def _note(self, project: str, session: str, what: PurgePlan | Begun, action: str, counter: str) -> None:
+        report = self._run.report
+        report.count(counter)
+        report.count(f"{counter}_records", what.records)
+        report.count(f"{counter}_bytes", what.size)
+        reason = f"{what.records} hidden records, {what.size} bytes"
+        report.items.append(Item(session, action, reason, project))
 
 
 def _may_hide(session: StoredSession) -> bool:
@@ -184,32 +209,3 @@ def _mentions(path: Path) -> bool:
     except FileNotFoundError:
         return False  # it went since it was listed
     return False
-
-
-def _compare(files: SessionFiles, steps: Sequence[PartPlan], folder: Path) -> None:
-    """Make sure that the client sends the same with the new files as with the old ones.
-
-    Raises:
-        RefusedError: it would not.
-    """
-    by_path = {step.path: step.new for step in steps}
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        new: list[Path] = []
-        for path in files.paths:
-            new.append(folder / path.name)
-            atomic_write(new[-1], by_path[path] if path in by_path else path.read_bytes(), mode=0o600)
-        for before, after in zip(_contexts(files), _contexts(SessionFiles(files.id, tuple(new))), strict=True):
-            if before != after:
-                raise RefusedError("context: its client would send something else afterwards")
-    finally:
-        shutil.rmtree(folder)
-
-
-def _contexts(files: SessionFiles) -> Iterator[object]:
-    for mode in _MODES:
-        dialect = Cersei(mode)
-        try:
-            yield normal_form(dialect.context(dialect.read(files)))
-        except UnreadableError as error:
-            yield error.reason.partition(":")[0]  # what its loader refuses it refuses in both

@@ -11,7 +11,7 @@ import msgspec
 import zstandard
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
-from slowwave.files import fsync_folder, replacement, write_all
+from slowwave.files import replacement, write_all
 from slowwave.stores.archive.model import (
     CHUNK,
     HASH_LOG,
@@ -63,13 +63,16 @@ def write_pack(path: Path, wanted: Sequence[Wanted]) -> Table:
     if os.path.lexists(path):
         raise RefusedError(f"{path}: exists already")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # the hash of a chunk is taken while the chunk is compressed: both let other threads run
-    with replacement(path, mode=0o600) as new, ThreadPoolExecutor(1) as pool:
-        table = _Writer(new, pool).write(wanted)
-        with Pack(path, os.dup(new)) as pack:
-            for file in (file for session in pack.table.sessions for file in session.files):
-                _compare(pack, file)
-    fsync_folder(path.parent)
+    try:
+        # the hash of a chunk is taken while the chunk is compressed: both let other threads run
+        with replacement(path, mode=0o600) as new, ThreadPoolExecutor(1) as pool:
+            table = _Writer(new, pool).write(wanted)
+            with Pack(path, os.dup(new)) as pack:
+                for file in (file for session in pack.table.sessions for file in session.files):
+                    _compare(pack, file)
+    except BaseException:
+        path.unlink(missing_ok=True)  # it has its name, but may not have it after a power cut
+        raise
     return table
 
 

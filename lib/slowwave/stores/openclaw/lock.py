@@ -182,15 +182,22 @@ def _linked(lock: Path, token: str) -> bool:
     owner = Owner(os.getpid(), int(now * 1000), stamp, token, this_machine())
     body = msgspec.json.format(msgspec.json.encode(owner), indent=2)
     temp.write_bytes(body)
+    is_taken = False
     try:
         temp.chmod(0o600)
         at_fault_point("link", lock)
         os.link(temp, lock)
+        is_taken = True
     except FileExistsError:
-        return False
+        pass
     finally:
-        temp.unlink(missing_ok=True)
-    return True
+        try:
+            temp.unlink(missing_ok=True)
+        except OSError:
+            if is_taken:
+                lock.unlink(missing_ok=True)  # nobody would give it back
+            raise
+    return is_taken
 
 
 def _take_away(path: Path, lock: Path, rules: LockRules) -> None:
