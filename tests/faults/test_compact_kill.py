@@ -1,15 +1,14 @@
-"""A compaction, or its undo, that is killed before any change to a file: the next look finishes it or finds nothing.
+"""A compaction, a pruning or an undo that is killed before any change to a file: the next look finishes it, or finds
+nothing.
 
-Whatever was reached, the session has its old or its new context, its book agrees with the file, and taking the
-compaction back restores the bytes from before.
+Whatever was reached, the session has its old or its new context, its book agrees with the file, and taking back
+restores the bytes from before.
 """
 
 import os
 import shutil
-import signal
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,37 +17,19 @@ from msgspec.structs import replace
 from slowwave import files
 from slowwave.compaction.job import settling
 from slowwave.compaction.job.book import Book, read_book, write_book
+from slowwave.compaction.job.by_hand import prune_one
 from slowwave.compaction.job.settling import as_it_stands, is_open
 from slowwave.compaction.job.undoing import undo
-from slowwave.errors import NotFoundError
+from slowwave.errors import NotFoundError, UsageError
+from tests.faults.killed import killed_at
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job
+from tests.unit.compaction.job.test_clearing import WIDE, long_talk
 
 MOST_STEPS = 60
 # One of each kind: parts, a replaced history, a tree. The others run with the drills.
 every_client = pytest.mark.parametrize(
     "dialect", sorted(IDS) if os.environ.get("DRILLS") == "all" else ("cersei", "codex", "pi")
 )
-
-
-def killed_at(step: int, work: Callable[[], object]) -> bool:
-    """Run ``work`` in a child that is killed right before its ``step``-th change; say whether it came so far."""
-    child = os.fork()
-    if child == 0:
-        seen = count(1)
-
-        def stop(_event: str, _path: str) -> None:
-            if next(seen) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        files.fault_hook = stop
-        try:
-            work()
-            os._exit(0)
-        finally:
-            os._exit(70)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, -signal.SIGKILL)
-    return status != 0
 
 
 def content(talk: Talk) -> dict[str, bytes]:
@@ -68,9 +49,15 @@ def book_of(talk: Talk, folder: Path) -> Book:
 Work = Callable[[Talk, Path], object]
 
 
-def steps(dialect: str, folder: Path, work: Work, ready: Work) -> Iterator[tuple[Talk, Path]]:
+def short_talk(folder: Path, dialect: str) -> Talk:
+    return Talk(folder / "store", dialect).grow(6)
+
+
+def steps(
+    dialect: str, folder: Path, work: Work, ready: Work, begun: Callable[[Path, str], Talk] = short_talk
+) -> Iterator[tuple[Talk, Path]]:
     """Yield a session for every change that a piece of work makes, killed right before it."""
-    first = Talk(folder / "0" / "store", dialect).grow(6)
+    first = begun(folder / "0", dialect)
     ready(first, folder / "0")
     for step in range(1, MOST_STEPS):
         own = folder / str(step)
@@ -106,6 +93,14 @@ def compact(talk: Talk, folder: Path) -> None:
 def take_back(talk: Talk, folder: Path) -> None:
     run = job(folder)
     undo(talk.stored(), run.folder, run.home)
+
+
+def prune(talk: Talk, folder: Path) -> None:
+    prune_one(talk.stored(), job(folder, *WIDE))
+
+
+def talk_with_outputs(folder: Path, _dialect: str) -> Talk:
+    return long_talk(folder)
 
 
 def nothing(_talk: Talk, _folder: Path) -> None:
@@ -199,3 +194,44 @@ def test_a_compaction_that_the_client_has_gone_on_from_stands(tmp_path: Path):
         compacted(talk, job(folder, "compaction.context_window=50000"))
         told = "\n".join(texts(talk))
         assert len(book_of(talk, folder).compactions) == ("## Goal" in told)
+
+
+def test_a_killed_pruning_is_noted_by_the_next_look_or_done_by_it(tmp_path: Path):
+    whole = long_talk(tmp_path / "whole")
+    old = content(whole)
+    prune(whole, tmp_path / "whole")
+    new = content(whole)
+    (known,) = book_of(whole, tmp_path / "whole").compactions
+    reached = set[bool]()
+    for talk, folder in steps("codex", tmp_path, prune, nothing, talk_with_outputs):
+        assert content(talk) in (old, new)
+        is_new = content(talk) == new
+        reached.add(is_new and is_open(book_of(talk, folder)))
+        if is_new:
+            with pytest.raises(UsageError, match="no more than 20,000"):
+                prune(talk, folder)
+        else:
+            prune(talk, folder)
+        assert content(talk) == new
+        book = book_of(talk, folder)
+        assert not is_open(book)
+        (done,) = book.compactions
+        assert (done.sha256, done.source, done.dropped) == (known.sha256, "prune", known.dropped)
+        take_back(talk, folder)
+        assert content(talk) == old
+    # the moment between the append and its note
+    assert reached == {True, False}
+
+
+def test_a_killed_undo_of_a_pruning_is_finished_or_was_never_begun(tmp_path: Path):
+    old = content(long_talk(tmp_path / "whole"))
+    for talk, folder in steps("codex", tmp_path, take_back, prune, talk_with_outputs):
+        is_gone = content(talk) == old
+        report = compacted(talk, job(folder, *WIDE))
+        assert report.failures == []
+        assert not is_open(book_of(talk, folder))
+        if is_gone:
+            assert [gate.gate for gate in report.gates] == ["undone"]
+        else:
+            take_back(talk, folder)
+        assert content(talk) == old

@@ -2,16 +2,14 @@
 
 import os
 import shutil
-import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from slowwave import files
 from slowwave.cli import main
 from slowwave.memory.book import read_book
 from slowwave.memory.verify import totals, verify
+from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.retention import planted
 from tests.unit.retention.planted import OLD, aged, contents, left_in
@@ -21,29 +19,6 @@ STRIDE = 1 if os.environ.get("DRILLS") == "full" else 6
 MOST_POINTS = 1_000
 GATES = ["--set", "extraction.min_messages=0", "--set", "consolidation.min_sessions=0", "--force"]
 ERASE = ["run", "erase", "--secrets", "--direct", "--apply", "--json"]
-
-
-def _killed(point: int, work: Callable[[], object]) -> bool:
-    """Run something in a child that is killed right before its ``point``-th change; say whether it came so far."""
-    child = os.fork()
-    if child == 0:
-        left = point
-
-        def stop(_event: str, _path: str) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        files.fault_hook = stop
-        try:
-            work()
-            os._exit(0)
-        finally:
-            os._exit(70)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, -signal.SIGKILL)
-    return status != 0
 
 
 def _without_events(found: dict[str, bytes]) -> dict[str, bytes]:
@@ -72,7 +47,7 @@ def test_a_killed_erasure_is_completed_by_the_next_one(
     for point in range(1, MOST_POINTS, STRIDE):
         shutil.rmtree(home)
         shutil.copytree(kept, home)
-        was_killed = _killed(point, lambda: main(ERASE))
+        was_killed = killed_at(point, lambda: main(ERASE))
         assert main(ERASE) == 0
         assert left_in(home) == [], point
         found = _without_events(contents(home))

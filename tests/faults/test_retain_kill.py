@@ -6,9 +6,7 @@ the trash, and the audit log tells of each of them once.
 
 import os
 import shutil
-import signal
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,35 +15,13 @@ from slowwave import files
 from slowwave.retention.audit import AuditLog
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import restore, trash_folder, trash_items
+from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.retention.job.homes import DIALECTS, Home, Tree, tree
 
 STRIDE = 1 if os.environ.get("DRILLS") == "full" else 4
 MOST_POINTS = 2_000
 Totals = dict[str, object]
-
-
-def _killed(point: int, work: Callable[[], object]) -> bool:
-    """Run something in a child that is killed right before its ``point``-th change; say whether it came so far."""
-    child = os.fork()
-    if child == 0:
-        left = point
-
-        def stop(_event: str, _path: str) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        files.fault_hook = stop
-        try:
-            work()
-            os._exit(0)
-        finally:
-            os._exit(70)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, -signal.SIGKILL)
-    return status != 0
 
 
 def _prepared(root: Path) -> Home:
@@ -106,7 +82,7 @@ def test_a_killed_run_is_completed_by_the_next_one(tmp_path: Path, monkeypatch: 
     whole = _totals(template)
     for point in range(1, MOST_POINTS, STRIDE):
         home = _rooted(kept, root, template)
-        was_killed = _killed(point, home.run)
+        was_killed = killed_at(point, home.run)
         again = home.run()
         assert again.failures == []
         assert _totals(home) == whole, point
@@ -126,7 +102,7 @@ def test_after_a_kill_everything_is_somewhere(tmp_path: Path, monkeypatch: pytes
     before = template.clients()
     for point in range(1, MOST_POINTS, STRIDE * 3):
         home = _rooted(kept, root, template)
-        was_killed = _killed(point, home.run)
+        was_killed = killed_at(point, home.run)
         _bring_all_back(home)
         found = home.clients()
         assert {name: found[name] for name in before} == before, point
@@ -150,7 +126,7 @@ def test_a_killed_process_leaves_nothing_in_the_folders_of_clients(
     own: Tree = tree(kept)
     for point in range(1, MOST_POINTS, STRIDE * 3):
         home = _rooted(kept, root, template)
-        was_killed = _killed(point, home.run)
+        was_killed = killed_at(point, home.run)
         # the lock of pi names a process that is gone, and pi itself and the next run take it over
         assert {name for name in home.clients() if not name.endswith(".lock")} <= set(own), point
         if not was_killed:

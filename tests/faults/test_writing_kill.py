@@ -1,16 +1,13 @@
 """A process that is killed while it writes to a session leaves the old or the new state, and nothing in the way."""
 
-import os
-import signal
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-from slowwave import files
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
+from tests.faults.killed import killed_at
 from tests.unit.stores.writing.written import sessions_in
 
 ID = "01a20006-4850-7187-9c46-f871573043ed"
@@ -55,27 +52,6 @@ def contexts(folder: Path, dialect: str) -> Contexts:
     sessions = sessions_in(folder, dialect)
     found = {row.id for row in sessions.list()}
     return {name: [m.text for m in sessions.load(name)] for name in found}
-
-
-def killed_at(step: int, work: Callable[[], None]) -> bool:
-    """Run ``work`` in a child that is killed right before its ``step``-th change; say whether it came so far."""
-    child = os.fork()
-    if child == 0:
-        seen = count(1)
-
-        def stop(_event: str, _path: str) -> None:
-            if next(seen) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        files.fault_hook = stop
-        try:
-            work()
-            os._exit(0)
-        finally:
-            os._exit(70)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, -signal.SIGKILL)
-    return status != 0
 
 
 @pytest.mark.parametrize("work", [append, begin, compact, fork, extract], ids=lambda work: work.__name__)

@@ -17,7 +17,10 @@ T = TypeVar("T")
 
 @contextmanager
 def alone(session: StoredSession, folder: Path, *, dry_run: bool = False) -> Generator[None]:
-    """Hold the lock beside a session's book; it ends with the process, however that dies.
+    """Hold the lock beside a session's book; it ends with the process, however that dies, and leaves no file behind.
+
+    What a killed run left of it goes with the next one. Who holds the lock may remove its file: whoever opened it
+    before looks the name up again, and then makes a new one.
 
     A dry run takes it only where something was done before, since it makes no folder.
 
@@ -35,6 +38,7 @@ def alone(session: StoredSession, folder: Path, *, dry_run: bool = False) -> Gen
             held.enter_context(locked_file(path, create=True, timeout_s=0))
         except LockHeldError as error:
             raise LockHeldError(f"session {session.id}: another run is at it; nothing was changed") from error
+        held.callback(path.unlink, missing_ok=True)
         yield
 
 

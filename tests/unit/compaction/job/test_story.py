@@ -8,7 +8,7 @@ import pytest
 from slowwave.compaction.calls import answers
 from slowwave.compaction.file_operations import NO_FILES, of_lists
 from slowwave.compaction.job import appending
-from slowwave.compaction.job.book import read_book
+from slowwave.compaction.job.book import file_of, read_book
 from slowwave.compaction.job.by_hand import compact_one
 from slowwave.compaction.job.summary import Gone, Summary, by_ledger
 from slowwave.dialects.model import Message
@@ -66,6 +66,18 @@ def test_a_second_run_appends_nothing_and_says_why(tmp_path: Path, dialect: str)
     assert report.counts.get("compacted", 0) == 0
     assert [gate.gate for gate in report.gates] == ["plan"]
     assert "no messages" in report.gates[0].reason
+
+
+@every_client
+def test_a_run_leaves_no_lock_behind_nor_that_of_a_killed_one(tmp_path: Path, dialect: str):
+    talk = Talk(tmp_path / "store", dialect).grow(6)
+    run = job(tmp_path)
+    run.folder.mkdir(parents=True)
+    left = file_of(run.folder, talk.path).with_suffix(".lock")
+    left.touch()
+    assert compacted(talk, run).counts["compacted"] == 1
+    assert [p.name for p in tmp_path.rglob("*.lock")] == []
+    assert file_of(run.folder, talk.path).exists()
 
 
 @every_client
