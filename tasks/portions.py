@@ -7,6 +7,7 @@ from prefect.client.schemas.objects import State
 
 from slowwave.jobs.tally import Tally
 from slowwave.jobs.workers import Reports
+from slowwave.observability.progress import watcher
 from slowwave.report import Report
 from tasks.progress import progress
 
@@ -16,6 +17,7 @@ from tasks.progress import progress
 def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
     """Run ``step`` for every portion and add up what it reports."""
     show = progress(f"{tally.plan.job}-progress", number)
+    watcher().plan(step.name, number)
     for index in range(number):
         state = step(tally.plan.manifest, index, return_state=True)
         result = state.result(raise_on_failure=False)
@@ -24,6 +26,7 @@ def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
         else:
             tally.lose(f"{step.name} {index}", result)
         show(index + 1)
+        watcher().done(step.name, f"{index + 1} of {number}")
 
 
 def once(step: Task[[Path], Report], tally: Tally) -> None:

@@ -13,11 +13,13 @@ from slowwave.jobs.retained import reclaimed, retained_rows
 from slowwave.jobs.tally import Tally
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
+from tasks.announcement import announce
 
 
 def published(tally: Tally) -> State[dict[str, Any]]:
     """Publish the artifacts of a run and return its final state, which carries the report."""
-    report, job = tally.total(), tally.plan.job
+    (report, concluded), job = tally.concluded(os.environ), tally.plan.job
+    announce(concluded)
     create_table_artifact(funnel(tally), key=f"{job}-funnel", description="From sessions to memories")
     if tally.plan.dry_run:
         create_table_artifact(plan_rows(report), key=f"{job}-plan", description="What a run would do now")
@@ -30,7 +32,8 @@ def published(tally: Tally) -> State[dict[str, Any]]:
 
 def published_retention(tally: Tally) -> State[dict[str, Any]]:
     """Publish what retention did, or would do, and what that has come to over time."""
-    report = tally.total()
+    report, concluded = tally.concluded(os.environ)
+    announce(concluded)
     create_table_artifact(retained_rows(report), key="retain-plan", description="What goes, what stays, and why")
     create_markdown_artifact(
         reclaimed(AuditLog(os.environ).lines()), key="retain-reclaimed", description="Bytes removed and freed by week"

@@ -7,6 +7,8 @@ import msgspec
 
 # How the reason of a project's "skip" begins when what its other items name was not done but waits for a person.
 PARKED_FOR_REVIEW = "parked for review"
+# Why a dream waits that nothing is wrong with; any other reason is that it would lose too much.
+BY_SETTING = "consolidation.mode is review"
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -54,6 +56,22 @@ class RetainItem(Item, frozen=True):
     bytes: int = 0
 
 
+class Span(msgspec.Struct, frozen=True):
+    """How long one step took over one project.
+
+    Attributes:
+        step: name of the step.
+        project: key of the project; "" for a step about all of them together.
+        begin: when it began, in seconds since 1970.
+        seconds: how long it took.
+    """
+
+    step: str
+    project: str
+    begin: float
+    seconds: float
+
+
 class Report(msgspec.Struct):
     """The outcome of one job; reports of projects add up to the report of a night.
 
@@ -68,6 +86,8 @@ class Report(msgspec.Struct):
         failures: contained failures; the run ends with exit code 6 when there are any.
         parked: dreams waiting for review; exit code 5 when nothing failed.
         memories: memory folder of each project that was worked on, by project key.
+        unknown_types: records by a type that this version does not know, by ``dialect type``.
+        spans: what took how long; no part of what a job says it did, and not of its JSON.
     """
 
     job: str
@@ -80,6 +100,8 @@ class Report(msgspec.Struct):
     failures: list[str] = []
     parked: list[str] = []
     memories: dict[str, str] = {}
+    unknown_types: dict[str, int] = {}
+    spans: list[Span] = []
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
@@ -102,12 +124,17 @@ class Report(msgspec.Struct):
         self.failures += other.failures
         self.parked += other.parked
         self.memories |= other.memories
+        self.spans += other.spans
+        for kind, number in other.unknown_types.items():
+            self.unknown_types[kind] = self.unknown_types.get(kind, 0) + number
         for name, number in other.counts.items():
             self.count(name, number)
 
     def to_builtins(self) -> dict[str, Any]:
-        """Return plain JSON-ready data."""
-        return msgspec.to_builtins(self)
+        """Return plain JSON-ready data, the same for the same work however long it took."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        del data["spans"]
+        return data
 
     @classmethod
     def total(cls, job: str, run_id: str, parts: Iterable["Report"]) -> "Report":

@@ -18,6 +18,7 @@ from slowwave.errors import SettingsError
 from slowwave.places import config_folder
 from slowwave.quantities import Count, Period
 from slowwave.retention.policy.model import ClassRules, Policy
+from slowwave.watching import AlarmSettings, TelemetrySettings
 
 ENV_PREFIX = "SLOWWAVE_"
 # Variables of the same prefix that are not settings.
@@ -233,6 +234,8 @@ class Settings(_Section, frozen=True):
     model: ModelSettings = ModelSettings()
     secrets: SecretsSettings = SecretsSettings()
     retention: RetentionSettings = RetentionSettings()
+    alarms: AlarmSettings = AlarmSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     def with_roots(self, roots: Sequence[Path]) -> "Settings":
         """Return the same settings over other store roots."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import counted, say, say_json
 from slowwave.cli.screen_retain import readable
+from slowwave.cli.status_nights import of_nights
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 
 if TYPE_CHECKING:
     from slowwave.jobs.kept import Kept
@@ -20,29 +21,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave status``."""
     add_settings_options(parser)
     add_project_option(parser)
+    parser.add_argument("--html", action="store_true", help="write the report of the nights anew, print where it is")
     add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
+    if args.html:
+        return _write_report()
     from slowwave.jobs.kept import kept_by  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.lately import lately  # noqa: PLC0415 - as above
     from slowwave.jobs.standing import standings  # noqa: PLC0415 - as above
 
-    rows, problems = standings(settings_of(args), os.environ, SystemClock(), project=args.project)
-    kept = kept_by(os.environ)
+    settings, clock = settings_of(args), SystemClock()
+    rows, problems = standings(settings, os.environ, clock, project=args.project)
+    kept, past = kept_by(os.environ), lately(settings.model, os.environ, clock.now())
     if args.json:
-        say_json([{"projects": rows, "problems": problems, "retention": kept}])
+        say_json([{"projects": rows, "problems": problems, "retention": kept, "lately": past}])
     else:
-        for line in (*lines(rows, problems), *_retention(kept)):
+        for line in (*lines(rows, problems), *_retention(kept), *of_nights(past)):
             say(line)
-    return PARTLY_FAILED if kept.problem or any(row.problem for row in rows) else DONE
+    return PARTLY_FAILED if kept.problem or past.problems or any(row.problem for row in rows) else DONE
+
+
+def _write_report() -> int:
+    """Write the page of the nights anew and print its path."""
+    from slowwave.observability.page.store import view_of, write_page  # noqa: PLC0415 - --help stays fast
+
+    view = view_of(os.environ)
+    if view is None:
+        raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
+    say(str(write_page(os.environ, view)))
+    return PARTLY_FAILED if view.problems else DONE
 
 
 def lines(rows: "list[Standing]", problems: list[str]) -> Iterator[str]:
     """Yield the status for a person."""
     due = sum(row.due for row in rows)
-    backlog = sum(row.waiting for row in rows)
-    yield f"{len(rows)} projects, {due} due for a dream, {backlog} candidates waiting"
+    waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows)
+    new = f", {backlog} of them not looked at yet" if backlog else ""
+    yield f"{len(rows)} projects, {due} due for a dream, {waiting} candidates waiting{new}"
     for row in rows:
         yield ""
         yield from _project(row)
@@ -70,12 +88,18 @@ def _project(row: "Standing") -> Iterator[str]:
     if row.problem:
         yield f"  problem    {row.problem}"
         return
-    yield f"  last dream {row.last_dream or 'never'}"
+    changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
+    yield f"  last dream {row.last_dream or 'never'}{changed}"
+    if row.due_at:
+        yield f"  next due   {row.due_at}"
     for gate in row.gates:
         yield f"  {'pass' if gate.passed else 'stop'}       {gate.gate}: {gate.reason}"
     if row.waiting:
         since = f", the oldest since {row.oldest_waiting}" if row.oldest_waiting else ""
         yield f"  waiting    {row.waiting} candidates{since}"
+    if row.backlog:
+        since = f" since {row.backlog_since}" if row.backlog_since else ""
+        yield f"  backlog    {counted(row.backlog, 'candidate')} for the next dream{since}"
     if row.failing:
         yield f"  failing    {row.failing} sessions could not be extracted (slowwave run extract --json says why)"
     if tools := row.foreign.get("tool", 0):

@@ -17,6 +17,7 @@ from slowwave.consolidation.snapshot import Snapshot
 from slowwave.memory.evidence import unproven
 from slowwave.memory.model import Candidate, iso
 from slowwave.memory.stage import undo_folder
+from slowwave.report import BY_SETTING
 from slowwave.settings import ConsolidationSettings
 
 # (state, gathered, settings) -> operations; a model's planner has the same form and passes the same checks
@@ -101,7 +102,7 @@ def plan_of(
             f"more than {settings.max_loss:.0%}"
         )
     elif settings.mode == "review":
-        review = "consolidation.mode is review"
+        review = BY_SETTING
     return Plan(name, now, operations, outcome, gathered, review)
 
 

@@ -27,6 +27,7 @@ from slowwave.stores.model import Project, StoredSession
 _MOST_PROBLEMS = 5
 # Sessions written together: each write costs two fsyncs.
 _MOST_PENDING = 100
+_LONGEST_KIND = 60
 
 
 class Batch:
@@ -78,6 +79,7 @@ class Batch:
     def refuse(self, session: StoredSession, read: Read) -> None:
         """Remember a session that a gate refused after it was decoded."""
         self.report.count("bytes_read", read.bytes_read)
+        self._note_unknown(session, read)
         if read.progress is not None:
             name = name_to_json(session.id)
             self._new_refused.append(Refused(name, stamp_of(read.states), EXTRACTOR, read.progress, iso(self.now)))
@@ -185,8 +187,16 @@ class Batch:
             if number:
                 self.report.items.append(Item(self.project.key, "skip", f"{number} {reason}", self.project.key))
 
+    def _note_unknown(self, session: StoredSession, read: Read) -> None:
+        """Count records of types that nobody here knows; the names are the transcript's and kept short and clean."""
+        kinds = self.report.unknown_types
+        for kind, number in read.unknown.items():
+            name = self.redact(printable(f"{session.dialect} {kind}"))[:_LONGEST_KIND]
+            kinds[name] = kinds.get(name, 0) + number
+
     def _note(self, session: StoredSession, read: Read, new: list[Candidate]) -> None:
         report = self.report
+        self._note_unknown(session, read)
         report.count("extracted")
         report.count("bytes_read", read.bytes_read)
         report.warnings += read.problems[:_MOST_PROBLEMS]

@@ -1,7 +1,7 @@
 """One session read for extraction: what is new, whether the gates let it pass, and the candidates in it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -54,6 +54,7 @@ class Read:
         sidechain: new messages of sub-agents inside the session's own files; nothing is taken from them.
         quarantined: what people typed or pasted that tries to steer an agent; nothing is taken from it.
         others: what they typed that would be a fact, had it not been taken for somebody else's words.
+        unknown: records by a type that this version does not know.
     """
 
     states: Sequence[PartState]
@@ -67,6 +68,7 @@ class Read:
     abandoned: int = 0
     sidechain: int = 0
     quarantined: Sequence[Quarantined] = ()
+    unknown: Mapping[str, int] = field(default_factory=dict[str, int])
     others: Sequence[Quarantined] = ()
 
 
@@ -108,14 +110,14 @@ def read_session(
         size = session.size
     problems = [str(problem) for problem in transcript.problems]
     if transcript.kind == "subagent":
-        return Read(states, [], Mined(), problems, size, 0, is_subagent=True)
+        return Read(states, [], Mined(), problems, size, 0, is_subagent=True, unknown=transcript.unknown_types)
     messages = [m for m in transcript.messages if _is_within(m, states)]
     new = [m for m in messages if _is_unread(m, states)]
     is_first = all(state.known == 0 for state in states)
     progress = progress_of(messages, new, is_first=is_first)
     gates = gates_for(session, progress, around)
     if not all(gate.passed for gate in gates):
-        return Read(states, gates, Mined(), problems, size, 0, progress=progress)
+        return Read(states, gates, Mined(), problems, size, 0, progress=progress, unknown=transcript.unknown_types)
     counter = Counted(around.redact)
     ref = _part(session, session.files.paths[0])
 
@@ -141,6 +143,7 @@ def read_session(
         sidechain=sidechain,
         quarantined=refused,
         others=others_of(mined.others, ref),
+        unknown=transcript.unknown_types,
     )
 
 

@@ -21,6 +21,8 @@ def discreet(report: Report) -> Report:
         failures=_clean(report.failures),
         parked=_clean(report.parked),
         memories={NAMELESS(key): NAMELESS(path) for key, path in report.memories.items()},
+        unknown_types={NAMELESS(kind): number for kind, number in report.unknown_types.items()},
+        spans=[msgspec.structs.replace(span, project=NAMELESS(span.project)) for span in report.spans],
     )
 
 

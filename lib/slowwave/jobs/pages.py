@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from slowwave.jobs.tally import Tally
+from slowwave.observability.page.markdown import literal
 from slowwave.report import PARKED_FOR_REVIEW, Item, Report
 
 # Tables are stored whole with the run; more rows than this nobody reads.
@@ -53,7 +54,7 @@ def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
     lines = [f"# Memory diff of {report.job} {report.run_id}", ""]
     for project in projects:
         lines += [
-            f"## {_literal(project)}" + (f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""),
+            f"## {literal(project)}" + (f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""),
             "",
             *_diff_lines(i for i in changed[:MOST_ROWS] if i.project == project),
             "",
@@ -69,7 +70,7 @@ def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
 
 def _diff_lines(items: Iterable[Item]) -> Iterator[str]:
     for item in items:
-        yield f"- `{_SIGNS[item.action]}` {item.action}: {_literal(item.text or item.target)} ({_literal(item.reason)})"
+        yield f"- `{_SIGNS[item.action]}` {item.action}: {literal(item.text or item.target)} ({literal(item.reason)})"
 
 
 def _fenced(diff: str) -> list[str]:
@@ -99,12 +100,6 @@ def plan_rows(report: Report) -> list[dict[str, Any]]:
 def printable(text: str) -> str:
     """Return text that any JSON carries: file names may hold bytes that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _literal(text: str) -> str:
-    """Return text as Markdown shows it letter by letter: transcripts must not draw links or pictures for the reader."""
-    flat = " ".join(text.split())
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#!|~" else c for c in flat)
 
 
 def capped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,11 +1,10 @@
 """What people read about retention in the scheduler's pages: the plan as a table, bytes over time as a chart."""
 
-from collections import defaultdict
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
 from typing import Any
 
 from slowwave.jobs.pages import capped, printable
+from slowwave.observability.weeks import weeks_of
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import Line
 
@@ -35,18 +34,13 @@ def retained_rows(report: Report) -> list[dict[str, Any]]:
 
 def reclaimed(lines: Iterable[Line]) -> str:
     """Return the bytes that went into the trash and that were freed, week by week, as Markdown with bars."""
-    weeks: dict[date, dict[str, int]] = defaultdict(lambda: {"trash": 0, "free": 0})
-    for line in lines:
-        if line.action in ("trash", "free"):
-            day = datetime.fromisoformat(line.at).date()
-            weeks[day - timedelta(days=day.weekday())][line.action] += line.size
+    weeks = weeks_of(lines)
     if not weeks:
         return "Nothing was removed yet.\n"
-    shown = sorted(weeks.items())[-_MOST_WEEKS:]
-    most = max(numbers["free"] for _, numbers in shown)
+    most = max(week.freed for week in weeks[-_MOST_WEEKS:])
     rows = ["| week of | into the trash | freed | |", "| --- | ---: | ---: | --- |"]
-    for week, numbers in shown:
-        bar = "█" * -(-numbers["free"] * _BAR // most) if most else ""
-        rows.append(f"| {week} | {numbers['trash']:,} | {numbers['free']:,} | {bar} |")
-    total = sum(numbers["free"] for numbers in weeks.values())
+    for week in weeks[-_MOST_WEEKS:]:
+        bar = "█" * -(-week.freed * _BAR // most) if most else ""
+        rows.append(f"| {week.begin} | {week.trashed:,} | {week.freed:,} | {bar} |")
+    total = sum(week.freed for week in weeks)
     return "\n".join([f"Freed in all: {total:,} bytes", "", *rows]) + "\n"

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,8 @@ from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.model import iso
+from slowwave.observability.folders import backlog_of
 from slowwave.places import home_folder
 from slowwave.report import Gate
 from slowwave.settings import Settings
@@ -36,12 +38,16 @@ class Standing(msgspec.Struct):
         project: its key.
         memory: its memory folder.
         sessions: how many main sessions it has.
-        last_dream: ISO time of the last dream, or None.
+        last_dream: ISO time at which a dream last looked at it, or None.
+        last_change: id of the last dream that changed a memory and was not undone, or ""; its time stands in it.
         due: whether the next run would dream.
+        due_at: ISO time from which the time gate lets a dream pass, or "" when it does now.
         gates: each gate with its reason.
         memories: active memories.
-        waiting: candidates that no dream has dealt with: the backlog.
+        waiting: candidates that no dream has taken or refused; most of them wait for more evidence.
         oldest_waiting: ISO time of the oldest of them, or "".
+        backlog: those of them that no dream has looked at.
+        backlog_since: ISO time at which the first of these was noted, or "".
         failing: sessions that could not be read lately.
         parked: dreams that wait for a person.
         foreign: lines of memory files that slowwave did not write, by who wrote them: person, agent, tool.
@@ -53,11 +59,15 @@ class Standing(msgspec.Struct):
     memory: str
     sessions: int
     last_dream: str | None = None
+    last_change: str = ""
     due: bool = False
+    due_at: str = ""
     gates: list[Gate] = []
     memories: int = 0
     waiting: int = 0
     oldest_waiting: str = ""
+    backlog: int = 0
+    backlog_since: str = ""
     failing: int = 0
     parked: list[str] = []
     foreign: dict[str, int] = {}
@@ -117,21 +127,26 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     idle = settings.extraction.idle
     changed = changed_since(project.sessions, last, lambda s: active_reason(s, now, idle, home) or "")
     held = refusal(project.memory, limits.lock_stale)
-    standing.last_dream = None if last is None else f"{datetime.fromtimestamp(last, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    standing.last_dream = None if last is None else iso(datetime.fromtimestamp(last, UTC))
     standing.gates = [
         time_gate(project.key, last, now, limits.min_hours),
         session_gate(project.key, changed, limits.min_sessions),
         Gate("lock", project.key, passed=not held, reason=held or "free"),
     ]
     standing.due = all(gate.passed for gate in standing.gates)
+    if last is not None and not standing.gates[0].passed:
+        standing.due_at = iso(datetime.fromtimestamp(last, UTC) + timedelta(hours=limits.min_hours))
 
 
 def _look_at_memory(standing: Standing, memory: Path) -> None:
     book = read_book(memory)
     waiting = [c for c in read_candidates(memory)[0] if c.id not in book.done]
+    standing.last_change = book.dreams[-1] if book.dreams else ""
     standing.memories = len(book.active)
     standing.waiting = len(waiting)
     standing.oldest_waiting = min((c.observed_at for c in waiting if c.observed_at), default="")
+    noted = backlog_of(memory, book)
+    standing.backlog, standing.backlog_since = len(noted), min(filter(None, noted), default="")
     standing.foreign = dict(Counter(known.writer if known else "person" for _, known in known_lines(memory)))
     standing.failing = len(read_failures(memory)[0])
     parked = memory / OWN_FOLDER / "parked"

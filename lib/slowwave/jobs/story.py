@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter, time
 
 from slowwave.clock import Clock
 from slowwave.consolidation.job import consolidate_project
@@ -17,13 +18,16 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched, note_left_behind
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.compacting import compact, compact_at_night
+from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import journal_of, language_model, note_account
 from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run_files import remove_old
+from slowwave.observability.logs import json_logs, log_step
+from slowwave.observability.progress import watcher
 from slowwave.places import archive_folder, home_folder
-from slowwave.report import Item, Report
+from slowwave.report import Item, Report, Span
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import erase_project
 from slowwave.retention.policy.check import check
@@ -129,6 +133,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "compact": (compact,),
     "retain": (),
     "erase": (erase,),
+    "backfill": (),
 }
 
 # jobs that end with retention, which is about all projects together
@@ -144,13 +149,28 @@ def run_job(job: str, run: Run) -> Report:
     Raises:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
+        SettingsError: the file that logs should go to cannot be opened.
     """
-    projects, report = chosen_projects(job, run)
+    began = began_of(run)
+    with json_logs(run.settings.telemetry.log_file, run.id):
+        projects, report = first_look(job, run, began)
+        report = _told(job, run, projects, report)
+        if not run.dry_run:
+            conclude(report, began, Around(run.settings, run.environ), projects)
+    return report
+
+
+def _told(job: str, run: Run, projects: Sequence[Project], report: Report) -> Report:
+    """Tell the story of a job: gate and run every step, project by project, then what is about all of them."""
     if asks_by_batch(job, run):
         fetch_answers(report, run.settings, run.environ, run.clock.now())
+    watcher().plan(job, len(projects) * len(STEPS[job]))
     for project in projects:
         for step in STEPS[job]:
-            report.absorb(contained(step, project, run))
+            part = contained(step, project, run)
+            report.absorb(part)
+            log_step(part.spans[-1])
+            watcher().done(job, project.key)
     if consolidate in STEPS[job]:
         report.absorb(for_all(propose_everywhere, projects, run))
     if retains(job, run.settings):
@@ -163,14 +183,37 @@ def run_job(job: str, run: Run) -> Report:
     return discreet(report)
 
 
+def began_of(run: Run) -> Began:
+    """Return when a run begins: now."""
+    return Began(run.id, run.clock.now(), perf_counter(), partial=bool(run.project))
+
+
+def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Report]:
+    """As :func:`chosen_projects`; a run over everything that cannot begin is recorded first."""
+    try:
+        return chosen_projects(job, run)
+    except SlowwaveError as error:
+        if not (run.dry_run or run.project):
+            conclude_broken(job, error, began, Around(run.settings, run.environ))
+        raise
+
+
 def for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence[Project], run: Run) -> Report:
     """Run a step that is about all projects together; what goes wrong is named and costs no other step its report."""
     try:
-        return step(projects, run)
+        return timed(lambda: step(projects, run))
     except (SlowwaveError, OSError) as error:
         report = Report(step.__name__, run.id)
         report.failures.append(f"{step.__name__}: {error}")
         return report
+
+
+def timed(work: Callable[[], Report], project: str = "") -> Report:
+    """Do one step, and note in its report how long it took."""
+    begin, timer = time(), perf_counter()
+    report = work()
+    report.spans.append(Span(report.job, project, begin, perf_counter() - timer))
+    return report
 
 
 def retains(job: str, settings: Settings) -> bool:
@@ -218,6 +261,10 @@ def _clear_away(report: Report, run: Run) -> None:
 
 def contained(step: Step, project: Project, run: Run) -> Report:
     """Run one step; whatever goes wrong stays within the project and is named in the report."""
+    return timed(lambda: _contained(step, project, run), project.key)
+
+
+def _contained(step: Step, project: Project, run: Run) -> Report:
     try:
         return step(project, run)
     except SlowwaveError as error:

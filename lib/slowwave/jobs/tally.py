@@ -1,16 +1,19 @@
 """Adding up a run that went in portions: one report for each project, and the report of the whole in project order."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
 from slowwave.jobs.batch_price import fetch_answers
-from slowwave.jobs.batches import manifest_of, write_manifest
+from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
+from slowwave.jobs.concluding import Around, Began, Concluded, conclude
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.model import note_account
-from slowwave.jobs.story import Run, asks_by_batch, chosen_projects, retains
+from slowwave.jobs.story import Run, asks_by_batch, began_of, first_look, retains
 from slowwave.memory.difference import difference
+from slowwave.observability.logs import json_logs, log_step
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.model import Project
@@ -31,6 +34,7 @@ class Plan:
         by_batch: whether questions to a model go out when all sessions were read.
         compacts: whether a night compacts, too.
         retains: whether retention is part of the run.
+        began: when the run began; None for plans that nobody concludes.
     """
 
     job: str
@@ -43,6 +47,16 @@ class Plan:
     by_batch: bool = False
     compacts: bool = False
     retains: bool = False
+    began: Began | None = None
+
+    def logs(self) -> AbstractContextManager[None]:
+        """Return what lets the run log where its settings say.
+
+        Raises:
+            OSError: the manifest cannot be read.
+            SettingsError: the file cannot be opened.
+        """
+        return json_logs(read_manifest(self.manifest).settings.telemetry.log_file, self.report.run_id)
 
 
 def plan_job(job: str, run: Run) -> Plan:
@@ -53,7 +67,8 @@ def plan_job(job: str, run: Run) -> Plan:
         NotFoundError: no project matches ``run.project``.
         OSError: the state folder cannot be written.
     """
-    projects, report = chosen_projects(job, run)
+    began = began_of(run)
+    projects, report = first_look(job, run, began)
     by_batch = asks_by_batch(job, run)
     if by_batch:
         fetch_answers(report, run.settings, run.environ, run.clock.now())
@@ -69,6 +84,7 @@ def plan_job(job: str, run: Run) -> Plan:
         by_batch=by_batch,
         compacts=run.settings.compaction.nightly,
         retains=retains(job, run.settings),
+        began=began,
     )
 
 
@@ -98,6 +114,8 @@ class Tally:
     def add(self, portion: Mapping[str, Report]) -> None:
         """Add the reports of one portion."""
         for key, report in portion.items():
+            for span in report.spans:
+                log_step(span)
             self.projects.setdefault(key, Report(self.plan.job, report.run_id)).absorb(report)
 
     def lose(self, portion: str, error: object) -> None:
@@ -111,6 +129,18 @@ class Tally:
         whole.failures += self.lost
         note_account(whole, self.plan.manifest.with_name(f"{whole.run_id}.model.json"))
         return discreet(whole)
+
+    def concluded(self, environ: Mapping[str, str]) -> tuple[Report, Concluded | None]:
+        """Return the report of the whole run, and what was recorded of it: nothing of a dry run.
+
+        Raises:
+            OSError: the manifest cannot be read.
+        """
+        report = self.total()
+        if self.plan.dry_run or self.plan.began is None:
+            return report, None
+        whole = read_manifest(self.plan.manifest)
+        return report, conclude(report, self.plan.began, Around(whole.settings, environ), whole.projects)
 
     def diffs(self) -> dict[str, str]:
         """Return what each committed dream changed, as a unified diff of the memory files."""

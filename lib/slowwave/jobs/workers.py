@@ -20,7 +20,7 @@ from slowwave.jobs.compacting import compact
 from slowwave.jobs.discreet import discreet, discreet_all
 from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.model import language_model
-from slowwave.jobs.story import RETAINING, Run, Step, consolidate, contained, erase, finish_erasing
+from slowwave.jobs.story import RETAINING, Run, Step, consolidate, contained, erase, finish_erasing, timed
 from slowwave.report import Item, Report
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
@@ -74,7 +74,8 @@ def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) ->
         OSError: the manifest cannot be read.
     """
     whole = read_manifest(manifest)
-    return discreet(propose_everywhere(whole.projects, replace(whole.run(environ), project=project)))
+    run = replace(whole.run(environ), project=project)
+    return discreet(timed(lambda: propose_everywhere(whole.projects, run)))
 
 
 def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
@@ -94,7 +95,8 @@ def retain_portion(manifest: Path, environ: Mapping[str, str], project: str, job
         OSError: the manifest cannot be read, or a folder not be written.
     """
     whole = read_manifest(manifest)
-    return discreet(RETAINING[job](whole.projects, replace(whole.run(environ), project=project)))
+    run = replace(whole.run(environ), project=project)
+    return discreet(timed(lambda: RETAINING[job](whole.projects, run)))
 
 
 def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
@@ -113,7 +115,8 @@ def erase_rest(manifest: Path, environ: Mapping[str, str], project: str) -> Repo
         OSError: the manifest cannot be read, or a folder not be written.
     """
     whole = read_manifest(manifest)
-    return discreet(finish_erasing(whole.projects, replace(whole.run(environ), project=project)))
+    run = replace(whole.run(environ), project=project)
+    return discreet(timed(lambda: finish_erasing(whole.projects, run)))
 
 
 def _group(job: str, step: Step, manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:

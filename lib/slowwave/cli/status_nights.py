@@ -1,0 +1,37 @@
+"""The part of ``slowwave status`` about nights: the last one, what it raised, and what a model may cost."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slowwave.jobs.lately import Budget, Lately
+
+_DAY = 24
+
+
+def of_nights(past: "Lately") -> Iterator[str]:
+    """Yield what the history says, for a person."""
+    if past.last is None and not past.problems:
+        return
+    yield ""
+    if past.last is not None:
+        night = past.last
+        good = "" if not night.failed else f"; the last without a failure began {past.last_good[:16] or 'never'}"
+        when = f"{night.at[:16].replace('T', ' ')}, {_ago(past.hours or 0)} ago"
+        yield f"Last run: {night.job} of {when}: {night.outcome}{good}"
+    yield from (f"  alarm      {alarm.name}: {alarm.summary}" for alarm in past.alarms)
+    yield from _budget(past.budget)
+    yield from (f"  problem    {problem}" for problem in past.problems)
+
+
+def _budget(budget: "Budget") -> Iterator[str]:
+    if not (budget.tokens or budget.usd or budget.spent_tokens):
+        return
+    of_tokens = f" of {budget.tokens:,}" if budget.tokens else ""
+    of_money = f" of {budget.usd:g}" if budget.usd else ""
+    spent = f"{budget.spent_tokens:,}{of_tokens} tokens, {budget.spent_usd:.4f}{of_money} USD"
+    yield f"  budget     the last run spent {spent}"
+
+
+def _ago(hours: float) -> str:
+    return f"{hours:.1f} h" if hours < 2 * _DAY else f"{hours / _DAY:.0f} days"

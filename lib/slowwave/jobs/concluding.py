@@ -1,0 +1,156 @@
+"""The end of a run: it is added to the history, the page is written anew, and whoever should know is told.
+
+None of this changes what the run did or how it ended; what of it fails is one more warning in the report.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from time import perf_counter
+
+import msgspec
+
+from slowwave.errors import SlowwaveError, told
+from slowwave.jobs.model import journal_of
+from slowwave.jobs.outcome import outcome_of
+from slowwave.models.base import ModelError
+from slowwave.models.meter import Account, read_account
+from slowwave.observability.alarms import alarms_of
+from slowwave.observability.folders import footprints
+from slowwave.observability.history import append_night, history_path, read_nights
+from slowwave.observability.logs import log_night
+from slowwave.observability.night import Limits, Night, Seen, Spent, night_of
+from slowwave.observability.page.sections import View
+from slowwave.observability.page.store import view_with, write_page
+from slowwave.observability.telemetry import export
+from slowwave.observability.webhook import post
+from slowwave.report import Report
+from slowwave.secrets.redactor import NAMELESS
+from slowwave.settings import Settings
+from slowwave.stores.model import Project
+
+# A changed session below this is refused for its length in any sound settings: nobody expects a memory of it.
+WORTH_READING = 32 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """When a run began, and over what.
+
+    Attributes:
+        run_id: its id.
+        at: what time it was for the run.
+        timer: the reading of a clock that only moves forward, in seconds.
+        partial: whether only chosen projects are worked on.
+    """
+
+    run_id: str
+    at: datetime
+    timer: float
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a run has around it: the settings in force, and the environment."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The night as it went into the history, and what the report is made of now."""
+
+    night: Night
+    view: View
+
+
+def conclude(
+    report: Report, began: Began, around: Around, projects: Sequence[Project], *, outcome: str = ""
+) -> Concluded:
+    """Record a run that changed something or might have, and tell whoever the settings name.
+
+    Args:
+        report: the report of the whole run, without secrets; warnings are added to it.
+        began: when it began.
+        around: settings and environment.
+        projects: the projects that were worked on.
+        outcome: how it ended; by default what the report amounts to.
+    """
+    earlier, problems = _earlier(around.environ, report)
+    folders, unread = footprints([(project.key, project.memory) for project in projects])
+    report.warnings += unread
+    limits = around.settings.consolidation
+    seen = Seen(
+        at=began.at,
+        seconds=perf_counter() - began.timer,
+        outcome=outcome or outcome_of(report).name,
+        partial=began.partial,
+        sessions=sum(len(project.sessions) for project in projects),
+        changed=_changed(projects, earlier, report),
+        spent=_spent(began.run_id, around.environ),
+        folders=folders,
+        limits=Limits(limits.index_lines, limits.index_bytes),
+    )
+    night = night_of(report, seen)
+    night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, around.settings.alarms))
+    view = view_with([*earlier, night], around.environ, problems)
+    _tell(report, around, night, view)
+    return Concluded(night, view)
+
+
+def conclude_broken(job: str, error: BaseException, began: Began, around: Around) -> Concluded:
+    """Record a run that could not even begin."""
+    report = Report(job, began.run_id, failures=[NAMELESS(f"{job}: {error}")])
+    return conclude(report, began, around, [], outcome="Broken")
+
+
+def _tell(report: Report, around: Around, night: Night, view: View) -> None:
+    alarms, telemetry = around.settings.alarms, around.settings.telemetry
+    steps: list[tuple[str, Callable[[], object]]] = [
+        ("history", lambda: append_night(around.environ, night)),
+        ("report.html", lambda: write_page(around.environ, view)),
+        ("telemetry.log_file", lambda: log_night(night)),
+    ]
+    if night.alarms and alarms.webhook:
+        steps.append(("alarms.webhook", lambda: post(night, alarms)))
+    if telemetry.otlp:
+        steps.append(("telemetry.otlp", lambda: export(night, report.spans, telemetry)))
+    for name, step in steps:
+        try:
+            step()
+        except SlowwaveError as error:
+            report.warnings.append(NAMELESS(f"{name}: {error}"))
+        except OSError as error:
+            report.warnings.append(NAMELESS(f"{name}: {told(error, history_path(around.environ).parent)}"))
+
+
+def _earlier(environ: Mapping[str, str], report: Report) -> tuple[list[Night], list[str]]:
+    """Return the history so far; one that cannot be read costs alarms their memory, and says so."""
+    try:
+        return read_nights(environ)
+    except OSError as error:
+        problem = told(error, history_path(environ))
+        report.warnings.append(problem)
+        return [], [problem]
+
+
+def _changed(projects: Sequence[Project], earlier: Sequence[Night], report: Report) -> int:
+    """Return how many sessions had something new since the run before: read now, or large enough to be."""
+    since = max((night.began.timestamp() for night in earlier), default=0.0) * 1e9
+    large = sum(
+        session.kind == "main" and session.mtime_ns > since and session.size >= WORTH_READING
+        for project in projects
+        for session in project.sessions
+    )
+    return max(large, report.counts.get("extracted", 0))
+
+
+def _spent(run_id: str, environ: Mapping[str, str]) -> Spent:
+    """Return what the run was charged; a damaged account is in the report already."""
+    account = Account()
+    with suppress(ModelError, FileNotFoundError):
+        account = read_account(journal_of(run_id, environ))
+    return Spent(account.prompt_tokens, account.completion_tokens, account.usd)

@@ -1,0 +1,75 @@
+"""What happened lately, and what a run may cost: a part of ``status``, out of the history of nights."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from slowwave.errors import told
+from slowwave.observability.alarms import REMEMBERING
+from slowwave.observability.history import history_path, read_nights
+from slowwave.observability.night import Alarm, Night, Spent
+from slowwave.settings import ModelSettings
+
+
+class Budget(msgspec.Struct):
+    """What one run may cost at most, 0 for no limit, and what the last one did cost.
+
+    Attributes:
+        tokens: most tokens, both ways.
+        usd: most money.
+        spent_tokens: of the last run that remembers.
+        spent_usd: the same in money.
+    """
+
+    tokens: int = 0
+    usd: float = 0.0
+    spent_tokens: int = 0
+    spent_usd: float = 0.0
+
+
+class Lately(msgspec.Struct):
+    """What the history says.
+
+    Attributes:
+        last: the last run that reads sessions or dreams, or None; ``last_good`` is the last one without a failure.
+        last_good: its beginning, ISO time, or "".
+        hours: hours since the last one began, or None.
+        alarms: what the last run of each job raised.
+        budget: limits and last use of the language model.
+        problems: what of the history cannot be read.
+    """
+
+    last: Night | None = None
+    last_good: str = ""
+    hours: float | None = None
+    alarms: list[Alarm] = []
+    budget: Budget = msgspec.field(default_factory=Budget)
+    problems: list[str] = []
+
+
+def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> Lately:
+    """Return what happened lately; what cannot be read is told and stops nothing."""
+    try:
+        nights, problems = read_nights(environ)
+    except OSError as error:
+        return Lately(problems=[told(error, history_path(environ))])
+    found = Lately(problems=problems, budget=Budget(model.budget_tokens, model.budget_usd))
+    found.alarms = list({a.name: a for night in _latest_of_each(nights) for a in night.alarms}.values())
+    remembering = [night for night in nights if night.job in REMEMBERING]
+    if remembering:
+        last = found.last = remembering[-1]
+        found.hours = round((now - last.began).total_seconds() / 3600, 2)
+        found.last_good = next((night.at for night in reversed(remembering) if not night.failed), "")
+        _charge(found.budget, last.spent)
+    return found
+
+
+def _charge(budget: Budget, spent: Spent) -> None:
+    budget.spent_tokens = spent.prompt_tokens + spent.completion_tokens
+    budget.spent_usd = spent.usd
+
+
+def _latest_of_each(nights: list[Night]) -> list[Night]:
+    """Return the last run of each job, over all projects where there was one."""
+    return list({night.job: night for night in nights if not night.partial}.values())

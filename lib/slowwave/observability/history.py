@@ -1,0 +1,57 @@
+"""The history of nights: a file that only grows, a line a run, beside the catalogue in the state folder."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from slowwave.files import at_fault_point, write_all
+from slowwave.observability.night import VERSION, Night
+from slowwave.places import state_folder
+from slowwave.records.lock import locked_file
+
+FILE = "nights.jsonl"
+
+
+def history_path(environ: Mapping[str, str]) -> Path:
+    """Return where the history is."""
+    return state_folder(environ) / FILE
+
+
+def append_night(environ: Mapping[str, str], night: Night) -> None:
+    """Add a night; a line that a killed process left torn is ended first, so that it costs itself only.
+
+    Raises:
+        LockHeldError: another process kept the history locked.
+        OSError: the disk is full, or the state folder cannot be written.
+    """
+    path = history_path(environ)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked_file(path, create=True, append=True) as fd:
+        size = os.fstat(fd).st_size
+        torn = b"\n" if size and os.pread(fd, 1, size - 1) != b"\n" else b""
+        at_fault_point("write", path)
+        write_all(fd, torn + msgspec.json.encode(night) + b"\n")
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+
+
+def read_nights(environ: Mapping[str, str]) -> tuple[list[Night], list[str]]:
+    """Return every night by its time, and what of the file could not be read.
+
+    Raises:
+        OSError: the file is there and cannot be read.
+    """
+    path = history_path(environ)
+    nights: list[Night] = []
+    problems: list[str] = []
+    for number, line in enumerate(path.read_bytes().split(b"\n") if path.exists() else (), 1):
+        try:
+            if line and (night := msgspec.json.decode(line, type=Night)).v <= VERSION:
+                nights.append(night)
+            elif line:
+                problems.append(f"{path}: line {number} was written by a newer slowwave; install that one to see it")
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            problems.append(f"{path}: line {number} does not parse ({error}); it is left out")
+    return sorted(nights, key=lambda night: night.began), problems

@@ -1,0 +1,98 @@
+"""Structured logs: a JSON object a line, for machines that collect them; only where the settings ask for it."""
+
+import logging
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slowwave.errors import SettingsError
+from slowwave.observability.night import Night
+from slowwave.report import Span
+from slowwave.secrets.logs import logger_of
+from slowwave.secrets.redactor import NAMELESS
+
+ROOT = "slowwave"
+log = logger_of(__name__)
+
+
+class JsonFormatter(logging.Formatter):
+    """Makes one JSON object of a record: what is always there, and the fields that it was given."""
+
+    def __init__(self, run_id: str) -> None:
+        """Note the run that every line names."""
+        super().__init__()
+        self._run_id = run_id
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, without secrets and without line ends."""
+        line: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": NAMELESS(record.getMessage()),
+            "run_id": self._run_id,
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info or record.exc_text:
+            line["error"] = NAMELESS(record.exc_text or self.formatException(record.exc_info or (None, None, None)))
+        return msgspec.json.encode(line).decode()
+
+
+@contextmanager
+def json_logs(place: str, run_id: str) -> Generator[None]:
+    """Write what slowwave logs inside to ``place``: a file, ``-`` for standard error, or nothing for "".
+
+    Raises:
+        SettingsError: the file cannot be opened.
+    """
+    if not place:
+        yield
+        return
+    handler = _handler(place)
+    handler.setFormatter(JsonFormatter(run_id))
+    root = logging.getLogger(ROOT)
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(min(level or logging.INFO, logging.INFO))
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        handler.close()
+
+
+def _handler(place: str) -> logging.Handler:
+    if place == "-":
+        return logging.StreamHandler(sys.stderr)
+    try:
+        # many processes may append: every line is one write
+        return logging.FileHandler(Path(place).expanduser(), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError("telemetry.log_file", place, f"cannot be opened: {error.strerror}") from error
+
+
+def log_step(span: Span) -> None:
+    """Log that a step is over."""
+    fields = {"event": "step", "step": span.step, "project": span.project, "seconds": round(span.seconds, 3)}
+    log.info("%s of %s", span.step, span.project or "all projects", extra={"fields": fields})
+
+
+def log_night(night: Night) -> None:
+    """Log how a run ended, and each of its alarms."""
+    for alarm in night.alarms:
+        fields = {"event": "alarm", "alarm": alarm.name, "count": alarm.count}
+        log.warning("%s", alarm.summary, extra={"fields": fields})
+    fields = {
+        "event": "run",
+        "job": night.job,
+        "outcome": night.outcome,
+        "seconds": night.seconds,
+        "counts": night.counts,
+    }
+    log.info("%s: %s", night.job, night.outcome, extra={"fields": fields})

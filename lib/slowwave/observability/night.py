@@ -1,0 +1,185 @@
+"""What is kept of a run for good: numbers, names of projects and failures, and nothing that anybody said."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from slowwave.observability.folders import Footprint
+from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
+
+VERSION = 1
+# A history line stays below what one write puts on a disk at once, whatever a fleet is made of.
+MOST_FAILURES = 10
+MOST_SPANS = 20
+MOST_FOLDERS = 20
+MOST_KINDS = 50
+# what took less is no step that anybody waits for
+LEAST_S = 0.001
+
+
+class Alarm(msgspec.Struct, frozen=True):
+    """Something that a person has to look at.
+
+    Attributes:
+        name: silence, failures, backlog, loss or unknown-records; the same alarm has the same name every night.
+        summary: what is wrong and what to do, in one line.
+        count: how many nights, failures, days, dreams or types.
+    """
+
+    name: str
+    summary: str
+    count: int
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What a language model was asked in a run: tokens both ways, and US dollars by the prices of the settings."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Most lines and bytes of an index."""
+
+    lines: int = 0
+    bytes: int = 0
+
+
+class Night(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, whichever job it was; a line of the history.
+
+    Attributes:
+        v: version of the form.
+        job: name of the job.
+        run_id: id of the run.
+        at: when it began, ISO time.
+        seconds: how long it took.
+        outcome: Completed, Skipped, Parked, PartlyFailed, Failed or Broken (it could not even begin).
+        partial: whether only chosen projects were worked on.
+        projects: how many there were.
+        sessions: how many sessions they had.
+        changed: how many of these had changed since the run before and were worth reading or were read.
+        dreams: dreams that were committed.
+        counts: the counters of the report.
+        refusals: closed gates by gate.
+        failed: failures; the first of them stand in ``failures``.
+        parked: dreams that wait for a person; ``lossy`` says why those wait that would lose too much.
+        unknown: records by a type that this version does not know.
+        spent: what a model cost.
+        memories: active memories of all projects.
+        backlog: candidates that no dream has looked at; ``oldest`` is when the first of them was noted, or "".
+        folders: the memory folders that are nearest to their limits.
+        limits: the limits of their indexes.
+        steps: seconds by step; ``slowest`` are single projects.
+        alarms: what was raised.
+    """
+
+    v: int = VERSION
+    job: str
+    run_id: str
+    at: str
+    seconds: float = 0.0
+    outcome: str = "Completed"
+    partial: bool = False
+    projects: int = 0
+    sessions: int = 0
+    changed: int = 0
+    dreams: int = 0
+    counts: dict[str, int] = {}
+    refusals: dict[str, int] = {}
+    failed: int = 0
+    failures: list[str] = []
+    parked: int = 0
+    lossy: list[str] = []
+    unknown: dict[str, int] = {}
+    spent: Spent = Spent()
+    memories: int = 0
+    backlog: int = 0
+    oldest: str = ""
+    folders: list[Footprint] = []
+    limits: Limits = Limits()
+    steps: dict[str, float] = {}
+    slowest: list[Span] = []
+    alarms: list[Alarm] = []
+
+    @property
+    def began(self) -> datetime:
+        """When it began."""
+        return datetime.fromisoformat(self.at)
+
+    def counted(self, *names: str) -> int:
+        """Return the sum of some counters."""
+        return sum(self.counts.get(name, 0) for name in names)
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a run beside its report; the attributes are those of :class:`Night`."""
+
+    at: datetime
+    seconds: float
+    outcome: str
+    partial: bool
+    sessions: int
+    changed: int
+    spent: Spent
+    folders: Sequence[Footprint]
+    limits: Limits
+
+
+def night_of(report: Report, seen: Seen) -> Night:
+    """Return the night that a report without secrets tells of."""
+    full = sorted(seen.folders, key=lambda f: (-f.share(seen.limits.lines, seen.limits.bytes), f.project))
+    slowest = sorted((s for s in report.spans if s.seconds >= LEAST_S), key=lambda span: -span.seconds)
+    kinds = sorted(report.unknown_types.items(), key=lambda kind: (-kind[1], kind[0]))
+    return Night(
+        job=report.job,
+        run_id=report.run_id,
+        at=seen.at.isoformat(),
+        seconds=round(seen.seconds, 3),
+        outcome=seen.outcome,
+        partial=seen.partial,
+        projects=report.counts.get("projects", 0),
+        sessions=seen.sessions,
+        changed=seen.changed,
+        dreams=len(report.dream_ids),
+        counts=dict(report.counts),
+        refusals=dict(Counter(gate.gate for gate in report.gates if not gate.passed)),
+        failed=len(report.failures),
+        failures=[_writable(failure) for failure in report.failures[:MOST_FAILURES]],
+        parked=len(report.parked),
+        lossy=[_writable(lossy) for lossy in _lossy(report)[:MOST_FAILURES]],
+        unknown=dict(kinds[:MOST_KINDS]),
+        spent=seen.spent,
+        memories=sum(folder.memories for folder in seen.folders),
+        backlog=sum(folder.backlog for folder in seen.folders),
+        oldest=min((folder.oldest for folder in seen.folders if folder.oldest), default=""),
+        folders=[replace(folder, project=_writable(folder.project)) for folder in full[:MOST_FOLDERS]],
+        limits=seen.limits,
+        steps=_by_step(report.spans),
+        slowest=[replace(s, project=_writable(s.project), seconds=round(s.seconds, 3)) for s in slowest[:MOST_SPANS]],
+    )
+
+
+def _lossy(report: Report) -> list[str]:
+    """Return the projects whose dream waits since it would lose too much, and how much."""
+    return [
+        f"{item.project}: {item.reason.removeprefix(PARKED_FOR_REVIEW).lstrip(': ')}"
+        for item in report.items
+        if item.action == "skip" and item.reason.startswith(PARKED_FOR_REVIEW) and not item.reason.endswith(BY_SETTING)
+    ]
+
+
+def _writable(text: str) -> str:
+    """Return text that any JSON carries: names of folders may hold bytes that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _by_step(spans: Sequence[Span]) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for span in spans:
+        sums[span.step] = sums.get(span.step, 0.0) + span.seconds
+    return {step: round(seconds, 3) for step, seconds in sums.items()}

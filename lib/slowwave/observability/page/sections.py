@@ -1,0 +1,224 @@
+"""The sections of the report: pure, out of the history of nights and the weeks of the audit log."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from slowwave.observability.alarms import REMEMBERING
+from slowwave.observability.night import Night
+from slowwave.observability.page.section import Bar, Chart, Section, duration, number, size
+from slowwave.observability.weeks import Week
+
+# a quarter of a year; older nights stay in the history
+MOST_NIGHTS = 90
+MOST_ROWS = 14
+MOST_WEEKS = 52
+_ALMOST_FULL = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the report is made of.
+
+    Attributes:
+        nights: the history, oldest first; at least one night.
+        weeks: bytes that went, oldest week first.
+        problems: what of the history could not be read.
+    """
+
+    nights: Sequence[Night]
+    weeks: Sequence[Week] = ()
+    problems: Sequence[str] = ()
+
+    @property
+    def latest(self) -> Night:
+        """The latest run that remembers, else the latest of all."""
+        return next((night for night in reversed(self.nights) if night.job in REMEMBERING), self.nights[-1])
+
+
+def sections(view: View) -> list[Section]:
+    """Return the sections in the order in which they are read."""
+    shown = View(view.nights[-MOST_NIGHTS:], view.weeks[-MOST_WEEKS:], view.problems)
+    return [
+        *_problems(shown.problems),
+        _alarms(view.nights[-1], view.latest),
+        _funnel(view.latest),
+        _memories(view.latest),
+        _refusals(view.latest),
+        _spent(shown.nights),
+        _reclaimed(shown.weeks),
+        _backlog(shown.nights),
+        _slowest(view.latest),
+        _nights(shown.nights),
+    ]
+
+
+def _problems(problems: Sequence[str]) -> list[Section]:
+    if not problems:
+        return []
+    return [Section("Left out", "Of the history itself, this cannot be read.", ("what",), [(p,) for p in problems])]
+
+
+def _alarms(last: Night, latest: Night) -> Section:
+    raised = {alarm.name: alarm for night in (latest, last) for alarm in night.alarms}
+    if not raised:
+        return Section("Alarms", "None.")
+    rows = [(alarm.name, alarm.summary) for alarm in raised.values()]
+    return Section("Alarms", f"{len(rows)} to look at.", ("alarm", "what it says"), rows)
+
+
+def _funnel(night: Night) -> Section:
+    steps = (
+        ("sessions", night.sessions, "found in the stores"),
+        ("sessions read", night.counted("extracted"), "new text in them, and no gate against it"),
+        ("candidates", night.counted("candidates"), "facts found in what was read"),
+        ("looked at", _decided(night), "candidates and memories that dreams decided on"),
+        ("new memories", night.counted("added"), "kept"),
+    )
+    fates = [
+        (name, number(night.counted(name)), why)
+        for name, why in (
+            ("merged", "said again what a memory says"),
+            ("superseded", "gave way to something newer"),
+            ("dropped", "refused"),
+            ("waiting", "for more evidence"),
+            ("kept", "memories that stay as they are"),
+            ("parked", "planned, and wait for a person"),
+        )
+        if night.counted(name)
+    ]
+    chart = Chart("rows", "From sessions to memories", [Bar(name, value, number(value)) for name, value, _ in steps])
+    rows = [(name, number(value), why) for name, value, why in steps] + fates
+    return Section("From sessions to memories", _about(night), ("step", "number", "which"), rows, chart)
+
+
+def _decided(night: Night) -> int:
+    return night.counted("added", "merged", "superseded", "dropped", "kept", "waiting")
+
+
+def _memories(night: Night) -> Section:
+    """How full each index is: the rest of a memory folder has no limit."""
+    limits = night.limits
+    if not night.folders or not limits.lines:
+        return Section("Memory against its limits", "No memory folder was looked at.")
+    rows = [
+        (f.project, number(f.memories), number(f.lines), size(f.bytes), f"{f.share(limits.lines, limits.bytes):.0%}")
+        for f in night.folders
+    ]
+    bars = [
+        Bar(f.project, share, f"{share:.0%}", "alarm" if share > _ALMOST_FULL else "usual")
+        for f in night.folders[:MOST_ROWS]
+        for share in [f.share(limits.lines, limits.bytes)]
+    ]
+    limit = f"{limits.lines} lines or {size(limits.bytes)}"
+    says = f"{number(night.memories)} memories. An index may have {limit}, whichever comes first; the line marks it."
+    head = ("project", "memories", "lines", "bytes", "of the limit")
+    return Section(
+        "Memory against its limits", says, head, rows, Chart("rows", "How full each index is", bars, 1.0, "limit 100%")
+    )
+
+
+def _refusals(night: Night) -> Section:
+    if not night.refusals:
+        return Section("Gates that refused", "None.")
+    closed = sorted(night.refusals.items(), key=lambda gate: (-gate[1], gate[0]))
+    chart = Chart("rows", "Refusals by gate", [Bar(gate, times, number(times)) for gate, times in closed])
+    says = "How often each gate said no: to a session, or to the dream of a project. slowwave status gives the reasons."
+    return Section("Gates that refused", says, ("gate", "times"), [(g, number(n)) for g, n in closed], chart)
+
+
+def _spent(nights: Sequence[Night]) -> Section:
+    asked = [n for n in nights if n.spent.prompt_tokens or n.spent.completion_tokens]
+    if not asked:
+        return Section("Tokens and money", "No language model was asked.")
+    total = sum(n.spent.usd for n in asked)
+    rows = [
+        (_when(n), number(n.spent.prompt_tokens), number(n.spent.completion_tokens), f"{n.spent.usd:.4f}")
+        for n in reversed(asked[-MOST_ROWS:])
+    ]
+    bars = [_column(n, n.spent.prompt_tokens + n.spent.completion_tokens, "tokens") for n in nights]
+    says = f"{total:.4f} USD in the {number(len(nights))} runs shown, by the prices in the settings."
+    head = ("night", "tokens asked", "tokens answered", "USD")
+    return Section("Tokens and money", says, head, rows, Chart("columns", "Tokens by night", bars))
+
+
+def _reclaimed(weeks: Sequence[Week]) -> Section:
+    if not weeks:
+        return Section("Bytes reclaimed", "Nothing was removed yet.")
+    bars = [Bar(str(week.begin), week.freed, size(week.freed), "second") for week in weeks]
+    rows = [(str(week.begin), size(week.trashed), size(week.freed)) for week in reversed(weeks[-MOST_ROWS:])]
+    says = f"{size(sum(week.freed for week in weeks))} freed in the weeks shown; what is in the trash can be restored."
+    head = ("week of", "into the trash", "freed")
+    return Section("Bytes reclaimed", says, head, rows, Chart("columns", "Bytes freed by week", bars))
+
+
+def _backlog(nights: Sequence[Night]) -> Section:
+    looked = [night for night in nights if night.job in REMEMBERING]
+    if not any(night.backlog for night in looked):
+        return Section("Backlog", "No candidate waits for a dream.")
+    ages = [_age(night) for night in looked]
+    bars = [
+        Bar(_when(night), age, f"{age:.1f} days, {number(night.backlog)} candidates")
+        for night, age in zip(looked, ages, strict=True)
+    ]
+    rows = [
+        (_when(night), number(night.backlog), f"{age:.1f}")
+        for night, age in list(zip(looked, ages, strict=True))[: -MOST_ROWS - 1 : -1]
+    ]
+    says = f"{number(looked[-1].backlog)} candidates that no dream has looked at, the oldest for {ages[-1]:.1f} days."
+    head = ("night", "candidates", "age of the oldest in days")
+    return Section("Backlog", says, head, rows, Chart("columns", "Age of the backlog by night", bars))
+
+
+def _age(night: Night) -> float:
+    """Return the age of the oldest candidate in the backlog, in days."""
+    return (night.began - datetime.fromisoformat(night.oldest)).total_seconds() / 86_400 if night.oldest else 0.0
+
+
+def _slowest(night: Night) -> Section:
+    if not night.slowest:
+        return Section("Slowest steps", "No step was timed.")
+    steps = ", ".join(f"{step} {duration(s)}" for step, s in sorted(night.steps.items(), key=lambda s: -s[1]))
+    rows = [(span.step, span.project or "all together", duration(span.seconds)) for span in night.slowest]
+    bars = [
+        Bar(f"{span.step} {span.project}".strip(), span.seconds, duration(span.seconds))
+        for span in night.slowest[:MOST_ROWS]
+    ]
+    says = f"Summed over all projects: {steps}. The whole run took {duration(night.seconds)}."
+    return Section(
+        "Slowest steps", says, ("step", "project", "took"), rows, Chart("rows", "Slowest steps by project", bars)
+    )
+
+
+def _nights(nights: Sequence[Night]) -> Section:
+    rows = [
+        (
+            _when(night),
+            night.job,
+            night.outcome,
+            number(night.counted("extracted")),
+            number(night.counted("candidates")),
+            number(night.counted("added")),
+            number(night.failed),
+            duration(night.seconds),
+        )
+        for night in reversed(nights[-MOST_ROWS * 2 :])
+    ]
+    head = ("when", "job", "ended", "read", "candidates", "memories", "failures", "took")
+    failed = sum(bool(night.failed) for night in nights)
+    return Section("Nights", f"{failed} of the {number(len(nights))} runs shown met a failure.", head, rows)
+
+
+def _about(night: Night) -> str:
+    which = " over chosen projects" if night.partial else ""
+    return (
+        f"{night.job} of {_when(night)}{which}: {night.outcome}, {number(night.projects)} projects, run {night.run_id}."
+    )
+
+
+def _when(night: Night) -> str:
+    return f"{night.began:%Y-%m-%d %H:%M}"
+
+
+def _column(night: Night, value: float, unit: str) -> Bar:
+    return Bar(_when(night), value, f"{number(value)} {unit}")

@@ -1,0 +1,137 @@
+"""The end of a run: what is recorded of it, in both ways, and that nothing about it costs a night."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.clock import FixedClock
+from slowwave.errors import UnreadableError
+from slowwave.jobs import story
+from slowwave.jobs.lately import lately
+from slowwave.jobs.standing import standings
+from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.tally import Tally, plan_job
+from slowwave.jobs.workers import consolidate_portion, extract_portion
+from slowwave.observability.history import history_path, read_nights
+from slowwave.observability.night import Night
+from slowwave.observability.page.store import report_path
+from slowwave.samples import build, secrets
+from slowwave.settings import load_settings
+
+NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
+
+
+def sample_run(home: Path, *, overrides: tuple[str, ...] = (), **more: Any) -> Run:
+    build(home, NOW)
+    environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_DATA_HOME": str(home / "data")}
+    return Run("r1", load_settings(environ, cwd=home, overrides=overrides), FixedClock(NOW), environ, **more)
+
+
+def nights_of(run: Run) -> list[Night]:
+    nights, problems = read_nights(run.environ)
+    assert problems == []
+    return nights
+
+
+def test_a_night_is_recorded_with_what_it_did(tmp_path: Path):
+    run = sample_run(tmp_path)
+    report = run_job("nightly", run)
+    (night,) = nights_of(run)
+    assert (night.job, night.run_id, night.at, night.outcome) == ("nightly", "r1", NOW.isoformat(), "Completed")
+    assert (night.dreams, night.failed, night.partial) == (2, 0, False)
+    assert night.counts == report.counts
+    assert night.memories == sum(folder.memories for folder in night.folders) > 20
+    assert (night.backlog, night.oldest) == (0, "")
+    assert set(night.steps) == {"extract", "consolidate", "compact"}
+    assert sum(night.steps.values()) <= night.seconds
+    assert report_path(run.environ).read_text().startswith("<!doctype html>")
+    assert "spans" not in report.to_builtins()
+
+
+def test_a_dry_run_leaves_no_trace(tmp_path: Path):
+    run = sample_run(tmp_path, dry_run=True)
+    run_job("nightly", run)
+    assert not history_path(run.environ).exists()
+    assert not report_path(run.environ).exists()
+
+
+def test_what_waits_for_evidence_is_no_backlog_and_what_no_dream_saw_is(tmp_path: Path):
+    run = sample_run(tmp_path)
+    run_job("extract", run)
+    (night,) = nights_of(run)
+    assert night.backlog == night.counts["candidates"]
+    assert night.oldest == "2026-11-20T22:00:00Z"
+    rows, _ = standings(run.settings, run.environ, run.clock)
+    assert sum(row.backlog for row in rows) == night.backlog
+    run_job("consolidate", replace(run, id="r2", clock=FixedClock(NOW + timedelta(minutes=5))))
+    assert nights_of(run)[-1].counts["waiting"] > 0
+    assert nights_of(run)[-1].backlog == 0
+
+
+def test_portions_of_a_flow_record_the_same_night(tmp_path: Path):
+    direct = sample_run(tmp_path / "direct")
+    run_job("nightly", direct)
+    run = sample_run(tmp_path / "flow")
+    tally = Tally(plan_job("nightly", run))
+    for index in range(tally.plan.batches):
+        tally.add(extract_portion(tally.plan.manifest, index, run.environ))
+    for index in range(tally.plan.groups):
+        tally.add(consolidate_portion(tally.plan.manifest, index, run.environ))
+    _, concluded = tally.concluded(run.environ)
+    assert concluded is not None
+    (expected,), (night,) = nights_of(direct), nights_of(run)
+    assert concluded.night == night
+    for name in set(night.__struct_fields__) - {"seconds", "steps", "slowest"}:
+        assert getattr(night, name) == getattr(expected, name), name
+
+
+def test_a_run_that_cannot_begin_is_recorded_and_raises(tmp_path: Path):
+    run = sample_run(tmp_path, overrides=(f"store.roots={tmp_path / 'away'}",))
+    with pytest.raises(UnreadableError):
+        run_job("nightly", run)
+    (night,) = nights_of(run)
+    assert (night.outcome, night.failed) == ("Broken", 1)
+    assert [alarm.name for alarm in night.alarms] == ["failures"]
+
+
+def test_a_name_that_a_person_mistyped_is_no_night(tmp_path: Path):
+    run = sample_run(tmp_path, project="tren")
+    with pytest.raises(story.SlowwaveError):
+        run_job("nightly", run)
+    assert nights_of(run) == []
+
+
+def test_a_history_that_is_no_file_costs_the_record_only(tmp_path: Path):
+    run = sample_run(tmp_path)
+    history_path(run.environ).mkdir(parents=True)
+    report = run_job("nightly", run)
+    assert len(report.dream_ids) == 2
+    assert any(warning.startswith("history: ") for warning in report.warnings)
+
+
+def test_no_planted_secret_reaches_the_history_or_the_page(tmp_path: Path):
+    run = sample_run(tmp_path)
+    run_job("nightly", run)
+    told = history_path(run.environ).read_text() + report_path(run.environ).read_text()
+    for name, secret in secrets().items():
+        assert secret not in told, name
+
+
+def test_status_tells_the_last_night_its_alarms_and_what_is_left(tmp_path: Path):
+    run = sample_run(tmp_path, overrides=("model.budget_tokens=5000",))
+    run_job("nightly", run)
+    past = lately(run.settings.model, run.environ, NOW + timedelta(hours=3))
+    assert past.last == nights_of(run)[0]
+    assert (past.hours, past.last_good, past.alarms) == (3.0, NOW.isoformat(), [])
+    assert past.budget.tokens == 5000
+    rows, _ = standings(run.settings, run.environ, FixedClock(NOW + timedelta(hours=3)))
+    assert {row.due_at for row in rows} == {"2026-11-21T22:00:00Z"}
+    assert all(row.last_change.startswith("d20261120T220000Z") for row in rows)
+
+
+def test_status_without_a_history_says_nothing_of_it(tmp_path: Path):
+    run = sample_run(tmp_path)
+    assert lately(run.settings.model, run.environ, NOW).last is None
