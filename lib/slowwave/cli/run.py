@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowwave.cli import run_erase
+from slowwave.cli import run_backfill, run_erase, screen_backfill
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import say_json, warn
 from slowwave.cli.screen import show
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
     parser.add_argument("--verbose", action="store_true", help="show the log of Prefect")
     run_erase.configure(parser)
+    run_backfill.configure(parser)
     add_json_option(parser)
 
 
@@ -47,12 +48,16 @@ def run(args: argparse.Namespace) -> int:
         args.overrides = [*args.overrides, f"compaction.focus={args.focus}"]
     settings = settings_of(args)  # bad settings are refused before anything starts
     _check_together(args, settings)
-    if run_erase.has_subjects(args):
+    if args.job == "backfill":
+        report = run_backfill.backfill(args)
+    elif run_erase.has_subjects(args):
         report = run_erase.erase(args, settings)
     else:
         report = _direct(args) if args.direct else _through_prefect(args)
     if args.json:
         say_json([report])
+    elif args.job == "backfill":
+        screen_backfill.show(report)
     else:
         show(report, dry_run=args.dry_run)
     for failure in report["failures"]:
@@ -63,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
     """Refuse options of one job with another, and let what cannot be taken back only show its plan."""
     run_erase.check(args)
+    run_backfill.check(args)
     if args.job in _PLANNED_FIRST:
         args.dry_run = args.dry_run or not (args.apply or settings.retention.enforce)
     elif args.apply:

@@ -15,7 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the job."""
     more = parser.add_argument_group("erase")
     more.add_argument("--secrets", action="store_true", help="erase: take out every secret that is found")
-    more.add_argument("--session", action="append", default=[], metavar="ID", help="erase: a whole session")
+    more.add_argument(
+        "--session", action="append", default=[], metavar="ID", help="erase: a whole session; also backfill"
+    )
     more.add_argument("--person", action="append", default=[], metavar="NAME", help="erase: a name; repeat it for more")
     more.add_argument("--topic", action="append", default=[], metavar="PHRASE", help="erase: a phrase")
     more.add_argument("--pattern", action="append", default=[], metavar="REGEX", help="erase: what an expression fits")
@@ -34,7 +36,8 @@ def check(args: argparse.Namespace) -> None:
     """
     subjects = has_subjects(args)
     if args.job != "erase":
-        if args.secrets or subjects:
+        # a backfill takes sessions, too
+        if args.secrets or (subjects and args.job != "backfill"):
             raise UsageError("--secrets, --session, --person, --topic and --pattern belong to erase")
     elif args.secrets == subjects:
         raise UsageError("erase: say what: --secrets, or any of --session, --person, --topic and --pattern")

@@ -11,6 +11,7 @@ from slowwave.extraction.mining import EXTRACTOR
 from slowwave.jobs.backfill.choosing import chosen_sessions
 from slowwave.jobs.backfill.model import Wanted
 from slowwave.jobs.backfill.states import Ledger, State
+from slowwave.jobs.pages import MOST_ROWS, printable
 from slowwave.jobs.story import Run
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project
@@ -59,18 +60,17 @@ def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
     """
     report = Report("backfill", run.id)
     projects, report.warnings = chosen_sessions(run, wanted)
-    coverage = Coverage()
+    coverage, totals = Coverage(), Counter[str]()
     for project in projects:
         for words, size, is_covered in _rows(project, run):
+            totals[words] += not is_covered
             row = coverage.rows.setdefault((project.key, words), [0, 0])
             row[0] += 1
             row[1] += size
             coverage.sessions += 1
             coverage.covered += is_covered
-    totals: Counter[str] = Counter()
     for (key, words), (number, size) in coverage.rows.items():
         report.items.append(Item(key, "coverage", f"{number:,} sessions, {size:,} bytes: {words}", key))
-        totals[words] += number
     report.counts = {"sessions": coverage.sessions, "covered": coverage.covered, "projects": len(projects)}
     report.items.append(Item("range", "covered", _sentence(coverage, totals)))
     return coverage, report
@@ -93,12 +93,18 @@ def _words(state: State) -> str:
 
 def _sentence(coverage: Coverage, totals: Counter[str]) -> str:
     left = coverage.sessions - coverage.covered
+    if not coverage.sessions:
+        return "the range holds no session"
     if not left:
         return f"100 % of {coverage.sessions:,} sessions: every one was read by {EXTRACTOR}, or has nothing to read"
-    parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common())
+    parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common() if number)
     return f"{coverage.percent:.1f} % of {coverage.sessions:,} sessions; {left:,} are left ({parts})"
 
 
-def coverage_rows(report: Report) -> list[dict[str, Any]]:
-    """Return the rows of a coverage report as a table."""
-    return [{"project": item.project, "what": item.reason} for item in report.items if item.action == "coverage"]
+def table_of(report: Report) -> list[dict[str, Any]]:
+    """Return what a report of a backfill says, as rows of a table: its items, then its counts."""
+    rows = [
+        {"about": printable(i.project or i.target), "what": i.action, "text": printable(i.reason)} for i in report.items
+    ]
+    rows += [{"about": "range", "what": name, "text": f"{number:,}"} for name, number in sorted(report.counts.items())]
+    return rows[:MOST_ROWS]

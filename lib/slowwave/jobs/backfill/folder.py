@@ -101,10 +101,6 @@ class Folder:
             remedy = "delete it and resume the backfill: it is read again"
             raise CorruptStateError(path, f"is no result of a piece ({error})", remedy) from error
 
-    def drop_result(self, piece: int) -> None:
-        """Let a piece be read again."""
-        self._piece(piece).unlink(missing_ok=True)
-
     def answers(self, piece: int) -> Path:
         """Return where the answers of a model about a piece are kept until the piece is written."""
         return self.path / "pieces" / f"{piece:07}.answers.jsonl"

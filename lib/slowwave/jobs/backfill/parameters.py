@@ -8,7 +8,7 @@ from slowwave.jobs.parameters import JobParameters
 
 Dialect = Literal["claude", "cersei", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid"]
 # all but "run" are about a run that is there, but "preview" and "coverage", which are about a range
-Action = Literal["run", "preview", "coverage", "resume", "retry", "pause", "rollback"]
+Action = Literal["run", "preview", "coverage", "resume", "pause", "rollback"]
 
 
 class BackfillParameters(JobParameters):
@@ -18,14 +18,14 @@ class BackfillParameters(JobParameters):
         default="run",
         title="What to do",
         description="run: read the range. preview: sessions, bytes, tokens, money and time, nothing is changed."
-        " coverage: which version has read what of the range. resume, retry (its failures), pause, rollback: the"
-        " backfill that is named below",
+        " coverage: which version has read what of the range. resume, pause, rollback: the backfill that is"
+        " named below",
     )
     backfill: str = Field(
         default="",
         title="Backfill",
         pattern=r"^[A-Za-z0-9._-]{0,80}$",
-        description="Run id of an earlier backfill, for resume, retry, pause and rollback",
+        description="Run id of an earlier backfill, for resume, pause and rollback",
     )
     since: AwareDatetime | None = Field(
         default=None, title="Since", description="Only sessions in which something happened at this time or later"

@@ -50,7 +50,7 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         UsageError: what is asked for does not go together.
         OSError: the state folder cannot be written.
     """
-    if given.action in ("resume", "retry"):
+    if given.action == "resume":
         return _taken_up(given, environ)
     run = run_of(given, environ)
     folder = Folder(backfills_folder(environ) / run.id)
@@ -76,19 +76,8 @@ def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     if folder.standing == "done":
         report.warnings.append(f"backfill {plan.run_id} is done; a new one reads what has changed since")
         return Begun(folder.path, 0, report)
-    if given.action == "retry":
-        _forget_failures(folder, plan)
     folder.unpause()
     return Begun(folder.path, plan.shards, first_words(plan))
-
-
-def _forget_failures(folder: Folder, plan: Plan) -> None:
-    """Let pieces with failures be read again that have not landed yet; those that have are for a run of their own."""
-    for number in range(plan.shards):
-        for piece in folder.shard(number).pieces:
-            has_landed = (folder.landed(name_of(number, piece.project)) / "record.json").exists()
-            if not has_landed and folder.has(piece.number) and folder.result(piece.number).failed:
-                folder.drop_result(piece.number)
 
 
 def wanted_of(given: BackfillParameters) -> Wanted:

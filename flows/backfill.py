@@ -1,0 +1,27 @@
+"""Backfill: read a past range of sessions, as extraction would have, in shards that many machines may work on.
+
+Gated per session as extraction is. It appends to ``extracted.md`` and ``candidates.jsonl`` of the memory folders; a
+rollback takes every byte of a run out again. A run that was paused or killed goes on where it was, and a second run
+over the same range finds nothing to do.
+"""
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from slowwave.jobs.backfill.parameters import BackfillParameters
+from tasks.backfill import answer_backfill, backfilled, published_backfill
+from tasks.discretion import discreet_errors
+
+
+@flow(name="backfill")
+def backfill(params: BackfillParameters = BackfillParameters()) -> State[dict[str, Any]]:  # noqa: B008 - frozen by use
+    """Read a past range of sessions, or preview, resume, pause or take back a backfill.
+
+    Args:
+        params: The range, how fast it is read, and what is to be done.
+    """
+    with discreet_errors():
+        report = answer_backfill(params) or backfilled(params)
+        return published_backfill(report, dry_run=params.dry_run or params.action == "preview")

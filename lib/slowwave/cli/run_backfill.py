@@ -1,0 +1,103 @@
+"""What ``slowwave run backfill`` takes: a range and a pace, or what becomes of an earlier backfill."""
+
+import argparse
+import os
+from typing import Any
+
+from slowwave.cli.moments import parse_moment
+from slowwave.cli.options import positive
+from slowwave.errors import UsageError
+
+# one of them at most; the first two are about a range, the others about a run that is there
+_ACTIONS = ("coverage", "resume", "pause", "rollback")
+_OPTIONS = (
+    *("since", "until", "projects", "dialect", "limit", "upgrade", "retry_failed"),
+    *("sessions_per_second", "mb_per_second", *_ACTIONS),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the job."""
+    more = parser.add_argument_group("backfill (--dry-run shows sessions, bytes, tokens, money and time)")
+    more.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
+    more.add_argument("--until", default="", metavar="DATE", help="sessions in which nothing happened then or later")
+    more.add_argument("--projects", nargs="+", default=[], metavar="TEXT", help="several projects, as --project")
+    more.add_argument("--dialect", action="append", default=[], metavar="NAME", help="sessions of it (repeatable)")
+    more.add_argument("--limit", type=positive, default=0, metavar="N", help="at most so many sessions, oldest first")
+    more.add_argument("--upgrade", action="store_true", help="only what an older version of the extractor has read")
+    more.add_argument("--retry-failed", action="store_true", help="only what could not be read before")
+    more.add_argument("--sessions-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
+    more.add_argument("--mb-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
+    more.add_argument("--coverage", action="store_true", help="what of the range was read by which version")
+    more.add_argument("--resume", default="", metavar="RUN", help="go on with a backfill that was paused or killed")
+    more.add_argument("--pause", default="", metavar="RUN", help="let a backfill stop; --resume goes on with it")
+    more.add_argument("--rollback", default="", metavar="RUN", help="take back every byte that a backfill has added")
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        UsageError: two actions at once, or an option of this job with another one.
+    """
+    given = [name for name in _OPTIONS if getattr(args, name)]
+    if args.job != "backfill":
+        if given:
+            raise UsageError(f"--{given[0].replace('_', '-')} belongs to backfill")
+        return
+    actions = [name for name in _ACTIONS if getattr(args, name)]
+    if len(actions) > 1:
+        raise UsageError(f"backfill: --{' and --'.join(actions)} cannot be had at once")
+    if actions and actions != ["coverage"] and (others := [name for name in given if name not in _ACTIONS]):
+        raise UsageError(f"backfill: --{actions[0]} takes the range of its run; leave --{others[0]} out")
+    if args.dry_run and actions:
+        raise UsageError(f"backfill: --dry-run shows what a new run would do; leave --{actions[0]} out")
+    if args.person or args.topic or args.pattern or args.secrets:
+        raise UsageError("--secrets, --person, --topic and --pattern belong to erase")
+
+
+def backfill(args: argparse.Namespace) -> dict[str, Any]:
+    """Run the job and return its report: in this process, or through Prefect what takes long."""
+    parameters = _parameters(args)
+    if args.direct or parameters["action"] in ("pause", "coverage"):
+        from slowwave.jobs.backfill.parameters import BackfillParameters  # noqa: PLC0415 - --help stays fast
+        from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - as above
+
+        return run_backfill(BackfillParameters.model_validate(parameters), os.environ).to_builtins()
+    from slowwave.service.launch import run_through_prefect  # noqa: PLC0415 - imports Prefect
+
+    return run_through_prefect("backfill", parameters, verbose=args.verbose)
+
+
+def _parameters(args: argparse.Namespace) -> dict[str, Any]:
+    action = next((name for name in _ACTIONS if getattr(args, name)), "preview" if args.dry_run else "run")
+    moments = {name: getattr(args, name) for name in ("since", "until")}
+    return {
+        "action": action,
+        "backfill": args.resume or args.pause or args.rollback,
+        **{name: parse_moment(text, f"--{name}").isoformat() if text else None for name, text in moments.items()},
+        "projects": list(args.projects),
+        "dialects": list(args.dialect),
+        "sessions": list(args.session),
+        "limit": args.limit,
+        "upgrade": args.upgrade,
+        "retry_failed": args.retry_failed,
+        "sessions_per_second": args.sessions_per_second,
+        "mb_per_second": args.mb_per_second,
+        "store": [str(path.expanduser().absolute()) for path in args.store or ()],
+        "config": str(args.config.absolute()) if args.config else None,
+        "overrides": list(args.overrides),
+        "project": args.project,
+        "force": args.force,
+        "dry_run": args.dry_run,
+    }
+
+
+def _rate(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return number

@@ -1,0 +1,54 @@
+"""The report of a backfill for a person: what it would cost, what it read, how far a range is covered."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from slowwave.cli.output import say
+
+MOST_ROWS = 20
+# counters in the order in which things happen, with their words
+_NUMBERS = {
+    "in_range": "sessions are in the range",
+    "read": "of them were read before",
+    "passed_over": "hold nobody's words, or are too short",
+    "refused": "were refused by the gates before",
+    "given_up": "could not be read three times (--retry-failed)",
+    "beyond_limit": "are beyond the limit",
+    "extracted": "were read now",
+    "carried_over": "were taken over from an older version as they are",
+    "skipped_by_gate": "were refused by the gates now",
+    "unchanged": "had nothing new for the miners",
+    "moved": "have changed since they were planned, and wait for the next night",
+    "read_meanwhile": "were read by another run meanwhile",
+    "failed": "could not be read",
+    "left": "are left",
+    "candidates": "candidates are new",
+    "model_answers": "answers of the model",
+    "rolled_back": "landings were taken back",
+}
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the report."""
+    for line in lines(report):
+        say(line)
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the report."""
+    yield f"backfill {report['run_id']}"
+    for item in report["items"][:MOST_ROWS]:
+        yield f"  {item['action']:<9}  {_about(item)}{item['reason']}"
+    if len(report["items"]) > MOST_ROWS:
+        yield f"  and {len(report['items']) - MOST_ROWS} more (--json shows all)"
+    counts = report["counts"]
+    yield from (f"  {counts[name]:>9,}  {words}" for name, words in _NUMBERS.items() if counts.get(name))
+    for title, rows in (("Failed", report["failures"]), ("Note", report["warnings"])):
+        for row in rows[:MOST_ROWS]:
+            yield f"{title}: {row}"
+        if len(rows) > MOST_ROWS:
+            yield f"and {len(rows) - MOST_ROWS} more (--json shows all)"
+
+
+def _about(item: dict[str, Any]) -> str:
+    return f"{item['project']}: " if item["project"] else ""

@@ -1,0 +1,93 @@
+"""Read a past range, one task run a shard, and let each land in the memory folders in the order of the plan."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from slowwave.jobs.backfill.coverage import table_of
+from slowwave.jobs.backfill.parameters import BackfillParameters
+from slowwave.jobs.backfill.run import at_once, lead
+from slowwave.jobs.backfill.spread import Done, read_shard
+from slowwave.jobs.backfill.story import Begun, begin, land_shard
+from slowwave.jobs.discreet import discreet
+from slowwave.jobs.outcome import outcome_of
+from slowwave.jobs.pages import printable
+from slowwave.report import Report
+from tasks.discretion import discreet_errors
+from tasks.progress import progress
+
+# Longer than any shard; it only breaks a hung file system out.
+TIMEOUT_S = 24 * 3600
+
+
+@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
+@discreet_errors()
+def answer_backfill(given: BackfillParameters) -> Report | None:
+    """Do what needs no shard to be read: a preview, coverage, a pause, a rollback."""
+    return at_once(given, os.environ)
+
+
+@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
+@discreet_errors()
+def begin_backfill(given: BackfillParameters) -> Begun:
+    """Plan a run, or take up one that is there."""
+    return begin(given, os.environ)
+
+
+# Pieces that were read are not read again, so repeating is safe.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[5, 30],
+    retry_jitter_factor=0.5,
+    timeout_seconds=TIMEOUT_S,
+    task_run_name="read-{number}",
+)
+@discreet_errors()
+def read_one_shard(folder: Path, number: int) -> Done:
+    """Read one shard."""
+    return read_shard(folder, number, os.environ)
+
+
+# What has landed does not land again, so repeating is safe.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[5, 30],
+    retry_jitter_factor=0.5,
+    timeout_seconds=TIMEOUT_S,
+    task_run_name="land-{number}",
+)
+@discreet_errors()
+def land_one_shard(folder: Path, number: int) -> Report:
+    """Let one shard land."""
+    return discreet(land_shard(folder, number, os.environ))
+
+
+def backfilled(given: BackfillParameters) -> Report:
+    """Read every shard of a run and let it land, one after another; a pause ends it."""
+    begun = begin_backfill(given)
+    show = progress("backfill-progress", begun.shards)
+
+    def land(folder: Path, number: int) -> Report:
+        landed = land_one_shard(folder, number)
+        show(number + 1)
+        return landed
+
+    return lead(begun, os.environ, read_one_shard, land)
+
+
+def published_backfill(report: Report, *, dry_run: bool) -> State[dict[str, Any]]:
+    """Publish what a backfill did, or would do, and return its final state, which carries the report."""
+    create_table_artifact(table_of(report), key="backfill", description="What of the range was, or would be, read")
+    outcome = outcome_of(report, dry_run=dry_run)
+    message, data = printable(outcome.message), report.to_builtins()
+    if outcome.name == "Failed":
+        return Failed(message=message, data=data)
+    return Completed(name=outcome.name, message=message, data=data)
