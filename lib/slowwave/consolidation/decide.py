@@ -13,6 +13,7 @@ from slowwave.consolidation.facts import Fact, Grouping
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.refusals import Refusals
 from slowwave.consolidation.resolve import resolved
+from slowwave.consolidation.taken import is_retraction
 from slowwave.memory.book import Memory
 
 
@@ -36,10 +37,6 @@ def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -
             doubted.take(candidate)
         else:
             grouping.take(candidate)
-    operations += [
-        Operation("WAIT", "", tuple(c.id for c in fact.candidates), doubts.reason(fact.candidates[0]))
-        for fact in doubted.facts
-    ]
     accepted: list[Fact] = []
     for fact in grouping.facts:
         refused = _not_accepted(fact, accept_confidence)
@@ -47,7 +44,17 @@ def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -
             operations.append(refused)
         else:
             accepted.append(fact)
-    return operations + resolved(accepted)
+    made = resolved(accepted)
+    holding = {o.memory for o in made if o.action in ("ADD", "MERGE", "KEEP")}
+    for fact in doubted.facts:
+        # a rule that is taken back again may have been stated anew between
+        known = None if is_retraction(fact) else grouping.fact_of(fact.candidates[0])
+        ids = tuple(c.id for c in fact.candidates)
+        if known and known.id in holding:
+            operations.append(Operation("DROP", "", ids, f"{known.id} says so already, and a doubt adds nothing"))
+        else:
+            operations.append(Operation("WAIT", "", ids, doubts.reason(fact.candidates[0])))
+    return operations + made
 
 
 def _remembered(state: State) -> list[Memory]:

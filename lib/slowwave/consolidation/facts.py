@@ -149,12 +149,16 @@ class Grouping:
 
     def take(self, candidate: Candidate) -> None:
         """Put a candidate to the fact that it states, or let it found a new one."""
-        fact = self._found.get(identity(candidate)) or self._by_words(candidate)
+        fact = self.fact_of(candidate)
         if fact is None:
             fact = Fact()
             self.facts.append(fact)
         fact.candidates.append(candidate)
         self._register(fact, candidate)
+
+    def fact_of(self, candidate: Candidate) -> Fact | None:
+        """Return the fact that a candidate states, if there is one."""
+        return self._found.get(identity(candidate)) or self._by_words(candidate)
 
     def _by_words(self, candidate: Candidate) -> Fact | None:
         """Return the fact of the same words where one of the two has no typed key."""
