@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from time import process_time
+from time import thread_time
 
 import pytest
 
 from slowwave.consolidation.doubts import Doubts
-from slowwave.extraction.guards import voices
+from slowwave.extraction.guards import echo, voices
 from slowwave.extraction.guards.clauses import clauses
 from slowwave.extraction.guards.echo import AGENT, PERSON, Heard, echoes
 from slowwave.extraction.guards.letters import plain, tricks
@@ -214,27 +214,31 @@ HOSTILE = [
 
 
 def _seconds(text: str) -> float:
-    start = process_time()
+    start = thread_time()
     own_words(text)
     hostile_reason(text)
     echoes([(2, RULE)], [Heard(1, text, "the output of Read"), Heard(2, RULE, PERSON)])
-    return process_time() - start
+    return thread_time() - start
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_the_time_grows_with_the_length_and_not_with_its_square(piece: str):
+    # backtracking of a pattern is seen in the time alone: eight times the text may take three times as long as in
+    # proportion, a square would take eight times that in every round, however busy the machine is
     small, large = piece * (25_000 // len(piece)), piece * (200_000 // len(piece))
-    # eight times the text may take up to three times as long as in proportion: a square would take eight times that
-    assert _seconds(large) <= 24 * max(min(_seconds(small) for _ in range(3)), 0.005)
+    assert any(_seconds(large) <= 24 * max(min(_seconds(small) for _ in range(3)), 0.005) for _ in range(5))
 
 
-@pytest.mark.timeout(60)
-def test_a_text_full_of_the_rare_words_of_a_sentence_is_searched_in_proportion():
-    def seconds(words: int) -> float:
-        start = process_time()
-        heard = [Heard(1, "registry package " * words, "the output of Read"), Heard(2, RULE, PERSON)]
-        assert echoes([(2, RULE)], heard) == {}
-        return process_time() - start
+def test_a_text_full_of_the_rare_words_of_a_sentence_is_read_once(monkeypatch: pytest.MonkeyPatch):
+    shingles = echo._shingles
+    read: list[int] = []
 
-    assert seconds(16_000) <= 24 * max(min(seconds(2_000) for _ in range(3)), 0.005)
+    def counted(lower: str) -> frozenset[tuple[str, ...]]:
+        read.append(len(lower))
+        return shingles(lower)
+
+    monkeypatch.setattr(echo, "_shingles", counted)
+    text = "registry package " * 16_000
+    assert echoes([(2, RULE)], [Heard(1, text, "the output of Read"), Heard(2, RULE, PERSON)]) == {}
+    assert len(text) <= sum(read) <= len(text) + 4 * len(RULE)
