@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slowwave.cli import run_backfill, run_erase, screen_backfill
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import say_json, warn
+from slowwave.cli.progress import WISHES, shown_progress
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
@@ -33,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--direct", action="store_true", help="run in this process, without Prefect")
     parser.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
     parser.add_argument("--verbose", action="store_true", help="show the log of Prefect")
+    parser.add_argument("--progress", choices=WISHES, default="auto", help="bars at a terminal, JSON lines, or none")
     run_erase.configure(parser)
     run_backfill.configure(parser)
     add_json_option(parser)
@@ -48,12 +50,8 @@ def run(args: argparse.Namespace) -> int:
         args.overrides = [*args.overrides, f"compaction.focus={args.focus}"]
     settings = settings_of(args)  # bad settings are refused before anything starts
     _check_together(args, settings)
-    if args.job == "backfill":
-        report = run_backfill.backfill(args)
-    elif run_erase.has_subjects(args):
-        report = run_erase.erase(args, settings)
-    else:
-        report = _direct(args) if args.direct else _through_prefect(args)
+    with shown_progress(args.progress, quiet=args.json or args.verbose):
+        report = _report(args, settings)
     if args.json:
         say_json([report])
     elif args.job == "backfill":
@@ -63,6 +61,14 @@ def run(args: argparse.Namespace) -> int:
     for failure in report["failures"]:
         warn(failure)
     return _exit_code(report, require=args.require)
+
+
+def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
+    if args.job == "backfill":
+        return run_backfill.backfill(args)
+    if run_erase.has_subjects(args):
+        return run_erase.erase(args, settings)
+    return _direct(args) if args.direct else _through_prefect(args)
 
 
 def _check_together(args: argparse.Namespace, settings: "Settings") -> None:

@@ -40,11 +40,13 @@ def _rows(chart: Chart) -> tuple[str, int]:
     for place, bar in enumerate(chart.bars):
         y = place * _ROW + 4
         long = bar.value / _most(chart) * room
+        # beside the bar; behind the line of a limit where there is one, so that neither crosses the other
+        behind = _LABEL + (long if chart.limit is None else room) + 6
         parts.append(
             f"<g><title>{_text(f'{bar.label}: {bar.shown}')}</title>"
             f'<text x="{_LABEL - 8}" y="{y + 13}" text-anchor="end">{_text(_short(bar.label, _LABEL - 8))}</text>'
             f'<rect class="{bar.kind}" x="{_LABEL}" y="{y}" width="{max(long, 1):.1f}" height="{_THICK}" rx="2"/>'
-            f'<text x="{_LABEL + long + 6:.1f}" y="{y + 13}">{_text(_short(bar.shown, _SHOWN - 6))}</text></g>'
+            f'<text x="{behind:.1f}" y="{y + 13}">{_text(_short(bar.shown, _SHOWN - 6))}</text></g>'
         )
     height = len(chart.bars) * _ROW + 6
     if chart.limit is not None:

@@ -10,6 +10,7 @@ from slowwave.observability.page.sections import View, sections
 
 # even if a name of a project could smuggle something in, a browser loads and runs nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_LONG = 16
 _NUMBER = re.compile(r"[\d.,]+( ?[%A-Za-z]+)?")
 
 
@@ -57,8 +58,10 @@ def _cell(cell: str) -> str:
 
 
 def _kind(cell: str) -> str:
-    """Return the class of a cell that holds a number, with its unit or without."""
-    return ' class="number"' if _NUMBER.fullmatch(cell) else ""
+    """Return the class of a cell that holds a number, with its unit or without, or a word that has to be broken."""
+    if _NUMBER.fullmatch(cell):
+        return ' class="number"'
+    return ' class="long"' if max(map(len, cell.split()), default=0) > _LONG else ""
 
 
 def _text(text: str) -> str:

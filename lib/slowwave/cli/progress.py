@@ -1,0 +1,100 @@
+"""How far a run is, on standard error: a bar for a person at a terminal, JSON lines for a program, else nothing."""
+
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from slowwave.cli.output import harmless
+from slowwave.observability.progress import watched_by
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_WIDEST = 40
+Wish = Literal["auto", "json", "none"]
+WISHES: tuple[Wish, ...] = ("auto", "json", "none")
+
+
+@contextmanager
+def shown_progress(wish: Wish, *, quiet: bool) -> Generator[None]:
+    """Show how far what is inside is.
+
+    Args:
+        wish: ``json`` writes a line after every step, ``none`` nothing; ``auto`` draws a bar where a person looks.
+        quiet: a program reads the output, so ``auto`` draws nothing.
+    """
+    if wish == "json":
+        with watched_by(Lines()):
+            yield
+    elif wish == "auto" and not quiet and sys.stderr and sys.stderr.isatty():
+        with _bars() as bars, watched_by(bars):
+            yield
+    else:
+        yield
+
+
+class Lines:
+    """Writes a JSON object a line: what is done, of how much, and for how long the step has run."""
+
+    def __init__(self) -> None:
+        """Begin to count."""
+        self._totals: dict[str, int] = {}
+        self._done: dict[str, int] = {}
+        self._began: dict[str, float] = {}
+
+    def plan(self, step: str, total: int) -> None:
+        """Say how much there is to do."""
+        self._totals[step], self._done[step], self._began[step] = total, 0, time.monotonic()
+        self._write(step, "")
+
+    def done(self, step: str, what: str) -> None:
+        """Say that one more is done."""
+        self._done[step] = self._done.get(step, 0) + 1
+        self._write(step, what)
+
+    def _write(self, step: str, what: str) -> None:
+        line = {
+            "progress": step,
+            "done": self._done[step],
+            "total": self._totals.get(step, 0),
+            "what": what.encode("utf-8", "backslashreplace").decode(),
+            "seconds": round(time.monotonic() - self._began.get(step, time.monotonic()), 3),
+        }
+        print(msgspec.json.encode(line).decode(), file=sys.stderr, flush=True)  # noqa: T201 - what was asked for
+
+
+class Bars:
+    """Draws a bar for each step; they are gone when the run is over, so that the report stands alone."""
+
+    def __init__(self, screen: "Progress") -> None:
+        """Draw on a screen that somebody else begins and ends."""
+        self._screen = screen
+        self._tasks: dict[str, TaskID] = {}
+
+    def plan(self, step: str, total: int) -> None:
+        """Draw the bar of a step."""
+        if step in self._tasks:
+            self._screen.reset(self._tasks[step], total=total)
+        else:
+            self._tasks[step] = self._screen.add_task(step, total=total, what="")
+
+    def done(self, step: str, what: str) -> None:
+        """Move the bar, and say what it moved over."""
+        if step in self._tasks:
+            # names of projects are foreign: nothing in them reaches the terminal
+            self._screen.update(self._tasks[step], advance=1, what=harmless(what)[-_WIDEST:])
+
+
+@contextmanager
+def _bars() -> Generator[Bars]:
+    from rich.console import Console  # noqa: PLC0415 - only a person at a terminal waits for it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    words = [TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[what]")]
+    columns = (words[0], BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), words[1])
+    with Progress(*columns, console=Console(stderr=True), transient=True) as screen:
+        yield Bars(screen)
