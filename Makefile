@@ -35,7 +35,7 @@ quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTI
 	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
 
 drills: $(READY) ## every fault drill in full length (minutes)
-	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
+	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_compaction_raw.py tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
 
 drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (hours)
 	DRILLS=all $(BIN)/python $(PYTEST) tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
