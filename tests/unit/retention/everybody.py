@@ -58,8 +58,8 @@ def forms(name: str) -> Iterator[tuple[str, bytes]]:
             yield f"base64 at {shift}", coded(inner, shift).translate(bytes.maketrans(b"+/", b"-_"))
 
 
-_LITERALS = {form: (name, kind) for name in PEOPLE for kind, form in forms(name)}
-_SEARCH = ahocorasick_rs.BytesAhoCorasick(list(_LITERALS))
+_EVERY = [(name, kind, form) for name in PEOPLE for kind, form in forms(name)]
+_SEARCH = ahocorasick_rs.BytesAhoCorasick([form for *_, form in _EVERY])
 
 
 def pieces(path: Path) -> Iterator[bytes]:
@@ -104,7 +104,8 @@ def found_in(home: Path) -> dict[tuple[str, str], set[str]]:
     for path in sorted(home.rglob("*")):
         for data in (os.fsencode(path.relative_to(home)), *(pieces(path) if path.is_file() else ())):
             for number, _, _ in _SEARCH.find_matches_as_indexes(data, overlapping=True):
-                found.setdefault(list(_LITERALS.values())[number], set()).add(str(path))
+                name, kind, _ = _EVERY[number]
+                found.setdefault((name, kind), set()).add(str(path))
     return found
 
 
