@@ -114,7 +114,7 @@ def _tell(report: Report, around: Around, night: Night, view: View) -> None:
         ("report.html", lambda: write_page(around.environ, view)),
         ("telemetry.log_file", lambda: log_night(night)),
     ]
-    if night.alarms and alarms.webhook:
+    if alarms.webhook:
         steps.append(("alarms.webhook", lambda: post(night, alarms)))
     if telemetry.otlp:
         steps.append(("telemetry.otlp", lambda: export(night, report.spans, telemetry)))

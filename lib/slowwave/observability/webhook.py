@@ -32,24 +32,35 @@ def body_of(night: Night) -> bytes:
 
 
 def post(night: Night, settings: AlarmSettings) -> None:
-    """Post the alarms of a night.
+    """Post the alarms of a night, where it has any; the address is checked every night.
 
     Raises:
         SettingsError: the address is none.
         ServerError: nobody takes it; the message names the host only, since the rest of such an address is a secret.
     """
-    place = urlsplit(settings.webhook)
-    if place.scheme not in ("http", "https") or not place.hostname:
-        raise SettingsError("alarms.webhook", "***", "write an address that begins with http:// or https://")
-    request = urllib.request.Request(  # noqa: S310 - checked above
-        settings.webhook, body_of(night), {"Content-Type": "application/json", "User-Agent": "slowwave"}, method="POST"
-    )
+    host = _host_of(settings.webhook)
+    if not night.alarms:
+        return
+    head = {"Content-Type": "application/json", "User-Agent": "slowwave"}
     try:
+        request = urllib.request.Request(settings.webhook, body_of(night), head, method="POST")  # noqa: S310 - see _host_of
         with urllib.request.build_opener(_Straight).open(request, timeout=settings.timeout.total_seconds()):
             pass
     except urllib.error.HTTPError as error:
         error.close()
-        raise ServerError(f"{place.hostname} answered {error.code} to {len(night.alarms)} alarms") from None
+        raise ServerError(f"{host} answered {error.code} to {len(night.alarms)} alarms") from None
+    except urllib.error.URLError as error:
+        raise ServerError(f"{host} did not take {len(night.alarms)} alarms ({error.reason})") from None
     except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        raise ServerError(f"{place.hostname} did not take {len(night.alarms)} alarms ({reason})") from None
+        # what http.client says of an odd address quotes it
+        raise ServerError(f"{host} did not take {len(night.alarms)} alarms ({type(error).__name__})") from None
+
+
+def _host_of(address: str) -> str:
+    try:
+        place = urlsplit(address)
+    except ValueError:
+        place = urlsplit("")
+    if place.scheme not in ("http", "https") or not place.hostname:
+        raise SettingsError("alarms.webhook", "***", "write an address that begins with http:// or https://")
+    return place.hostname
