@@ -121,6 +121,8 @@ def _candidate(
         id=candidate_id(session, first.category, first.text, evidence),
         evidence=evidence,
         extractor=extractor,
+        # one certain word beside them makes doubtful words no more certain
+        doubt=next((c.doubt for c in each if c.doubt), ""),
     )
 
 
