@@ -59,17 +59,20 @@ class Clearing(NamedTuple):
     freed: int
 
     @property
+    def tokens_after(self) -> int:
+        """An estimate of the context after."""
+        return max(0, self.due.tokens - self.reading.rule.likely(self.freed))
+
+    @property
     def reason(self) -> str:
         """What would be done, in one sentence."""
-        after = max(0, self.due.tokens - self.freed)
-        return f"{self.due.reason}; clears {len(self.calls)} old outputs of tools; about {after:,} tokens after"
+        about = f"about {self.tokens_after:,} tokens after"
+        return f"{self.due.reason}; clears {len(self.calls)} old outputs of tools; {about}"
 
     @property
     def after(self) -> Reading:
         """The session as it would be, with what its provider counted less what goes."""
-        return self.reading._replace(
-            items=self.left, recorded=Usage(total=max(1, self.due.tokens - self.freed)), behind=0
-        )
+        return self.reading._replace(items=self.left, recorded=Usage(total=max(1, self.tokens_after)), behind=0)
 
 
 def why_not(dialect: str) -> str:
@@ -116,7 +119,7 @@ def clear(clearing: Clearing, book: Book, run: Compacting) -> Appended:
         run=run.run_id,
         trigger=clearing.due.reason,
         tokens_before=clearing.due.tokens,
-        tokens_after=max(0, clearing.due.tokens - clearing.freed),
+        tokens_after=clearing.tokens_after,
         kept=len(spoken),
         summarised=0,
         keep_from=None,

@@ -37,7 +37,7 @@ class Draft:
         self.dropped = dropped_by(plan)
         self.kept = sum(item.speaks for item in plan.kept)
         saved = reading.guess - tokens_after(reading, plan, summary.text)
-        self.tokens_after = max(0, is_due.tokens - saved)
+        self.tokens_after = max(0, is_due.tokens - reading.rule.likely(saved))
 
     @property
     def reason(self) -> str:

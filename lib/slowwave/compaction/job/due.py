@@ -3,7 +3,8 @@
 Claude Code, pi, OpenClaw and the ULID specification leave room for the answer; Cersei and Codex take a share of the
 window; crabtalk a number of tokens. What a person sets as the window goes before what the client noted, that before
 the table; a provider that counted more than the table knows proves that the model sees more. The size is what the
-provider counted; else what a tokenizer counts, where one is installed that knows the model; else an estimate.
+provider counted; else what a tokenizer counts, where one is installed that knows the model; else an estimate, by
+lengths to a token that were measured.
 """
 
 from typing import NamedTuple
@@ -76,7 +77,7 @@ def _size(reading: Reading, limit: int) -> tuple[int, str]:
 
     A tokenizer is asked where the estimate alone could be wrong about the limit: it is off by a half at most.
     """
-    size = reading.size
+    size = reading.size._replace(guessed=reading.rule.likely(reading.size.guessed))
     if size.counted:
         return size.total, "counted"
     is_whole = reading.guess == sum(item.tokens for item in reading.items)  # of a long session only the end is held

@@ -14,7 +14,7 @@ from tests.unit.compaction.job.talks import IDS, Talk, compacted, job
 
 # Opencode's numbers are what they are: turns of 15,000 tokens, 6,000 of them outputs, which Codex cuts at 12,000 bytes.
 SIZE = 11_900
-WIDE = ("compaction.context_window=215000", "compaction.reserve_tokens=500", "compaction.keep_recent_tokens=20000")
+WIDE = ("compaction.context_window=235000", "compaction.reserve_tokens=500", "compaction.keep_recent_tokens=20000")
 
 
 def results(talk: Talk) -> list[str]:

@@ -34,11 +34,29 @@ def reading(dialect: str, tokens: int, *, model: str = "", counted: bool = False
 )
 def test_each_client_has_its_own_limit(dialect: str, limit: int):
     settings = CompactionSettings()
-    assert due(reading(dialect, limit), settings, soft=SOFT).is_due
-    below = due(reading(dialect, limit - 1), settings, soft=SOFT)
+    assert due(reading(dialect, limit, counted=True), settings, soft=SOFT).is_due
+    below = due(reading(dialect, limit - 1, counted=True), settings, soft=SOFT)
     assert (below.is_due, below.is_near) == (False, True)
-    far = due(reading(dialect, limit - SOFT - 2), settings, soft=SOFT)
+    far = due(reading(dialect, limit - SOFT - 2, counted=True), settings, soft=SOFT)
     assert (far.is_due, far.is_near) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "guessed"),
+    # three quarters of it where three units were measured to a token; the limits of the last ones are in quarters
+    [
+        *(("pi", 183_617 * 3 // 4), ("openclaw", 180_001 * 3 // 4), ("codex", 180_000 * 37 // 40)),
+        *(("claude", 183_616), ("ulid", 183_616), ("cersei", 179_999), ("crabtalk", 100_000)),
+    ],
+)
+def test_what_nobody_counted_is_estimated_by_what_was_measured(dialect: str, guessed: int):
+    settings = CompactionSettings()
+    assert not due(reading(dialect, guessed - 1), settings, soft=SOFT).is_due
+    assert due(reading(dialect, guessed + 1), settings, soft=SOFT).is_due
+    # behind a count, too
+    counted = reading(dialect, 10, counted=True)
+    behind = counted._replace(items=[*counted.items, Item("m2", "user", guessed)])
+    assert due(behind, settings, soft=SOFT).tokens == 10 + rule_of(dialect).likely(guessed)
 
 
 def test_the_settings_go_before_the_transcript_and_that_before_the_table():
