@@ -29,6 +29,7 @@ from slowwave.memory.extracted import bring_up_to_date, day_of
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import ExtractedRange
 from slowwave.report import Report
+from slowwave.retention.beside import remove_leftovers
 from slowwave.secrets.redactor import Redactor
 from slowwave.stores.model import Project
 
@@ -63,6 +64,8 @@ def land(
     memory = project.memory
     existed = memory.exists()
     with guarded(memory):
+        for place in (memory, memory / OWN_FOLDER):
+            remove_leftovers(place)  # of a landing that was killed
         if (folder / "record.json").exists() and _completed(folder, record := read_record(folder)):
             return _finished(folder, record, plan)
         landing = Landing(project, plan, redact)

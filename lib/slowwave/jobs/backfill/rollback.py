@@ -24,6 +24,7 @@ from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import Candidate
 from slowwave.memory.shown import without_shown
 from slowwave.report import Item, Report
+from slowwave.retention.beside import remove_leftovers
 
 Landing = tuple[Path, Record]
 
@@ -71,6 +72,8 @@ def _project(memory: Path, landings: Sequence[Landing]) -> int:
         for candidates in added:
             for name in candidates:
                 kept.pop(name, None)
+        for place in (memory, memory / OWN_FOLDER):
+            remove_leftovers(place)  # of a landing or a rollback that was killed
         for folder, _ in landings:
             atomic_write(folder / "rolling", b"\n")
         for name in RENEWED:

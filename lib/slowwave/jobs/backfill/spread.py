@@ -5,10 +5,12 @@ a time; what kills its process again is named, and the rest of the run goes on.
 """
 
 import os
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import msgspec
@@ -57,7 +59,7 @@ def _in_pool(folder: Path, number: int, environ: Mapping[str, str], processes: i
     others = set(active_children())
     done = Done({})
     # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
-    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_end_with_parent)
     try:
         futures = [
             pool.submit(run_shard, folder, number, dict(environ), workers=processes, part=(at, processes))
@@ -74,6 +76,19 @@ def _in_pool(folder: Path, number: int, environ: Mapping[str, str], processes: i
         pool.shutdown(wait=True, cancel_futures=True)
     done.is_paused = bool(done.counts.get("paused"))
     return done
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it was killed: nobody would take what it reads, or end it."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)  # every write survives that
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def _add(done: Done, future: Future[Counts], number: int) -> None:

@@ -22,6 +22,7 @@ from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_bat
 from slowwave.jobs.model import journal_of, note_account
 from slowwave.jobs.parameters import run_of
 from slowwave.report import Item, Report
+from slowwave.retention.beside import remove_leftovers
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import NAMELESS
 
@@ -184,6 +185,7 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
         note_speed(run, plan, environ)
         run.note("done", msgspec.json.encode(report.counts))
         run.drop_work()
+        remove_leftovers(run.path, below=True)
         report.items.append(Item(plan.run_id, "done", f"take it back with --rollback {plan.run_id}"))
     return report
 

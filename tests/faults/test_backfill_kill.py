@@ -1,0 +1,223 @@
+"""A backfill that is killed, at any change and at any time, and resumed: the bytes of one that was not, nothing twice.
+
+So is its rollback: whatever was reached, the next one leaves the bytes from before.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from slowwave import files
+from slowwave.jobs.backfill import planning
+from slowwave.jobs.backfill.folder import Folder, backfills_folder
+from slowwave.jobs.backfill.parameters import BackfillParameters
+from slowwave.jobs.backfill.run import run_backfill
+from slowwave.memory.candidates import candidates_path, read_candidates
+from slowwave.report import Report
+from tests.faults.backfilled import NOW as LATER
+from tests.faults.backfilled import fill
+from tests.unit.consolidation.dreams import no_fsync
+from tests.unit.jobs.backfill.rig import NOW, World, filled
+
+DRILL = os.environ.get("DRILLS", "")
+FULL = DRILL in ("full", "all")
+STRIDE = 1 if FULL else 11
+ROUNDS = 20 if FULL else 4
+MOST_CHANGES = 600
+
+pytestmark = pytest.mark.drill
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Pieces and shards of few sessions, so that there are many; and no disk to wait for."""
+    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(planning.sharded, "__kwdefaults__", {"most_sessions": 5, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(os, "fsync", no_fsync)
+
+
+def run_or_resume(world: World) -> Report:
+    """Go on with the run, or start it where no plan of it is there."""
+    folder = Folder(backfills_folder(world.environ) / "b1")
+    if (folder.path / "plan.json").exists():
+        return world.backfill(action="resume", backfill="b1")
+    return world.backfill()
+
+
+def take_back(world: World) -> Report:
+    return world.backfill(action="rollback", backfill="b1")
+
+
+def child(work: Callable[[], object], ready: Callable[[], None]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ready()
+            work()
+            os._exit(0)
+        finally:
+            os._exit(70)
+    return pid
+
+
+def killed_at(step: int, work: Callable[[], object]) -> bool:
+    """Run work in a child that is killed right before its ``step``-th change; say whether it came so far."""
+
+    def ready() -> None:
+        seen = count(1)
+
+        def stop(_event: str, _path: str) -> None:
+            if next(seen) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        files.fault_hook = stop
+
+    status = os.waitstatus_to_exitcode(os.waitpid(child(work, ready), 0)[1])
+    assert status in (0, -signal.SIGKILL)
+    return status != 0
+
+
+def killed_after(seconds: float, work: Callable[[], object]) -> bool:
+    """Run work in a child that the kernel ends after some time; say whether it did."""
+
+    def ready() -> None:
+        # without a handler the kernel ends the process at once, as SIGKILL does
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    _, status = os.waitpid(child(work, ready), 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFSIGNALED(status)
+
+
+def as_of(world: World, *others: World) -> dict[str, bytes]:
+    """Return the memories with the folders of the world, and of what it was copied from, taken out of them."""
+    found = world.memories()
+    for root in (world.root, *(other.root for other in others)):
+        found = {name: data.replace(f"{root}/".encode(), b"/world/") for name, data in found.items()}
+    return found
+
+
+def ready_world(root: Path) -> World:
+    """Return a world of which a night has read a part, so that there are memories before."""
+    world = filled(root, sessions=14)
+    world.extract(project="p1")
+    world.add(90, "Always use ruff for linting.", project="p1")
+    return world
+
+
+def test_killed_before_any_change_and_resumed_it_leaves_the_same_bytes(tmp_path: Path):
+    whole = ready_world(tmp_path / "whole")
+    whole.backfill()
+    expected = as_of(whole)
+    reached = 0
+    for step in range(1, MOST_CHANGES, STRIDE):
+        world = ready_world(tmp_path / str(step))
+        was_killed = killed_at(step, lambda w=world: run_or_resume(w))
+        report = run_or_resume(world)
+        assert report.failures == []
+        assert as_of(world) == expected, step
+        shutil.rmtree(world.root)
+        if not was_killed:
+            break
+        reached = step
+    else:
+        pytest.fail("more changes than there should be")
+    assert reached > 50
+
+
+def test_a_rollback_killed_before_any_change_and_repeated_leaves_the_bytes_from_before(tmp_path: Path):
+    first = ready_world(tmp_path / "0")
+    before = as_of(first)
+    first.backfill()
+    assert as_of(first) != before
+    for step in range(1, MOST_CHANGES, STRIDE):
+        root = tmp_path / str(step)
+        shutil.copytree(first.root, root)
+        world = moved(first, root)
+        was_killed = killed_at(step, lambda w=world: take_back(w))
+        assert take_back(world).failures == []
+        assert as_of(world, first) == before, step
+        shutil.rmtree(root)
+        if not was_killed:
+            return
+    pytest.fail("more changes than there should be")
+
+
+def moved(first: World, root: Path) -> World:
+    """Return a copied world whose records name its own folders."""
+    for path in [*root.glob("state/slowwave/backfills/b1/landed/*/record.json"), *root.glob("state/**/plan.json")]:
+        path.write_bytes(path.read_bytes().replace(str(first.root).encode(), str(root).encode()))
+    return World(root)
+
+
+def test_killed_at_random_times_and_resumed_it_leaves_the_same_bytes(tmp_path: Path):
+    sessions = 40 if FULL else 16
+    whole = filled(tmp_path / "whole", sessions)
+    begun = time.monotonic()
+    whole.backfill()
+    took = time.monotonic() - begun
+    expected = as_of(whole)
+    rng = random.Random(7)
+    world = filled(tmp_path / "killed", sessions)
+    kills = sum(killed_after(rng.uniform(0.02, took / 4), lambda: run_or_resume(world)) for _ in range(ROUNDS))
+    assert run_or_resume(world).failures == []
+    assert kills > 1
+    assert as_of(world) == expected
+    ids = [c.id for p in world.store.glob("*/memory") for c in read_candidates(p)[0]]
+    lines = [json.loads(x) for p in world.store.glob("*/memory") for x in candidates_path(p).read_text().splitlines()]
+    ranges = [json.dumps(line) for line in lines if "extracted" in line]
+    assert len(ids) == len(set(ids)) == sum("id" in line for line in lines)
+    assert len(ranges) == len(set(ranges)) == sessions
+
+
+# 10,000 sessions: about 25 minutes of processor time
+@pytest.mark.skipif(DRILL != "all", reason="the longest form: make drills-all")
+@pytest.mark.timeout(4 * 3600)
+def test_ten_thousand_sessions_killed_twenty_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.undo()  # pieces and shards of their usual size, and a real disk
+    number = int(os.environ.get("SESSIONS", "10000"))
+    worlds = [World(tmp_path / name) for name in ("whole", "killed")]
+    for world in worlds:
+        fill(world.root, number)
+    before = as_of(worlds[1])
+    foreseen = run_backfill(long_given(worlds[0], action="preview"), worlds[0].environ)
+    begun, cpu = time.monotonic(), os.times()
+    report = run_backfill(long_given(worlds[0]), worlds[0].environ)
+    took, used = time.monotonic() - begun, processor(cpu)
+    rng = random.Random(20)
+    kills = 0
+    while kills < 20:
+        kills += killed_after(rng.uniform(1, took / 12), lambda: _resumed(worlds[1]))
+    assert _resumed(worlds[1]).failures == []
+    assert as_of(worlds[0]) == as_of(worlds[1])
+    print(f"foreseen {foreseen.counts}; used {took:.0f} s, {used:.0f} s of the processor; {report.counts}")
+    assert foreseen.counts["cpu_seconds_foreseen"] == pytest.approx(used, rel=0.10)
+    assert run_backfill(long_given(worlds[1], action="rollback", backfill="b1"), worlds[1].environ).failures == []
+    assert as_of(worlds[1]) == before
+
+
+def processor(since: os.times_result) -> float:
+    now = os.times()
+    return sum(now[:4]) - sum(since[:4])
+
+
+def long_given(world: World, **more: object) -> BackfillParameters:
+    return BackfillParameters.model_validate({"store": [world.store], "now": LATER, "run_id": "b1", **more})
+
+
+def _resumed(world: World) -> Report:
+    there = (backfills_folder(world.environ) / "b1" / "plan.json").exists()
+    how = {"action": "resume", "backfill": "b1"} if there else {}
+    return run_backfill(long_given(world, **how), world.environ)
+
+
+assert NOW == LATER
