@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         show(report, dry_run=args.dry_run)
     for failure in report["failures"]:
         warn(failure)
-    return _exit_code(report, require=args.require)
+    return _exit_code(report, require=args.require, erased=args.job == "erase" and not args.dry_run)
 
 
 def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
@@ -130,11 +130,13 @@ def _enter_sample(args: argparse.Namespace) -> None:
     args.store = [home]
 
 
-def _exit_code(report: dict[str, Any], *, require: bool) -> int:
+def _exit_code(report: dict[str, Any], *, require: bool, erased: bool) -> int:
     if report["failures"]:
         return PARTLY_FAILED
     if report["parked"]:
         return PARKED
+    if erased and report["counts"].get("refused"):
+        return REFUSED  # something stays that was to go
     if require and any(not gate["passed"] for gate in report["gates"]):
         return REFUSED
     return DONE

@@ -131,6 +131,13 @@ def said(number: int) -> str:
     )
 
 
+def about(name: str) -> str:
+    """Return a text that names one person in every form."""
+    plain, *_ = (form for kind, form in forms(name) if kind == "plain")
+    written = [json.dumps(name), json.dumps(json.dumps(name)), quote(name, safe=""), all_escaped(name)]
+    return " ; ".join([name, *written, *(base64.b64encode(b"1" * n + plain + b"\n").decode() for n in range(3))])
+
+
 def plant(root: Path) -> None:
     """Let people and agents name the subjects in every file of a store."""
     files = [path for path in root.rglob("*") if path.is_file() and path.suffix in (".jsonl", ".json", "")]
@@ -183,6 +190,8 @@ def opencode(home: Path) -> Path:
             rows.execute("INSERT INTO event VALUES ('ses_main', ?, ?)", (number, json.dumps({"v": said(number)})))
             rows.execute("INSERT INTO search VALUES (?)", (said(number + 3),))
             rows.execute("INSERT INTO gone VALUES (?)", (said(number + 5) * 4,))
+        rows.executemany("INSERT INTO search VALUES (?)", [(about(name),) for name in PEOPLE])
+        rows.execute("PRAGMA secure_delete = OFF")
         rows.execute("DELETE FROM gone")
         rows.commit()
     (family.root / "auth.json").write_text('{"key": "nobody"}\n')
@@ -195,6 +204,9 @@ def planted_in(build: Callable[[Path], Path], home: Path) -> Path:
     if build is planted.opencode:
         (root / "tool-output").mkdir()
         (root / "tool-output" / "tool_1").write_text(said(71))
+    if build is planted.claude:
+        lines = [json.dumps({"display": about(name)}).replace("\\\\u", "\\u") for name in PEOPLE]
+        (root / "history.jsonl").write_text("\n".join(lines) + "\n")
     if build not in (openclaw, opencode):
         plant(root)
     return root

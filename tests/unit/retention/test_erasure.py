@@ -11,7 +11,7 @@ import pytest
 
 from slowwave import files
 from slowwave.cli import main
-from slowwave.errors import MovedError
+from slowwave.errors import DONE, REFUSED, MovedError
 from slowwave.memory.book import read_book
 from slowwave.memory.ledger import line_hash
 from slowwave.memory.verify import totals, verify
@@ -73,7 +73,8 @@ def left_in(home: Path) -> list[str]:
 def erase(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
     code = main(["run", "erase", "--secrets", "--direct", "--json", *more])
     out = capsys.readouterr()
-    assert code == 0, out.err
+    stays = "--apply" in more and '"refused"' in out.out
+    assert code == (REFUSED if stays else DONE), out.err
     assert not any(form.decode() in out.out for secret in (TOKEN, PASSWORD) for form in forms(secret))
     return json.loads(out.out)
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from slowwave.cli import main
+from slowwave.errors import DONE, REFUSED
 from slowwave.memory.book import read_book
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.masking import masked
@@ -60,7 +61,8 @@ def erase(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
     capsys.readouterr()
     code = main(["run", "erase", "--json", *more])
     out = capsys.readouterr()
-    assert code == 0, out.err
+    stays = "--apply" in more and '"refused"' in out.out
+    assert code == (REFUSED if stays else DONE), out.err
     assert not any(form.decode() in out.out + out.err for form in forms(NAME))
     return json.loads(out.out)
 
