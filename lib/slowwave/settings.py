@@ -338,7 +338,7 @@ def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:
         kind = _fields().get(key)
         if get_origin(kind) is Literal:
             message = f"write one of {', '.join(get_args(kind))}"
-        raise SettingsError(place, _value_at(tree, place), message, origin.get(key, "")) from error
+        raise SettingsError(place, _value_at(tree, place), message, origin.get(place, origin.get(key, ""))) from error
 
 
 def _with_durations(tree: Mapping[str, Any], origin: Mapping[str, str]) -> dict[str, Any]:

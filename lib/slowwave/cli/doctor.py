@@ -2,30 +2,50 @@
 
 import argparse
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_settings_options, settings_of
 from slowwave.cli.output import say, say_json
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.errors import DONE, PARTLY_FAILED, SettingsError
+
+if TYPE_CHECKING:
+    from slowwave.service.check import Check
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave doctor``."""
     add_settings_options(parser)
+    parser.add_argument("--model", action="store_true", help="ask the language model one tiny question")
+    parser.add_argument("--archive", action="store_true", help="read every byte of the archive back")
     add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print every check; return 0 when all is well, else 6."""
-    from slowwave.service.health import checks  # noqa: PLC0415 - --help stays fast
-
     is_well = True
-    for check in checks(settings_of(args), os.environ, SystemClock()):
+    for check in _checks(args):
         is_well = is_well and check.ok
         if args.json:
             say_json([check])
             continue
-        say(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:<12} {check.seen}")
-        if not check.ok:
+        mark = "WRONG" if not check.ok else "note " if check.fix else "ok   "
+        say(f"{mark}  {check.name:<12} {check.seen}")
+        if check.fix:
             say(f"       {'':<12} fix: {check.fix}")
     return DONE if is_well else PARTLY_FAILED
+
+
+def _checks(args: argparse.Namespace) -> "Iterator[Check]":
+    from slowwave.service.check import Check  # noqa: PLC0415 - --help stays fast
+    from slowwave.service.health import checks  # noqa: PLC0415 - as above
+
+    try:
+        settings = settings_of(args)
+    except SettingsError as error:
+        # whoever asks what is wrong gets it as an answer; without settings nothing else can be looked at
+        where = error.source or "the place that names it"
+        yield Check("settings", ok=False, seen=str(error), fix=f"correct {error.key} in {where}")
+        return
+    yield from checks(settings, os.environ, SystemClock(), ask_model=args.model, read_archive=args.archive)

@@ -4,77 +4,70 @@ Nothing is changed, not even a folder made. A check that cannot be carried out i
 """
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import version
 from pathlib import Path
-
-import msgspec
 
 from slowwave.clock import Clock
 from slowwave.consolidation.lock import refusal
 from slowwave.consolidation.state import read_state
 from slowwave.errors import SlowwaveError
 from slowwave.files import is_leftover
+from slowwave.memory.book import read_book
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.places import siblings
-from slowwave.places import state_folder
-from slowwave.service.server import is_healthy
+from slowwave.service.check import Check
+from slowwave.service.client_checks import clients
+from slowwave.service.model_check import model
+from slowwave.service.scheduler_checks import scheduler
+from slowwave.service.storage_checks import archive, disk, first_there, private, storage
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery, Project
 
-LEAST_FREE = 1 << 30
 # Files from a machine whose clock runs a little ahead are no reason to worry.
 AHEAD = timedelta(hours=1)
 
 
-class Check(msgspec.Struct, frozen=True):
-    """One check: its name, whether all is well, what was seen, and what to do when it is not."""
+def checks(
+    settings: Settings,
+    environ: Mapping[str, str],
+    clock: Clock,
+    *,
+    ask_model: bool = False,
+    read_archive: bool = False,
+) -> Iterator[Check]:
+    """Yield every check, cheap ones first.
 
-    name: str
-    ok: bool
-    seen: str
-    fix: str = ""
-
-
-def checks(settings: Settings, environ: Mapping[str, str], clock: Clock) -> Iterator[Check]:
-    """Yield every check, cheap ones first."""
+    Args:
+        settings: the settings in force.
+        environ: the environment.
+        clock: what time it is.
+        ask_model: ask the language model one tiny question, where one is set.
+        read_archive: read every byte of the archive.
+    """
     yield Check("settings", ok=True, seen="all keys are known and all values well formed")
-    yield _prefect(environ)
-    yield _disk(state_folder(environ))
+    yield from scheduler(environ)
+    yield model(settings, environ, ask=ask_model)
     try:
         found = find_projects(settings, environ)
     except SlowwaveError as error:
+        yield disk(environ, None)
         yield Check("stores", ok=False, seen=str(error), fix="name the store with --store or store.roots")
         return
+    yield disk(environ, found)
     yield _stores(found)
+    yield from clients(found)
     yield _clock(found, clock.now())
     yield from _permissions(found)
+    yield private(environ, found)
+    yield storage(found)
     yield from _locks(found, settings)
     yield from _leftovers(found)
     yield from _states(found, clock.now())
-
-
-def _prefect(environ: Mapping[str, str]) -> Check:
-    release = f"Prefect {version('prefect')}"
-    api = environ.get("PREFECT_API_URL")
-    if not api:
-        return Check("prefect", ok=True, seen=f"{release}; no PREFECT_API_URL, so each run starts a server of its own")
-    if is_healthy(api):
-        return Check("prefect", ok=True, seen=f"{release}; the server at {api} answers")
-    fix = "start the server (prefect server start), correct PREFECT_API_URL, or run jobs with --direct"
-    return Check("prefect", ok=False, seen=f"{release}; the server at {api} does not answer", fix=fix)
-
-
-def _disk(folder: Path) -> Check:
-    there = next(p for p in (folder, *folder.parents) if p.exists())
-    free = shutil.disk_usage(there).free
-    seen = f"{free / (1 << 30):.1f} GiB free for {folder}"
-    return Check("disk", ok=free >= LEAST_FREE, seen=seen, fix="" if free >= LEAST_FREE else "make at least 1 GiB free")
+    yield from archive(environ, read_back=read_archive)
 
 
 def _stores(found: Discovery) -> Check:
@@ -99,7 +92,7 @@ def _clock(found: Discovery, now: datetime) -> Check:
 
 
 def _permissions(found: Discovery) -> Iterator[Check]:
-    closed = [p.memory for p in found.projects if not os.access(_first_there(p.memory), os.W_OK | os.X_OK)]
+    closed = [p.memory for p in found.projects if not os.access(first_there(p.memory), os.W_OK | os.X_OK)]
     closed += [p.memory for p in found.projects if p.memory.exists() and not p.memory.is_dir()]
     unread = [f for p in found.projects for s in p.sessions for f in s.files.paths if not os.access(f, os.R_OK)]
     if not closed and not unread:
@@ -110,10 +103,6 @@ def _permissions(found: Discovery) -> Iterator[Check]:
     if unread:
         seen = f"{len(unread)} session files cannot be read, first: {unread[0]}"
         yield Check("permissions", ok=False, seen=seen, fix=f"chmod u+r {unread[0]}")
-
-
-def _first_there(path: Path) -> Path:
-    return next(p for p in (path, *path.parents) if p.exists())
 
 
 def _locks(found: Discovery, settings: Settings) -> Iterator[Check]:
@@ -148,6 +137,7 @@ def _states(found: Discovery, now: datetime) -> Iterator[Check]:
     for project in found.projects:
         try:
             last = read_state(project.memory)
+            read_book(project.memory)
         except SlowwaveError as error:
             wrong.append(str(error))
             continue
@@ -156,4 +146,4 @@ def _states(found: Discovery, now: datetime) -> Iterator[Check]:
     if wrong:
         yield Check("state", ok=False, seen=f"{len(wrong)} projects, first: {wrong[0]}", fix="follow that remedy")
     else:
-        yield Check("state", ok=True, seen="every project's state can be read")
+        yield Check("state", ok=True, seen="every project's state and ledger can be read")

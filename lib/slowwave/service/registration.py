@@ -96,12 +96,13 @@ def require_compatible(api: str) -> str:
 
 def doubts(client: "SyncPrefectClient", pool: str) -> Iterator[str]:
     """Yield what works, but worse than it could, each with its remedy."""
-    yield from _doubts_about(client.request("GET", "/admin/settings").json())
+    yield from server_doubts(client.request("GET", "/admin/settings").json())
     if not any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool)):
         yield f"no worker of pool {pool} is at work: prefect worker start --pool {pool}, where the transcripts are"
 
 
-def _doubts_about(server: Mapping[str, Any]) -> Iterator[str]:
+def server_doubts(server: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a server's settings, as it tells them, cost, each with its remedy."""
     for key, is_well, otherwise in _TOLD:
         told = _at(server, f"server.{key}")
         # a server of another version may tell less; what it does not tell is not doubted

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,16 +14,25 @@ from slowwave.cli import main
 from slowwave.clock import FixedClock
 from slowwave.memory.places import sibling
 from slowwave.samples import build
-from slowwave.service.health import Check, checks
+from slowwave.service.check import Check
+from slowwave.service.health import checks
 from slowwave.settings import load_settings
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 
 
-def examined(store: Path, now: datetime = NOW, **environ: str) -> dict[str, Check]:
-    settings = load_settings({}).with_roots([store])
-    home = {"HOME": os.environ["HOME"], "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]}
-    return {check.name: check for check in checks(settings, {**home, **environ}, FixedClock(now))}
+def examined(
+    store: Path,
+    now: datetime = NOW,
+    *,
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+    **how: bool,
+) -> dict[str, Check]:
+    settings = load_settings({}, overrides=overrides).with_roots([store])
+    names = ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
+    home = {name: os.environ[name] for name in names}
+    return {check.name: check for check in checks(settings, {**home, **(environ or {})}, FixedClock(now), **how)}
 
 
 def memory_of(store: Path) -> Path:
@@ -44,7 +54,11 @@ def test_a_sound_installation_is_well_and_left_alone(store: Path, own_home: Path
     before = tree(own_home)
     seen = examined(store)
     assert {name: check.seen for name, check in seen.items() if not check.ok} == {}
-    assert {"settings", "prefect", "disk", "stores", "clock", "permissions", "locks", "leftovers", "state"} == set(seen)
+    assert set(seen) == {
+        "settings", "prefect", "model", "disk", "stores", "clients", "clock", "permissions", "privacy", "storage",
+        "locks", "leftovers", "state", "archive",
+    }  # fmt: skip
+    assert {name: check.fix for name, check in seen.items() if check.fix} == {}
     assert seen["stores"].seen.startswith("2 projects with 19 sessions")
     assert tree(own_home) == before
 
@@ -98,7 +112,7 @@ def test_a_server_that_does_not_answer_is_named(store: Path) -> None:
         # bound but not listening: nobody else can answer there
         taken.bind(("127.0.0.1", 0))
         api = f"http://127.0.0.1:{taken.getsockname()[1]}/api"
-        prefect = examined(store, PREFECT_API_URL=api)["prefect"]
+        prefect = examined(store, environ={"PREFECT_API_URL": api})["prefect"]
     assert not prefect.ok
     assert "--direct" in prefect.fix
 

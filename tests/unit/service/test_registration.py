@@ -8,7 +8,7 @@ import pytest
 from slowwave.errors import SlowwaveError
 from slowwave.service.deployments import read_project
 from slowwave.service.launch import SERVER, project_root
-from slowwave.service.registration import _doubts_about, automations, require_entrypoints
+from slowwave.service.registration import automations, require_entrypoints, server_doubts
 
 
 def told(**changed: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def told(**changed: Any) -> dict[str, Any]:
 
 
 def test_a_server_with_our_settings_is_not_doubted() -> None:
-    assert list(_doubts_about(told())) == []
+    assert list(server_doubts(told())) == []
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def test_a_server_with_our_settings_is_not_doubted() -> None:
     ],
 )
 def test_each_setting_that_costs_something_is_doubted_with_its_remedy(changed: dict[str, Any], says: str) -> None:
-    (doubt,) = _doubts_about(told(**changed))
+    (doubt,) = server_doubts(told(**changed))
     assert says in doubt
     assert doubt.endswith("docs/deploy/server.env")
 
 
 def test_redis_leases_are_as_good_and_silence_is_no_fault() -> None:
-    assert list(_doubts_about(told(concurrency__lease_storage="prefect_redis.lease_storage"))) == []
+    assert list(server_doubts(told(concurrency__lease_storage="prefect_redis.lease_storage"))) == []
     silent: list[Mapping[str, Any]] = [{}, {"server": None}, {"server": {"services": {}}}]
-    assert [list(_doubts_about(tree)) for tree in silent] == [[], [], []]
+    assert [list(server_doubts(tree)) for tree in silent] == [[], [], []]
 
 
 def test_a_flow_that_does_not_load_is_named_with_the_remedy() -> None:

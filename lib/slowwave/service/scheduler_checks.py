@@ -1,0 +1,97 @@
+"""Checks of the Prefect server: whether it answers, and whether it will really start the next night.
+
+A server that is up and does nothing is what nobody notices, so its deployment, schedule and workers are looked at. All
+is asked over HTTP: importing Prefect would take longer than the answers.
+"""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote
+
+from slowwave.service.check import Check
+from slowwave.service.registration import server_doubts
+from slowwave.service.server import is_healthy
+
+_DEPLOY = "slowwave deploy --create-pool"
+_WAIT_S = 10
+
+
+def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Yield the checks of the server that ``PREFECT_API_URL`` names, if any."""
+    release = f"Prefect {version('prefect')}"
+    api = environ.get("PREFECT_API_URL")
+    if not api:
+        seen = (
+            f"{release}; no PREFECT_API_URL, so each run starts a server of its own, and nothing is scheduled from here"
+        )
+        yield Check("prefect", ok=True, seen=seen)
+        return
+    if not is_healthy(api):
+        fix = "start the server (prefect server start), correct PREFECT_API_URL, or run jobs with --direct"
+        yield Check("prefect", ok=False, seen=f"{release}; the server at {api} does not answer", fix=fix)
+        return
+    try:
+        yield from _of_server(api, release, environ.get("PREFECT_API_AUTH_STRING", ""))
+    except (urllib.error.URLError, OSError, ValueError, LookupError, TypeError) as error:
+        fix = "set PREFECT_API_AUTH_STRING where the server asks for it, or update the server"
+        yield Check("prefect", ok=False, seen=f"the server at {api} answers strangely: {error}", fix=fix)
+
+
+def _of_server(api: str, release: str, auth: str) -> Iterator[Check]:
+    doubts = list(server_doubts(_asked(api, "/admin/settings", auth)))
+    fix = doubts[0] if doubts else ""
+    yield Check("prefect", ok=True, seen=f"{release}; the server at {api} answers", fix=fix)
+    nightly = _asked(api, "/deployments/name/nightly/nightly", auth)
+    if nightly is None:
+        yield Check("schedule", ok=False, seen=f"the server at {api} has no deployment nightly", fix=_DEPLOY)
+        return
+    yield _schedule(nightly)
+    yield _worker(api, nightly, auth)
+
+
+def _schedule(nightly: Mapping[str, Any]) -> Check:
+    on = [s for s in nightly["schedules"] if s["active"]]
+    if nightly["paused"] or not on:
+        what = "is paused" if nightly["paused"] else "has no schedule that is on"
+        fix = "prefect deployment schedule resume --all, or the switch on its page"
+        return Check("schedule", ok=False, seen=f"the deployment nightly {what}: no night will run", fix=fix)
+    when = ", ".join(f"{s['schedule'].get('cron')} ({s['schedule'].get('timezone')})" for s in on)
+    return Check("schedule", ok=True, seen=f"nightly at {when}")
+
+
+def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
+    pool = nightly["work_pool_name"]
+    if not pool:
+        return Check("worker", ok=True, seen="nights run in slowwave serve")
+    found: dict[str, Any] | None = _asked(api, f"/work_pools/{quote(pool)}", auth)
+    if found and found["is_paused"]:
+        return Check("worker", ok=False, seen=f"pool {pool} is paused", fix=f"prefect work-pool resume {pool}")
+    workers: list[dict[str, Any]] = _asked(api, f"/work_pools/{quote(pool)}/workers/filter", auth, {}) or []
+    online = [worker["name"] for worker in workers if worker["status"] == "ONLINE"]
+    if not online:
+        seen = f"no worker of pool {pool} is at work: no night will run"
+        return Check(
+            "worker", ok=False, seen=seen, fix=f"prefect worker start --pool {pool}, where the transcripts are"
+        )
+    return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool}")
+
+
+def _asked(api: str, path: str, auth: str, body: Mapping[str, Any] | None = None) -> Any:
+    """Return what the server answers, None where it has no such thing."""
+    import base64  # noqa: PLC0415 - most servers ask nobody who they are
+
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{api}{path}", data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - the operator's own address
+    if auth:
+        request.add_header("Authorization", f"Basic {base64.b64encode(auth.encode()).decode()}")
+    try:
+        with urllib.request.urlopen(request, timeout=_WAIT_S) as answer:  # noqa: S310 - as above
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        if error.code == 404:  # noqa: PLR2004 - HTTP's "not found"
+            return None
+        raise

@@ -1,0 +1,324 @@
+"""Each check of the doctor sees the fault that is planted for it, says what to do, and is quiet without it."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from slowwave.cli import main
+from slowwave.memory.guard import OWN_FOLDER
+from slowwave.samples import build, codex_rollout, envelope, opencode
+from slowwave.service import storage_checks
+from slowwave.service.check import Check
+from slowwave.service.client_checks import TESTED, clients
+from slowwave.service.scheduler_checks import scheduler
+from slowwave.service.storage_checks import archive, disk, private, storage
+from slowwave.settings import load_settings
+from slowwave.stores.discovery import find_projects
+from slowwave.stores.model import Discovery
+from tests.model_server.scripted import error as refused
+from tests.model_server.scripted import said, serving
+from tests.unit.service.test_health import examined
+
+NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(own_home: Path) -> Path:
+    return build(own_home, NOW).home
+
+
+def found_in(store: Path) -> Discovery:
+    environ = {"HOME": str(store), "XDG_STATE_HOME": str(store / "state")}
+    return find_projects(load_settings({}).with_roots([store]), environ)
+
+
+def environ_of(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), **{f"XDG_{n}_HOME": str(home / n.lower()) for n in ("STATE", "DATA", "CONFIG")}}
+
+
+# --- the scheduler -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def server(**changed: Any) -> Generator[str]:
+    """Serve the answers of a Prefect server with a nightly deployment, some of them changed; None is a 404."""
+    schedule = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
+    answers: dict[str, Any] = {
+        "health": True,
+        "settings": {"server": {"analytics_enabled": False}},
+        "nightly": {"paused": False, "schedules": [schedule], "work_pool_name": "slowwave"},
+        "pool": {"is_paused": False},
+        "workers": [{"name": "w", "status": "ONLINE"}],
+        **changed,
+    }
+    paths = {
+        "/api/health": "health",
+        "/api/admin/settings": "settings",
+        "/api/deployments/name/nightly/nightly": "nightly",
+        "/api/work_pools/slowwave": "pool",
+        "/api/work_pools/slowwave/workers/filter": "workers",
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = answers[paths[self.path]]
+            data = b"<html>" if body == "html" else json.dumps(body).encode()
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = _answer  # noqa: N815 - the names that the library calls
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Say nothing."""
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{httpd.server_port}/api"
+    finally:
+        httpd.shutdown()
+        thread.join()
+        httpd.server_close()
+
+
+def scheduled(**changed: Any) -> dict[str, Check]:
+    with server(**changed) as api:
+        return {check.name: check for check in scheduler({"PREFECT_API_URL": api})}
+
+
+def test_a_server_that_will_run_the_night_is_well() -> None:
+    seen = scheduled()
+    assert {name: (check.ok, check.fix) for name, check in seen.items()} == {
+        "prefect": (True, ""), "schedule": (True, ""), "worker": (True, "")
+    }  # fmt: skip
+    assert "30 3 * * * (UTC)" in seen["schedule"].seen
+
+
+OFF = {"active": False, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "says", "fix"),
+    [
+        ({"nightly": None}, "schedule", "no deployment nightly", "slowwave deploy"),
+        (
+            {"nightly": {"paused": True, "schedules": [], "work_pool_name": "slowwave"}},
+            "schedule", "is paused: no night will run", "resume",
+        ),
+        (
+            {"nightly": {"paused": False, "schedules": [OFF], "work_pool_name": "slowwave"}},
+            "schedule", "no schedule that is on", "resume",
+        ),
+        ({"pool": {"is_paused": True}}, "worker", "pool slowwave is paused", "prefect work-pool resume slowwave"),
+        ({"workers": []}, "worker", "no worker of pool slowwave", "prefect worker start"),
+        ({"workers": [{"name": "w", "status": "OFFLINE"}]}, "worker", "no worker", "prefect worker start"),
+        ({"settings": "html"}, "prefect", "answers strangely", "update the server"),
+        ({"nightly": ["x"]}, "prefect", "answers strangely", "update the server"),
+    ],
+)  # fmt: skip
+def test_a_server_that_is_up_and_will_do_nothing_is_named(
+    changed: dict[str, Any], name: str, says: str, fix: str
+) -> None:
+    (wrong,) = [check for check in scheduled(**changed).values() if not check.ok]
+    assert (wrong.name, says in wrong.seen, fix in wrong.fix) == (name, True, True), wrong
+
+
+def test_a_server_with_costly_settings_is_noted_and_serve_needs_no_worker() -> None:
+    settings = {"server": {"concurrency": {"lease_storage": "prefect.server.concurrency.lease_storage.memory"}}}
+    noted = scheduled(settings=settings)["prefect"]
+    assert (noted.ok, "docs/deploy/server.env" in noted.fix) == (True, True)
+    on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
+    served = scheduled(nightly={"paused": False, "schedules": [on], "work_pool_name": None}, workers=[])
+    assert served["worker"].ok
+
+
+# --- the model ---------------------------------------------------------------------------------------------------
+
+
+def test_the_model_is_asked_only_on_request_and_once(store: Path) -> None:
+    with serving(said({"ok": True}, usage=(20, 5))) as model:
+        overrides = [f"model.base_url={model.base_url}", "model.name=m"]
+        quiet = examined(store, overrides=overrides)["model"]
+        assert (quiet.ok, "not asked" in quiet.seen, model.requests) == (True, True, [])
+        asked = examined(store, overrides=overrides, ask_model=True)["model"]
+        assert (asked.ok, "25 tokens" in asked.seen, len(model.requests)) == (True, True, 1)
+
+
+def test_a_model_that_refuses_the_key_and_half_a_model_are_named(store: Path) -> None:
+    with serving(refused(401, "Incorrect API key")) as model:
+        overrides = [f"model.base_url={model.base_url}", "model.name=m"]
+        wrong = examined(store, overrides=overrides, ask_model=True)["model"]
+    assert (wrong.ok, "the key" in wrong.fix) == (False, True)
+    half = examined(store, overrides=["model.name=m"])["model"]
+    assert (half.ok, half.fix) == (False, "set model.base_url, too, or neither")
+
+
+# --- clients -----------------------------------------------------------------------------------------------------
+
+
+def test_what_was_tested_is_what_the_samples_are_of() -> None:
+    assert TESTED["claude"] == envelope.VERSIONS["2.1"]
+    assert (TESTED["codex"], TESTED["opencode"]) == (codex_rollout.VERSION, opencode.VERSION)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "old", "new"),
+    [
+        ("claude", '"version":"2.1.330"', '"version":"2.9.0"'),
+        ("codex", '"cli_version":"0.169.0"', '"cli_version":"1.0.0"'),
+    ],
+)
+def test_a_client_newer_than_tested_is_noted_and_no_fault(store: Path, dialect: str, old: str, new: str) -> None:
+    (before,) = clients(found_in(store))
+    assert (before.ok, before.fix) == (True, "")
+    changed = 0
+    for path in store.rglob("*.jsonl"):
+        text = path.read_text(encoding="utf-8")
+        if old in text:
+            path.write_text(text.replace(old, new), encoding="utf-8")
+            changed += 1
+    assert changed
+    (check,) = clients(found_in(store))
+    assert (check.ok, dialect in check.seen, "update slowwave" in check.fix) == (True, True, True), check
+
+
+def test_a_version_that_a_person_or_a_tool_wrote_is_none_of_the_client(store: Path) -> None:
+    path = max(store.glob(".claude/projects/*tern/*.jsonl"), key=lambda p: p.stat().st_mtime)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(
+            '{"type":"user","message":{"role":"user","content":"\\"version\\":\\"9.9.9\\""},"toolUseResult":{"version":"9.9.9"}}\n'
+        )
+        file.write('{"type":"user","version":"next"}\n{"type":"user","version":"9.9.9')
+    (check,) = clients(found_in(store))
+    assert "9.9.9" not in check.seen
+
+
+# --- places ------------------------------------------------------------------------------------------------------
+
+
+class _Usage:
+    free = 1 << 20
+
+
+def _nearly_full(_path: Path) -> _Usage:
+    return _Usage()
+
+
+def test_a_full_disk_and_one_without_names_are_named(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environ = environ_of(own_home)
+    assert disk(environ, None).ok
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "disk_usage", _nearly_full)
+        wrong = disk(environ, None)
+    assert (wrong.ok, wrong.fix) == (False, "make at least 1 GiB free")
+    fields = list(os.statvfs(own_home))
+    fields[5:8] = [100, 0, 0]  # names in all, free, free for people
+
+    def without_names(_path: Path) -> os.statvfs_result:
+        return os.statvfs_result(fields)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "statvfs", without_names)
+        assert "no new file can be made" in disk(environ, None).seen
+
+
+def _reached(path: Path) -> bool:
+    return bool(path.stat().st_mode & 0o004)
+
+
+def test_memories_that_others_may_read_are_noted(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = store / ".claude" / "projects" / "-home-ana-tern" / "memory" / OWN_FOLDER
+    own.mkdir(parents=True)
+    own.chmod(0o755)
+    found = found_in(store)
+    # a closed folder above keeps others out, whatever the mode below is
+    store.chmod(0o700)
+    assert private(environ_of(tmp_path), found).fix == ""
+    monkeypatch.setattr(storage_checks, "_others_reach", _reached)
+    noted = private(environ_of(tmp_path), found)
+    assert (noted.ok, str(own) in noted.fix) == (True, True)
+    own.chmod(0o700)
+    assert private(environ_of(tmp_path), found).fix == ""
+
+
+@pytest.mark.parametrize(
+    ("mount", "ok"),
+    [
+        ("ext4 rw,relatime", True),
+        ("nfs4 rw,vers=4.2", True),
+        ("nfs rw,vers=3,nolock", False),
+        ("nfs rw,vers=3,local_lock=all", False),
+        ("fuse.s3fs rw", False),
+    ],
+)
+def test_storage_on_which_hosts_are_not_kept_apart_is_named(
+    store: Path, tmp_path: Path, mount: str, *, ok: bool
+) -> None:
+    kind, options = mount.split()
+    table = tmp_path / "mounts"
+    table.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/home {store.resolve()} {kind} {options} 0 0\n", encoding="utf-8")
+    check = storage(found_in(store), table)
+    assert (check.ok, kind in check.seen) == (ok, True)
+
+
+def test_a_pack_that_was_cut_short_is_found_and_one_that_rots_inside_by_reading_it_back(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(own_home, datetime.now(UTC))
+    common = ["--store", str(own_home), "--set", "retention.require_extracted=false"]
+    rules = ["--set", "retention.max_count=1", "--apply", "--direct"]
+    assert main(["run", "retain", *common, *rules]) == 0
+    environ = environ_of(own_home)
+    (pack, *_) = (own_home / "data" / "slowwave" / "archive").glob("*.swpack")
+    whole = pack.read_bytes()
+    (sound,) = archive(environ, read_back=True)
+    assert (sound.ok, "every byte read back" in sound.seen) == (True, True)
+
+    pack.write_bytes(whole[:-100])
+    (cut,) = archive(environ, read_back=False)
+    assert (cut.ok, pack.name in cut.seen) == (False, True)
+
+    rotten = bytearray(whole)
+    rotten[100] ^= 0xFF
+    pack.write_bytes(bytes(rotten))
+    assert [check.ok for check in archive(environ, read_back=False)] == [True]
+    (inside,) = archive(environ, read_back=True)
+    assert (inside.ok, "restore the pack from a backup" in inside.fix) == (False, True)
+    capsys.readouterr()
+
+
+def test_wrong_settings_are_an_answer_of_the_doctor(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    config = store / "slowwave.toml"
+    config.write_text("[extraction]\nidel = '5m'\n", encoding="utf-8")
+    assert main(["doctor", "--store", str(store), "--config", str(config), "--json"]) == 6
+    (line,) = capsys.readouterr().out.splitlines()
+    check = orjson.loads(line)
+    assert (check["name"], check["ok"], str(config) in check["fix"]) == ("settings", False, True)
+
+
+def test_what_could_be_better_is_a_note_with_its_fix_and_no_fault(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(settings={"server": {"analytics_enabled": True}}) as api:
+        monkeypatch.setenv("PREFECT_API_URL", api)
+        assert main(["doctor", "--store", str(store)]) == 0
+    said_lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(said_lines) if line.startswith("note   prefect"))
+    assert "fix: the server reports to its makers" in said_lines[at + 1]
