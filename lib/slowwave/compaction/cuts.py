@@ -44,21 +44,45 @@ def find_cut(items: Sequence[Item], keep_recent_tokens: int) -> Cut:
     return Cut(first, start if start is not None and start < first else None)
 
 
-def is_settled(items: Sequence[Item], keep_recent_tokens: int, *, is_lenient: bool = False) -> bool:
-    """Say whether items before these would leave the cut where it is, and the turn around it.
+class Reach(NamedTuple):
+    """What the end of a context says about its cut, whatever stands before that end.
+
+    Attributes:
+        loose: ids of results behind the cut whose calls are not among the items; if one of these calls stands before
+            them, the cut parts it from its result.
+        has_turn: the beginning of the turn around the cut is among the items.
+    """
+
+    loose: frozenset[str]
+    has_turn: bool
+
+
+def reach(items: Sequence[Item], keep_recent_tokens: int, *, least: int = 0) -> Reach | None:
+    """Return what the end of a context says about :func:`find_cut`, None where it does not even reach to the cut.
 
     Args:
         items: the end of a context.
         keep_recent_tokens: as for :func:`find_cut`.
-        is_lenient: the turn may have begun before them, and calls to their results may be missing altogether.
+        least: so many items are to stand behind the cut; 0 for the cut itself, else for a place at or before it.
     """
     filled = _filled_at(items, keep_recent_tokens)
-    at = None if filled is None else next((point for point in cut_points(items) if point >= filled), None)
-    if not at or is_lenient:
-        return bool(at)
+    if filled is None:
+        return None
+    points = cut_points(items)
+    if least:
+        at = next((p for p in reversed(points) if p <= min(filled, len(items) - least)), 0)
+    else:
+        at = next((p for p in points if p >= filled), points[-1] if points else 0)
+    if not any(item.speaks for item in items[:at]):
+        return None
     links = answers((item.calls, item.results) for item in items)
-    is_whole = all(answer is not None for own in links for answer in own)
-    return is_whole and _turn_start(items, at) is not None
+    loose = {
+        call
+        for item, own in zip(items[at:], links[at:], strict=True)
+        for call, answer in zip(item.results, own, strict=True)
+        if answer is None or answer.is_double
+    }
+    return Reach(frozenset(loose), _turn_start(items, at) is not None)
 
 
 def cut_points(items: Sequence[Item]) -> list[int]:

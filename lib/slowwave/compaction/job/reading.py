@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from slowwave.compaction.claude_items import claude_items, counted
 from slowwave.compaction.codex_items import codex_items
-from slowwave.compaction.cuts import is_settled
+from slowwave.compaction.cuts import reach
 from slowwave.compaction.estimates import CLAUDE, CODEX, PI, Rule, rule_of
 from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.javascript import fields_of
@@ -21,6 +21,7 @@ from slowwave.compaction.live.items import KINDS, About
 from slowwave.compaction.live.trail import Trail
 from slowwave.compaction.live.window import WINDOW_BYTES, Window, has_trail, seems_compacted, trail_of, window_of
 from slowwave.compaction.pi_entries import pi_items
+from slowwave.compaction.rounds import KEEP_RECENT_MESSAGES
 from slowwave.compaction.triggers import KEEP_RECENT_TOKENS
 from slowwave.compaction.usage import ContextTokens, Usage, context_tokens
 from slowwave.dialects.base import Dialect, TailDialect
@@ -31,7 +32,7 @@ from slowwave.stores.writing.lookup import first_record, records_backward
 
 # Messages before a compaction cannot stay: the client hides all of them.
 _KEEP_NONE = ("cersei", "crabtalk")
-# A turn may be longer than this many windows, and results of calls that nobody made may stand in it.
+# Calls may stand further than this many windows before their results.
 _MOST_GROWTH = 8
 # Of the size up to which sessions are read as a whole, this part of a longer one is decoded first.
 _FIRST_SHARE = 4
@@ -127,14 +128,22 @@ def read_session(
 
 def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) -> Reading:
     """Return the end of a context, as far as a plan that keeps so many tokens looks at it."""
-    most = size * _MOST_GROWTH
+    most, longest = size * _MOST_GROWTH, size
+    least = KEEP_RECENT_MESSAGES if dialect in _KEEP_NONE else 0
     size //= _FIRST_SHARE  # most plans need no more
     while True:
         window = window_of(dialect, files, trail, size)
         reading = _ENDS.get(dialect, _end_of_any)(window, files, dialect)
-        if window.start == 0 or is_settled(reading.items, keep, is_lenient=size >= most):
+        found = reach(reading.items, keep, least=least)
+        if window.start == 0 or (found is not None and size >= most):
             return reading
-        size *= 2
+        if found is None or (found.loose and window.may_answer(files, found.loose)):
+            size *= 2
+            continue
+        turn = 0 if found.has_turn or least else trail.turn_size(window.start)
+        if not 0 < turn <= longest:
+            return reading  # what was said before in a longer turn is told like everything earlier
+        size = turn
 
 
 def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:

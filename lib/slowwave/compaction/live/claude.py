@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.compaction.estimates import CLAUDE
 from slowwave.compaction.live.claude_groups import ANSWER, OTHER, PROMPT, RESULT, SCALES, Groups, Row
-from slowwave.compaction.live.lines import backward
+from slowwave.compaction.live.lines import Block, backward
 from slowwave.compaction.live.trail import Trail
 from slowwave.compaction.live.weight import LARGE_BYTES
 from slowwave.dialects.claude.bridge import BRIDGE_S
@@ -30,6 +30,7 @@ from slowwave.records.values import clean
 
 _ROWS = ("user", "assistant", "system", "attachment")
 _THINKS = b'[{"type":"thinking"'
+_NEAR_BYTES = 1024
 # Without a last-prompt so far up the way is taken to have none; one further up is not searched for among them.
 _MOST_NOTED = 65_536
 # Ids that stand beside the way: with more of them it is no longer cheap to see that one stands there twice.
@@ -67,19 +68,8 @@ def claude_trail(files: SessionFiles) -> Trail | None:
     if len(files.paths) != 1:
         return None
     walk = _Walk()
-    passes, above = walk.passes, walk.groups.above
-    for offset, raw, line in backward(files.paths[0], _LINES):
-        uuid = line.uuid
-        if uuid == walk.wanted and walk.is_plain and line.type in SPOKEN and uuid is not None:
-            # most records; what follows is _Walk.passes for them
-            if walk.beside and hash(uuid) in walk.beside:
-                return None
-            walk.wanted, walk.reached, walk.near = line.parent, line.timestamp or "", ""
-            if walk.mark.is_watching:
-                walk.mark.goes_over(uuid)
-            weight, kind, message = _weighed(offset, raw, line)
-            above(offset, len(raw), weight, kind, uuid, message, joins=True)
-        elif not passes(offset, raw, line):
+    for block in backward(files.paths[0], _LINES):
+        if not walk.takes(block):
             return None
     return walk.groups.trail() if walk.is_done else None
 
@@ -119,7 +109,63 @@ class _Walk:
     def _is_modern(self) -> bool:
         return self._version is None or self._version >= (2, 1)
 
-    def passes(self, offset: int, raw: bytes, line: Line) -> bool:
+    def takes(self, block: Block[Line]) -> bool:
+        """Take in the next records backward; False where the rules of this walk do not hold."""
+        if self._goes_straight(block.values):
+            self._takes_all(block)
+            return True
+        above, beside, mark = self.groups.above, self.beside, self.mark
+        for offset, length, raw, line in block.rows():
+            uuid = line.uuid
+            if uuid != self.wanted or not self.is_plain or uuid is None or line.type not in SPOKEN:
+                if not self._passes(offset, length, raw, line):
+                    return False
+                continue
+            # most records; what follows is _passes for them
+            if beside and hash(uuid) in beside:
+                return False
+            self.wanted, self.reached, self.near = line.parent, line.timestamp or "", ""
+            if mark.is_watching:
+                mark.goes_over(uuid)
+            weight, kind, message = _weighed(offset, raw, line)
+            above(offset, length, weight, kind, uuid, message, joins=True)
+        return True
+
+    def _goes_straight(self, lines: list[Line]) -> bool:
+        """Say whether nothing but plain records of a person and a model follows, each the parent of the one before."""
+        if not self.is_plain or self.groups.is_waiting or not lines or lines[0].uuid != self.wanted:
+            return False
+        uuids = [line.uuid for line in lines]
+        return (
+            uuids[1:] == [line.parent for line in lines[:-1]]
+            and None not in uuids
+            and all(line.type in SPOKEN and line.message is not None for line in lines)
+            and self.beside.isdisjoint(map(hash, uuids))
+        )
+
+    def _takes_all(self, block: Block[Line]) -> None:
+        """Take in records that are all on the way; the same as one by one."""
+        last = block.values[-1]
+        self.wanted, self.reached, self.near = last.parent, last.timestamp or "", ""
+        uuids = [line.uuid or "" for line in block.values]
+        if self.mark.is_watching:
+            self.mark.goes_over(*uuids)
+        heads = [line.message for line in block.values if line.message is not None]
+        kinds = [
+            ANSWER if line.type == "assistant" else RESULT if b'"tool_result"' in raw else PROMPT
+            for raw, line in zip(block.raws, block.values, strict=True)
+        ]
+        messages = [head.id if kind == ANSWER else None for head, kind in zip(heads, kinds, strict=True)]
+        weights = SCALES.weights(
+            [len(head.content) for head in heads],
+            lambda at: SCALES.of_large(heads[at].content, partial(_message, block.offsets[at], block.raws[at])),
+        )
+        for at, head in enumerate(heads):
+            if kinds[at] == ANSWER and _thinks(block.raws[at]):
+                weights[at] = SCALES.unsigned(bytes(head.content))
+        self.groups.extend(block.offsets, block.lengths, weights, kinds, uuids, messages)
+
+    def _passes(self, offset: int, length: int, raw: bytes, line: Line) -> bool:
         """Take in the next record backward; False where the rules of this walk do not hold."""
         if self._version is None and line.version:
             self._version = version_in(line.version)
@@ -129,7 +175,7 @@ class _Walk:
             return False
         if line.uuid is None or line.type not in CHAINED:
             return True
-        return self._met(line, lambda: _row(offset, raw, line))
+        return self._met(line, lambda: _row(offset, length, raw, line))
 
     def _met(self, line: Line, make: Callable[[], Row]) -> bool:
         if self._last is None:
@@ -224,12 +270,12 @@ class _Mark:
         self._over, self._beside = array("q"), array("q")
         return True
 
-    def goes_over(self, uuid: str | None) -> None:
-        """Note that the way up passes a record."""
+    def goes_over(self, *uuids: str | None) -> None:
+        """Note that the way up passes records."""
         if not self.is_found:
-            self._over.append(hash(uuid))
+            self._over.extend(map(hash, uuids))
             self.is_watching = len(self._over) < _MOST_NOTED
-        elif uuid == self._named:
+        elif self._named in uuids:
             self._named, self.is_watching = None, False
 
     def leaves(self, uuid: str | None) -> bool:
@@ -241,9 +287,9 @@ class _Mark:
         return self._named is None or uuid != self._named
 
 
-def _row(offset: int, raw: bytes, line: Line) -> Row:
+def _row(offset: int, length: int, raw: bytes, line: Line) -> Row:
     weight, kind, message = _weighed(offset, raw, line)
-    return Row(offset, len(raw), weight, kind, line.uuid or "", message, line.parent)
+    return Row(offset, length, weight, kind, line.uuid or "", message, line.parent)
 
 
 def _weighed(offset: int, raw: bytes, line: Line) -> tuple[int, int, str | None]:
@@ -255,12 +301,17 @@ def _weighed(offset: int, raw: bytes, line: Line) -> tuple[int, int, str | None]
         large = size > LARGE_BYTES
         weight = SCALES.of_large(content, partial(_message, offset, raw)) if large else SCALES.weight(size)
         if line.type == "assistant":
-            if bytes(memoryview(content)[: len(_THINKS)]) == _THINKS:
+            if _thinks(raw):
                 weight = SCALES.unsigned(bytes(content))
             return weight, ANSWER, head.id
         return weight, RESULT if b'"tool_result"' in raw else PROMPT, None
     is_sent = line.type == "attachment" and b'"rendered"' in raw
     return SCALES.of_tokens(CLAUDE.tokens(len(raw))) if is_sent else 0, PROMPT if is_sent else OTHER, None
+
+
+def _thinks(raw: bytes) -> bool:
+    """Say whether an answer begins with reasoning; not far into its record, or it is not worth the look."""
+    return raw.find(_THINKS, 0, _NEAR_BYTES) >= 0
 
 
 def _message(offset: int, raw: bytes) -> Message:

@@ -46,6 +46,7 @@ class Groups:
 
     def __init__(self) -> None:
         self._trail = Trail(SCALES)
+        self._columns = self._trail.columns
         self._kinds = bytearray()
         self._messages = array("I")
         self._results: defaultdict[str, list[Row]] = defaultdict(list)
@@ -90,7 +91,11 @@ class Groups:
             if kind == PROMPT or (self._latest != RESULT and (message is None or message != self._group_of)):
                 self._group = len(self._kinds)
             self._latest, self._group_of = kind, message
-        self._trail.add(0, offset, length, weight, 0)
+        at, add_length, add_weight, add_mark = self._columns
+        at(offset)
+        add_length(length)
+        add_weight(weight)
+        add_mark(0)
         self._kinds.append(kind)
         if message is None:
             self._messages.append(0)
@@ -104,6 +109,40 @@ class Groups:
                 more := self._results.pop(uuid, []) + self._pieces.pop(message, [])
             ):
                 self._join(more)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether records from beside the way wait for theirs to be reached."""
+        return bool(self._results or self._pieces)
+
+    def extend(
+        self,
+        offsets: list[int],
+        lengths: list[int],
+        weights: list[int],
+        kinds: list[int],
+        uuids: list[str],
+        messages: list[str | None],
+    ) -> None:
+        """Take in the next records of the way up, while nothing is waiting, as columns of the fields of rows."""
+        start = len(self._kinds)
+        self._trail.add(0, offsets, lengths, weights, bytes(len(offsets)))
+        self._kinds.extend(kinds)
+        self._known.extend(uuids)
+        self._messages.extend([0 if one is None else hash(one) & _HASH or 1 for one in messages])
+        group, latest, group_of = self._group, self._latest, self._group_of
+        recent = self._recent
+        for at, (kind, message) in enumerate(zip(kinds, messages, strict=True), start):
+            if kind == RESULT:
+                if latest != RESULT:
+                    group, latest, group_of = at, RESULT, None
+                continue
+            if kind == PROMPT or (latest != RESULT and (message is None or message != group_of)):
+                group = at
+            latest, group_of = kind, message
+            if message is not None and (not recent or recent[-1] != message):
+                recent.append(message)
+        self._group, self._latest, self._group_of = group, latest, group_of
 
     def trail(self) -> Trail:
         """Return the records from the first to the last, each with what it is to a plan."""
@@ -127,14 +166,18 @@ class Groups:
 
     def _join(self, rows: list[Row]) -> None:
         """Add records to the message that is being passed, in the order of the file."""
-        trail, start = self._trail, self._group
-        for row in rows:
-            trail.add(0, row.offset, row.length, row.weight, 0)
-            self._kinds.append(row.kind)
-            self._messages.append(hash(row.message) & _HASH or 1 if row.message else 0)
-        held = zip(trail.cut(start), self._kinds[start:], self._messages[start:], strict=True)
+        start = self._group
+        held = [
+            (record.offset, record.length, record.weight, kind, message)
+            for record, kind, message in zip(
+                self._trail.cut(start), self._kinds[start:], self._messages[start:], strict=True
+            )
+        ]
         del self._kinds[start:], self._messages[start:]
-        for record, kind, message in sorted(held, key=lambda one: -one[0].offset):
-            trail.add(*record)
-            self._kinds.append(kind)
-            self._messages.append(message)
+        for row in rows:
+            message = hash(row.message) & _HASH or 1 if row.message else 0
+            held.append((row.offset, row.length, row.weight, row.kind, message))
+        offsets, lengths, weights, kinds, messages = zip(*sorted(held, reverse=True), strict=True)
+        self._trail.add(0, offsets, lengths, weights, bytes(len(held)))
+        self._kinds.extend(kinds)
+        self._messages.extend(messages)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from slowwave.compaction.estimates import CODEX
-from slowwave.compaction.live.lines import forward, loses_lines
+from slowwave.compaction.live.lines import Block, forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 from slowwave.compaction.live.weight import LARGE_BYTES, Scales
 from slowwave.dialects.codex.agents import may_instruct
@@ -25,15 +25,18 @@ from slowwave.dialects.codex.records import (
     item_of,
     line_of,
 )
+from slowwave.dialects.codex.sound import beside_of
+from slowwave.dialects.codex.truncate import DEFAULT_LIMIT
 from slowwave.dialects.codex.turns import is_header, rolled_back
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.lenient import whole
 from slowwave.records.model import Span
 
-# around the words of an item: names of fields, ids
-_SCALES = Scales(CODEX, 160)
-# the client sends no more of an output than its middle leaves; about 10,000 tokens
-_MOST_OUTPUT = 40_000
+# around the words of an item: names of fields, ids; and what of that does not stand around those of a summary
+_AROUND, _UNSAID = 160, 120
+_SCALES = Scales(CODEX, _AROUND)
+# of what a tool returned the client sends about so much, where the line does not say how much
+_MOST_OUTPUT = DEFAULT_LIMIT.size
 _NOT_SENT = ("developer", "system")
 # calls that never got a result: few turns are broken off
 _MOST_LEFT = 1_000
@@ -44,6 +47,7 @@ class _Item(msgspec.Struct, gc=False):
     type: Any = None
     role: Any = None
     call_id: Any = None
+    summary: msgspec.Raw = msgspec.Raw()
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -76,19 +80,9 @@ def codex_trail(files: SessionFiles) -> CodexTrail | None:
     if len(files.paths) != 1 or files.paths[0].suffix != ".jsonl" or not files.paths[0].is_file():
         return None
     replay = _Replay()
-    take, tell, is_begun = replay.item, replay.tells, False
-    for offset, raw, line in forward(files.paths[0], _LINES, loses_lines(UNREADABLE_LINE)):
-        item = line.payload
-        if item is None:
-            return None  # a bare rollout
-        if type(line.timestamp) is not str:
-            continue  # the client drops what has no time
-        kind = line.type
-        if kind == "response_item" and is_begun:
-            take(offset, raw, item)
-        elif (not is_begun and kind != "session_meta") or not tell(kind, offset, raw, item):
+    for block in forward(files.paths[0], _LINES, loses_lines(UNREADABLE_LINE)):
+        if not replay.takes(block):
             return None
-        is_begun = True
     return None if replay.is_tangled else replay.trail
 
 
@@ -97,36 +91,70 @@ class _Replay:
 
     def __init__(self) -> None:
         self.trail = CodexTrail()
-        self._add = self.trail.add
         self._starts = array("L")
         # calls without their results yet, those that never got one, and hashes of the ids of all
         self._open, self._left = set[str](), set[str]()
         self._calls = array("q")
-        self._is_tangled = False
+        self._is_begun = self._is_tangled = False
         self._is_paginated: bool | None = None
 
-    def item(self, offset: int, raw: bytes, item: _Item) -> None:
-        """Take in an item of the conversation."""
-        kind, size, is_exact = item.type, len(raw), False
-        if type(kind) is not str:
-            kind = item_of(_line(offset, raw).body).kind
-        if kind in OUTPUTS:
-            self._answered(item.call_id)
-            is_exact, mark = size > _MOST_OUTPUT, SPEAKS
-        elif kind in CALLS:
-            mark = SPEAKS if self._open else SPEAKS | BEGINS
-            self._asked(item.call_id)
-        elif kind in KNOWN_ITEMS:
-            is_exact, mark = kind == "reasoning", self._mark(kind, offset, raw, item)
-        else:
-            return
-        if is_exact:
-            weight = _SCALES.exact(_message(offset, raw))
-        elif size > LARGE_BYTES:
-            weight = _SCALES.of_large(raw, partial(_message, offset, raw))
-        else:
-            weight = 0 if item.role in _NOT_SENT else _SCALES.weight(size)
-        self._add(0, offset, size, weight, mark)
+    @property
+    def is_tangled(self) -> bool:
+        """Whether a call and its result stand apart, or twice: no stretch of the rollout can be read by itself then."""
+        left = [hash(call) for call in self._left | self._open]
+        return self._is_tangled or len(left) > _MOST_LEFT or any(self._calls.count(one) > 1 for one in left)
+
+    def takes(self, block: Block[_Line]) -> bool:  # noqa: C901, PLR0912 - one loop over a hundred thousand records
+        """Take in the next lines; False where one of them tells more than this replay knows."""
+        at, add_length, add_weight, add_mark = self.trail.columns
+        waiting = self._open
+        for offset, length, raw, line in block.rows():
+            item = line.payload
+            if item is None:
+                return False  # a bare rollout
+            if type(line.timestamp) is not str:
+                continue  # the client drops what has no time
+            if line.type != "response_item" or not self._is_begun:
+                if not self._tells(line.type, offset, raw, item):
+                    return False
+                continue
+            # most lines are these, and a rollout has some hundred thousand
+            kind, call, size = item.type, item.call_id, length
+            if type(kind) is not str:
+                kind = item_of(_line(offset, raw).body).kind
+            if kind in OUTPUTS:
+                mark = SPEAKS
+                if size > _MOST_OUTPUT:
+                    size = _sent_of(offset, raw, size)
+                if type(call) is str:
+                    if call in waiting:
+                        waiting.remove(call)
+                    else:
+                        self._is_tangled = True
+            elif kind in CALLS:
+                mark = SPEAKS if waiting else SPEAKS | BEGINS
+                if type(call) is str:
+                    self._is_tangled = self._is_tangled or call in waiting
+                    waiting.add(call)
+                    self._calls.append(hash(call))
+            elif kind == "message" and item.role == "assistant" and b"trigger_turn" not in raw:
+                mark = SPEAKS if waiting else SPEAKS | BEGINS
+            elif kind in KNOWN_ITEMS:
+                mark = self._mark(kind, offset, raw, item)
+                if kind == "reasoning":
+                    size = len(item.summary) + _UNSAID  # what it hides is counted by nobody
+                elif item.role in _NOT_SENT:
+                    size = 0
+            else:
+                continue
+            at(offset)
+            add_length(length)
+            if size > LARGE_BYTES:
+                add_weight(_SCALES.of_large(raw, partial(_message, offset, raw)))
+            else:
+                add_weight(size - _AROUND if size > _AROUND else 0)
+            add_mark(mark)
+        return True
 
     def _mark(self, kind: str, offset: int, raw: bytes, item: _Item) -> int:
         """Return what an item is to a plan, and to a rollback."""
@@ -141,27 +169,11 @@ class _Replay:
             self._open.clear()
         return mark if self._open else mark | BEGINS
 
-    @property
-    def is_tangled(self) -> bool:
-        """Whether a call and its result stand apart, or twice: no stretch of the rollout can be read by itself then."""
-        left = [hash(call) for call in self._left | self._open]
-        return self._is_tangled or len(left) > _MOST_LEFT or any(self._calls.count(one) > 1 for one in left)
-
-    def _asked(self, call: object) -> None:
-        if type(call) is str:
-            self._is_tangled = self._is_tangled or call in self._open
-            self._open.add(call)
-            self._calls.append(hash(call))
-
-    def _answered(self, call: object) -> None:
-        if type(call) is str:
-            if call in self._open:
-                self._open.remove(call)
-            else:
-                self._is_tangled = True
-
-    def tells(self, kind: object, offset: int, raw: bytes, item: _Item) -> bool:
-        """Take in another line; False where it tells more than this replay knows."""
+    def _tells(self, kind: object, offset: int, raw: bytes, item: _Item) -> bool:
+        """Take in another line; False where it tells more than this replay knows, or the first is no header."""
+        if not self._is_begun and kind != "session_meta":
+            return False
+        self._is_begun = True
         if kind == "event_msg":
             if item.type == "thread_rolled_back":
                 self._roll_back(rolled_back(_line(offset, raw)))
@@ -200,6 +212,15 @@ class _Replay:
 
 def _line(offset: int, raw: bytes) -> Line:
     return line_of(Span(0, 0, offset, raw), DECODER.decode(raw))
+
+
+def _sent_of(offset: int, raw: bytes, size: int) -> int:
+    """Return about how many bytes of a large output its client sends."""
+    if b"fallback_token_limit_override" not in raw:
+        return _MOST_OUTPUT
+    beside = beside_of(_line(offset, raw))
+    limit = beside.token_limit if beside is not None else None
+    return _MOST_OUTPUT if limit is None else min(size, round(limit * CODEX.per_token))
 
 
 def _message(offset: int, raw: bytes) -> CodexMessage:

@@ -49,7 +49,7 @@ class Earlier:
             UnreadableError: the session cannot be read, or has changed since.
         """
         for start, stop in self._chunks():
-            records: Records = list(self._trail.records(self._paths, self._kind.decoder, start, stop))
+            records: Records = list(self._trail.records(self._paths, self._kind.decoder, range(start, stop)))
             yield from self._kind.items(records, self._about, False)  # noqa: FBT003 - one of a table
 
     def ranges(self) -> Iterator[tuple[int, int, int]]:

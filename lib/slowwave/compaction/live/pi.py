@@ -3,21 +3,21 @@
 The walk goes backward through the file, since no entry stands before its parent; it holds one id.
 """
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from slowwave.compaction.estimates import PI
-from slowwave.compaction.live.lines import backward
+from slowwave.compaction.live.lines import Block, backward
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.compaction.live.weight import LARGE_BYTES, Scales
-from slowwave.compaction.pi_entries import KINDS, message_tokens
+from slowwave.compaction.live.weight import Scales
+from slowwave.compaction.pi_entries import KINDS, pi_items
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.openclaw.tree import OWN_TYPES
-from slowwave.dialects.pi.load import loses_entries
+from slowwave.dialects.pi.load import Loaded, loses_entries
 from slowwave.dialects.pi.messages import PiMessage
-from slowwave.dialects.pi.records import DECODER, entry_of
+from slowwave.dialects.pi.records import DECODER, Entry, entry_of
 from slowwave.dialects.pi.tail import header_of
 from slowwave.records.model import Span
 from slowwave.records.values import clean
@@ -27,10 +27,14 @@ _SCALES = Scales(PI, 35)
 _NOT_WALKED = frozenset({"session", *OWN_TYPES})
 # Ids of branches that were left: with more of them it is no longer cheap to see that an id stands there twice.
 _MOST_BESIDE = 100_000
+# How most answers end; others may have failed, and are not sent.
+_SOUND_ENDS = (None, "stop", "toolUse")
+_PLAIN_ROLES = ("user", "assistant", "toolResult")
 
 
 class _Body(msgspec.Struct, gc=False):
     role: Any = None
+    stop: Any = msgspec.field(default=None, name="stopReason")
     content: msgspec.Raw = msgspec.Raw()
 
 
@@ -44,7 +48,7 @@ class _Line(msgspec.Struct, gc=False):
 _LINES = msgspec.json.Decoder(_Line)
 
 
-def pi_trail(files: SessionFiles) -> Trail | None:  # noqa: C901 - one loop over a hundred thousand records
+def pi_trail(files: SessionFiles) -> Trail | None:
     """Return the trail of a session whose path has no compaction.
 
     Raises:
@@ -52,58 +56,92 @@ def pi_trail(files: SessionFiles) -> Trail | None:  # noqa: C901 - one loop over
     """
     if header_of(files) is None:
         return None
-    trail = Trail(_SCALES)
-    add = trail.add
-    wanted: object = None
-    is_last = True
-    beside = set[object]()
-    for offset, raw, line in backward(files.paths[0], _LINES, loses_entries):
-        kind = line.type
-        if type(kind) is str and kind in _NOT_WALKED:
-            if kind != "session":
-                return None
-            continue
-        if is_last:
-            if not isinstance(line.id, str):
-                return None
-            wanted, is_last = line.id, False
-        if line.id != wanted or wanted is None:
-            if isinstance(line.id, str):
-                beside.add(hash(line.id))
-            continue
-        if kind == "compaction" or (beside and (hash(wanted) in beside or len(beside) > _MOST_BESIDE)):
+    trail, walk = Trail(_SCALES), _Walk()
+    for block in backward(files.paths[0], _LINES, loses_entries):
+        chosen = walk.passes(block.values)
+        if chosen is None:
             return None
-        weight, mark = _weighed(offset, raw, line)
-        add(0, offset, len(raw), weight, mark)
-        parent = line.parent
-        wanted = parent if isinstance(parent, str) and parent else None
-    if wanted is not None and hash(wanted) in beside:
-        return None  # it stands behind its child
+        _add(trail, block if all(chosen) else block.only(chosen))
+    if walk.is_lost:
+        return None
     trail.reverse()
     return trail
+
+
+class _Walk:
+    """The way from the last entry to the root, which holds the id of the next one and hashes of those beside it."""
+
+    def __init__(self) -> None:
+        self._wanted: str | None = None
+        self._begins = True
+        self._beside = set[int]()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the next entry was passed already, since it stands behind its child."""
+        return self._wanted is not None and hash(self._wanted) in self._beside
+
+    def passes(self, lines: Sequence[_Line]) -> list[bool] | None:
+        """Say of lines, the last one first, whether they are on the way; None where this walk does not know it."""
+        chosen: list[bool] = []
+        wanted, beside = self._wanted, self._beside
+        for line in lines:
+            kind = line.type
+            if type(kind) is str and kind in _NOT_WALKED:
+                if kind != "session":
+                    return None
+                chosen.append(False)
+                continue
+            own = line.id
+            if self._begins:
+                if type(own) is not str:
+                    return None
+                wanted, self._begins = own, False
+            is_on = own == wanted and wanted is not None
+            chosen.append(is_on)
+            if is_on:
+                if kind == "compaction" or (beside and (hash(wanted) in beside or len(beside) > _MOST_BESIDE)):
+                    return None
+                parent = line.parent
+                wanted = parent if type(parent) is str and parent else None
+            elif type(own) is str:
+                beside.add(hash(own))
+        self._wanted = wanted
+        return chosen
 
 
 def _mark_of(kind: str) -> int:
     return (SPEAKS if kind != "setting" else 0) | (TURN if kind == "user" else 0) | (BEGINS if kind != "result" else 0)
 
 
-_MARKS = {role: _mark_of(KINDS[role]) for role in ("user", "assistant", "toolResult")}
+_MARKS = {role: _mark_of(KINDS[role]) for role in _PLAIN_ROLES}
 
 
-def _weighed(offset: int, raw: bytes, line: _Line) -> tuple[int, int]:
-    """Return the weight of an entry, and what it is to a plan."""
-    body = line.message
-    if line.type == "message" and body is not None and type(body.role) is str and body.role in _MARKS:
-        size = len(body.content)
-        small = size <= LARGE_BYTES
-        weight = _SCALES.weight(size) if small else _SCALES.of_large(body.content, partial(_message, offset, raw))
-        return weight, _MARKS[body.role]
-    entry = entry_of(DECODER.decode(clean(raw)), Span(0, 0, offset, raw))
-    fields = entry.message() if entry.role else entry.fields()
-    kind = "setting" if fields.get("excludeFromContext") else KINDS.get(entry.kind, "setting")
-    weight = 0 if kind == "setting" else _SCALES.of_tokens(message_tokens(entry.kind, fields))
-    return weight, _mark_of(kind)
+def _add(trail: Trail, block: Block[_Line]) -> None:
+    """Add entries with what they weigh, and what they are to a plan."""
+    sizes: list[int] = []
+    marks: list[int] = []
+    odd: list[int] = []
+    for line in block.values:
+        body = line.message
+        if line.type == "message" and body is not None and body.stop in _SOUND_ENDS and body.role in _PLAIN_ROLES:
+            sizes.append(len(body.content))
+            marks.append(_MARKS[body.role])
+        else:
+            odd.append(len(marks))
+            sizes.append(0)
+            marks.append(0)
 
+    def entry(at: int) -> Entry:
+        raw = block.raws[at]
+        return entry_of(DECODER.decode(clean(raw)), Span(0, 0, block.offsets[at], raw))
 
-def _message(offset: int, raw: bytes) -> PiMessage:
-    return PiMessage(entry_of(DECODER.decode(clean(raw)), Span(0, 0, offset, raw)), "", True)  # noqa: FBT003 - a struct's field
+    def large(at: int) -> int:
+        body = block.values[at].message
+        return 0 if body is None else _SCALES.of_large(body.content, lambda: PiMessage(entry(at), "", True))  # noqa: FBT003 - a struct's field
+
+    weights = _SCALES.weights(sizes, large)
+    for at in odd:
+        item = pi_items([entry(at)], Loaded([], 3))[0]
+        weights[at], marks[at] = _SCALES.of_tokens(item.tokens), _mark_of(item.kind)
+    trail.add(0, block.offsets, block.lengths, weights, marks)

@@ -3,7 +3,8 @@
 Weights are bytes of JSON that hold words; a whole context of them is turned into tokens at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import compress, count
 
 import msgspec
 
@@ -39,6 +40,20 @@ class Scales:
     def weight(self, size: int) -> int:
         """Return the weight of a content of so many bytes, no more than :data:`LARGE_BYTES`."""
         return size - self._around if size > self._around else 0
+
+    def weights(self, sizes: Sequence[int], of_large: Callable[[int], int]) -> list[int]:
+        """Return the weights of contents of so many bytes.
+
+        Args:
+            sizes: of the contents.
+            of_large: returns the weight of the one at an index, which is larger than :data:`LARGE_BYTES`.
+        """
+        around = self._around
+        found = [size - around if size > around else 0 for size in sizes]
+        if sizes and max(sizes) > LARGE_BYTES:
+            for at in compress(count(), map(LARGE_BYTES.__lt__, sizes)):
+                found[at] = of_large(at)
+        return found
 
     def of_large(self, content: msgspec.Raw | bytes, message: Callable[[], Message]) -> int:
         """Return the weight of a larger one; it is looked at where its size would mislead.

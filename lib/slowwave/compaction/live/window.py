@@ -1,6 +1,8 @@
 """The end of a live context, and the trail of what lies before it."""
 
-from collections.abc import Callable, Mapping
+import os
+import re
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from slowwave.compaction.live.claude import claude_trail
@@ -11,7 +13,9 @@ from slowwave.compaction.live.linear import cersei_trail, crabtalk_trail, ulid_t
 from slowwave.compaction.live.pi import pi_trail
 from slowwave.compaction.live.trail import Trail
 from slowwave.dialects.model import SessionFiles
-from slowwave.records.tail import find_last
+from slowwave.errors import UnreadableError
+from slowwave.records.lines import open_regular
+from slowwave.records.tail import BLOCK_BYTES
 
 # Sessions up to this size are read as a whole; of longer ones no more than a plan needs is decoded.
 WINDOW_BYTES = 2 << 20
@@ -28,6 +32,7 @@ _TRAILS: Mapping[str, Callable[[SessionFiles], Trail | None]] = {
 # What a compaction says in raw bytes, for the clients whose trails are walked from the beginning; a walk from the end
 # meets one at once.
 _COMPACTIONS = {"cersei": b'"summary"', "crabtalk": b'"compact"', "ulid": b'"compaction"', "codex": b'"compacted"'}
+_PLAIN_ID = re.compile(rb"[\w:|.-]+")
 # A session is seldom gone on with for longer without the next one.
 _NEAR_BYTES = 16 << 20
 
@@ -44,6 +49,16 @@ class Window(NamedTuple):
     records: Records
     trail: Trail
     start: int
+
+    def may_answer(self, files: SessionFiles, calls: Collection[str]) -> bool:
+        """Say whether calls with these ids may stand before these records.
+
+        Raises:
+            UnreadableError: a file cannot be read.
+        """
+        words = [call.encode("ascii", "replace") for call in calls]
+        is_plain = all(map(_PLAIN_ID.fullmatch, words))  # others may be written in several ways
+        return not is_plain or self.trail.mentions(files.paths, words, self.start)
 
     def earlier(self, dialect: str, files: SessionFiles, about: About) -> Earlier | None:
         """Return what lies before, None when nothing does."""
@@ -66,7 +81,19 @@ def seems_compacted(dialect: str, files: SessionFiles) -> bool:
         UnreadableError: the file cannot be opened.
     """
     mark = _COMPACTIONS.get(dialect)
-    return mark is not None and find_last(files.paths[-1], mark, most=_NEAR_BYTES) is not None
+    if mark is None:
+        return False
+    path = files.paths[-1]
+    with open_regular(path) as file:
+        try:
+            at = max(0, os.fstat(file.fileno()).st_size - _NEAR_BYTES)
+            while len(block := os.pread(file.fileno(), BLOCK_BYTES, at)) >= len(mark):
+                if mark in block:
+                    return True
+                at += len(block) - len(mark) + 1
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be read") from error
+    return False
 
 
 def trail_of(dialect: str, files: SessionFiles) -> Trail | None:
@@ -86,5 +113,5 @@ def window_of(dialect: str, files: SessionFiles, trail: Trail, size: int) -> Win
         UnreadableError: a file cannot be read, or has changed since.
     """
     start = trail.begin_of_end(size)
-    records: list[tuple[Any, Any]] = list(trail.records(files.paths, KINDS[dialect].decoder, start))
+    records: list[tuple[Any, Any]] = list(trail.records(files.paths, KINDS[dialect].decoder, range(start, len(trail))))
     return Window(records, trail, start)
