@@ -82,8 +82,7 @@ class Collected(Batch):
 
     def carried_over(self, session: StoredSession) -> bool:
         """Take what an older version has read as read where no miner changed since then; say whether it was so."""
-        miners = self._changed.get(name_to_json(session.id), ["all"])
-        if miners or is_stream(session):
+        if self._changed.get(name_to_json(session.id)) != [] or is_stream(session):
             return False
         version = latest(r.extractor for r in self._seed.ranges if r.session.id == name_to_json(session.id))
         before = [

@@ -1,6 +1,6 @@
 """Which miners every version of the extractor changed: what an upgrade reads again, and what it may add."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from slowwave.extraction.mining import EXTRACTOR
 
@@ -27,7 +27,7 @@ def latest(extractors: Iterable[str]) -> str:
 
 
 def changed_since(
-    version: str, table: dict[str, frozenset[str] | None] = CHANGED, now: str = EXTRACTOR
+    version: str, table: Mapping[str, frozenset[str] | None] = CHANGED, now: str = EXTRACTOR
 ) -> frozenset[str] | None:
     """Return the miners whose findings may differ from those of an older version; None for all of them.
 

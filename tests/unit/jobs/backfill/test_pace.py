@@ -1,0 +1,118 @@
+"""Pausing, resuming and reading no faster than asked."""
+
+from pathlib import Path
+
+import pytest
+
+from slowwave.errors import LockHeldError, UsageError
+from slowwave.jobs.backfill import planning, working
+from slowwave.jobs.backfill.folder import Folder, backfills_folder
+from slowwave.jobs.backfill.model import Pace
+from slowwave.jobs.backfill.throttle import PausedError, Throttle
+from slowwave.report import Report
+from tests.unit.jobs.backfill.rig import World, filled
+
+
+class Timer:
+    """A clock that moves when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def waited(pace: Pace, sizes: list[int], workers: int = 1) -> float:
+    timer = Timer()
+    throttle = Throttle(pace, workers, lambda: False, lambda: timer.now, timer.sleep)
+    for size in sizes:
+        throttle.wait(size)
+    return sum(timer.slept)
+
+
+@pytest.mark.parametrize(
+    ("pace", "workers", "seconds"),
+    [
+        (Pace(), 1, 0.0),
+        (Pace(sessions=2.0), 1, 2.0),
+        (Pace(sessions=2.0), 3, 6.0),
+        (Pace(megabytes=1.0), 1, 4.0),
+        (Pace(sessions=100.0, megabytes=1.0), 1, 4.0),
+    ],
+)
+def test_a_worker_waits_for_its_share_of_the_pace(pace: Pace, workers: int, seconds: float):
+    assert waited(pace, [1_000_000] * 5, workers) == pytest.approx(seconds)
+
+
+def test_a_pause_is_noticed_while_it_waits():
+    timer = Timer()
+    throttle = Throttle(Pace(sessions=0.01), 1, lambda: len(timer.slept) > 2, lambda: timer.now, timer.sleep)
+    throttle.wait(1)
+    with pytest.raises(PausedError):
+        throttle.wait(1)
+    assert max(timer.slept) <= 1.0
+
+
+def paused_after(world: World, sessions: int, monkeypatch: pytest.MonkeyPatch) -> Report:
+    """Run a backfill that somebody pauses after so many sessions."""
+    left = [sessions]
+    extract = working.extract_one
+
+    def count(*given: object) -> None:
+        extract(*given)  # pyright: ignore[reportArgumentType]
+        left[0] -= 1
+        if not left[0]:
+            world.backfill("p", action="pause", backfill="b1")
+
+    monkeypatch.setattr(working, "extract_one", count)
+    return world.backfill()
+
+
+@pytest.mark.parametrize("sessions", [1, 5, 11])
+def test_what_was_paused_and_resumed_leaves_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sessions: int
+):
+    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    world, whole = filled(tmp_path / "paused"), filled(tmp_path / "whole")
+    whole.backfill()
+    report = paused_after(world, sessions, monkeypatch)
+    assert report.counts["left"] == 12 - sessions // 2 * 2
+    assert "paused" in report.warnings[-1]
+    assert world.memories() == {}
+    resumed = world.backfill(action="resume", backfill="b1")
+    assert resumed.counts["extracted"] == 12
+    assert {n: d.replace(b"/paused/", b"/whole/") for n, d in world.memories().items()} == whole.memories()
+
+
+def test_a_file_of_that_name_pauses_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path)
+    extract = working.extract_one
+
+    def put(*given: object) -> None:
+        (backfills_folder(world.environ) / "b1" / "pause").touch()
+        extract(*given)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(working, "extract_one", put)
+    assert world.backfill().counts["left"] == 12
+
+
+def test_what_is_done_says_so(tmp_path: Path):
+    world = filled(tmp_path, sessions=2)
+    world.backfill()
+    assert "is done" in world.backfill(action="resume", backfill="b1").warnings[0]
+    assert "done already" in world.backfill(action="pause", backfill="b1").warnings[0]
+    world.backfill(action="rollback", backfill="b1")
+    with pytest.raises(UsageError, match="was taken back"):
+        world.backfill(action="resume", backfill="b1")
+    with pytest.raises(UsageError, match="there is a backfill b1 already"):
+        world.backfill()
+
+
+def test_two_processes_do_not_lead_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path, sessions=2)
+    paused_after(world, 1, monkeypatch)
+    with Folder(backfills_folder(world.environ) / "b1").alone(), pytest.raises(LockHeldError, match="another process"):
+        world.backfill(action="resume", backfill="b1")

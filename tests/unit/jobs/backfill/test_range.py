@@ -1,0 +1,225 @@
+"""Which sessions a backfill reads: by time, project, dialect, id and number; what it does with what was read before."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.errors import NotFoundError, UsageError
+from slowwave.extraction.mining import EXTRACTOR
+from slowwave.jobs.backfill import versions
+from slowwave.jobs.backfill.versions import changed_since
+from slowwave.memory.candidates import candidates_path, read_candidates
+from slowwave.report import Report
+from tests.unit.jobs.backfill.rig import NOW, World, filled
+
+
+def read_of(world: World) -> set[str]:
+    """Return the numbers of the sessions that were read."""
+    folders = world.store.glob("*/memory")
+    return {str(int(r.session.id[:8])) for folder in folders for r in read_candidates(folder)[1]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "read"),
+    [
+        ({"since": NOW - timedelta(days=30, hours=12)}, {"10", "11"}),
+        ({"until": NOW - timedelta(days=38, hours=12)}, {"0", "1"}),
+        ({"since": NOW - timedelta(days=38, hours=12), "until": NOW - timedelta(days=36, hours=12)}, {"2", "3"}),
+        ({"projects": ["p1"], "limit": 3}, {"1", "3", "5"}),
+        ({"project": "p0", "limit": 1}, {"0"}),
+        ({"limit": 4}, {"0", "1", "2", "3"}),
+        ({"sessions": ["00000007-0000-4000-8000-000000000001"]}, {"7"}),
+        ({"dialects": ["claude"], "limit": 1}, {"0"}),
+    ],
+)
+def test_the_range_is_what_is_read(tmp_path: Path, wanted: dict[str, Any], read: set[str]):
+    world = filled(tmp_path)
+    report = world.backfill(**wanted)
+    assert read_of(world) == read
+    assert report.counts["extracted"] == len(read)
+
+
+def test_another_dialect_is_none_of_it(tmp_path: Path):
+    report = filled(tmp_path).backfill(dialects=["codex"])
+    assert report.counts["in_range"] == 0
+
+
+def test_time_is_that_of_the_last_message_and_not_of_a_restored_file(tmp_path: Path):
+    world = filled(tmp_path)
+    for path in world.store.glob("*/*.jsonl"):
+        path.touch()
+    world.backfill(until=NOW - timedelta(days=38, hours=12), now=datetime.now().astimezone() + timedelta(days=1))
+    assert read_of(world) == {"0", "1"}
+
+
+def test_steps_of_a_limit_come_to_everything(tmp_path: Path):
+    world, whole = filled(tmp_path / "steps"), filled(tmp_path / "whole")
+    for step in range(5):
+        world.backfill(f"b{step}", limit=3)
+    whole.backfill()
+    assert read_of(world) == read_of(whole)
+    ids = [{c.id for p in w.store.glob("*/memory") for c in read_candidates(p)[0]} for w in (world, whole)]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error", "words"),
+    [
+        ({"projects": ["nothere"]}, NotFoundError, "nothere"),
+        ({"sessions": ["none"]}, NotFoundError, "no session none"),
+        ({"since": NOW, "until": NOW - timedelta(days=1)}, UsageError, "before it begins"),
+    ],
+)
+def test_a_range_that_means_nothing_is_refused(
+    tmp_path: Path, wanted: dict[str, Any], error: type[Exception], words: str
+):
+    with pytest.raises(error, match=words):
+        filled(tmp_path, sessions=2).backfill(**wanted)
+
+
+def older(world: World, version: str = "offline/3") -> None:
+    """Let an older version have read everything that was read."""
+    for folder in world.store.glob("*/memory"):
+        path = candidates_path(folder)
+        path.write_bytes(path.read_bytes().replace(f'"{EXTRACTOR}'.encode(), f'"{version}'.encode()))
+
+
+def test_an_upgrade_reads_what_an_older_version_read_and_nothing_else(tmp_path: Path):
+    world = filled(tmp_path)
+    world.backfill(limit=5)
+    older(world)
+    world.backfill("b2", sessions=["00000005-0000-4000-8000-000000000001"])
+    known = {c.id for p in world.store.glob("*/memory") for c in read_candidates(p)[0]}
+    report = world.backfill("b3", upgrade=True)
+    assert (report.counts["extracted"], report.counts.get("candidates", 0)) == (5, 0)
+    assert report.counts["not_unread"] == 6
+    assert {c.id for p in world.store.glob("*/memory") for c in read_candidates(p)[0]} == known
+    assert world.backfill("b4", upgrade=True).counts["in_range"] == 12
+    assert "nothing" in world.backfill("b5", upgrade=True).warnings[0]
+
+
+def test_what_no_changed_miner_could_touch_is_taken_over_without_being_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    world = filled(tmp_path)
+    world.backfill(limit=5)
+    older(world)
+    monkeypatch.setitem(versions.CHANGED, EXTRACTOR, frozenset[str]())
+    report = world.backfill("b2", upgrade=True)
+    assert (report.counts["carried_over"], report.counts.get("bytes_read", 0)) == (5, 0)
+    night = world.extract()
+    assert (night.counts["unchanged"], night.counts["extracted"]) == (5, 7)
+
+
+def test_an_upgrade_adds_what_the_changed_miners_say_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path, projects=1)
+    world.backfill()
+    every = read_candidates(world.memory("p0"))[0]
+    miners = {c.extractor.rpartition(":")[2] for c in every}
+    one = min(miners - {"repeated"})
+    older(world)
+    path = candidates_path(world.memory("p0"))
+    path.write_bytes(b"".join(x for x in path.read_bytes().splitlines(keepends=True) if b'"extracted"' in x))
+    monkeypatch.setitem(versions.CHANGED, EXTRACTOR, frozenset({one}))
+    world.backfill("b2", upgrade=True)
+    assert {c.extractor.rpartition(":")[2] for c in read_candidates(world.memory("p0"))[0]} == {one}
+
+
+def test_every_version_says_what_it_changed():
+    assert EXTRACTOR in versions.CHANGED
+    table = {"offline/2": frozenset({"habit"}), "offline/3": frozenset[str](), "offline/4": frozenset({"task"})}
+    assert changed_since("offline/1", table, "offline/4") == {"habit", "task"}
+    assert changed_since("offline/2", table, "offline/3") == set()
+    assert changed_since("offline/3", {}, "offline/4") is None
+
+
+def covered(world: World, **wanted: Any) -> Report:
+    return world.backfill("c", action="coverage", **wanted)
+
+
+def test_coverage_says_who_read_what_and_when_it_is_everything(tmp_path: Path):
+    world = filled(tmp_path)
+    world.add(80, project="p0", chatter=4)
+    assert covered(world).items[-1].reason.startswith("7.6 % of 13 sessions; 12 are left (12 not read yet)")
+    world.backfill(limit=5)
+    older(world)
+    world.backfill("b2", limit=3, projects=["p1"], sessions=["00000007-0000-4000-8000-000000000001"])
+    words = " ".join(item.reason for item in covered(world).items)
+    assert "read by offline/3 only" in words
+    assert f"read by {EXTRACTOR}" in words
+    world.backfill("b3")
+    report = covered(world)
+    assert report.items[-1].reason.startswith("100 % of 13 sessions")
+    assert report.counts == {"sessions": 13, "covered": 13, "projects": 2}
+
+
+def test_coverage_changes_nothing(tmp_path: Path):
+    world = filled(tmp_path)
+    covered(world)
+    assert world.memories() == {}
+
+
+def test_what_could_not_be_read_is_set_aside_and_read_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path)
+    from slowwave.extraction import job  # noqa: PLC0415 - patched right here
+
+    whole = job._lines
+
+    def broken(session: object, batch: object) -> object:
+        if "00000003" in str(getattr(session, "id", "")):
+            raise ValueError("a planted bug")
+        return whole(session, batch)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(job, "_lines", broken)
+    report = world.backfill()
+    assert (report.counts["failed"], report.counts["extracted"]) == (1, 11)
+    assert "a planted bug" in report.failures[0]
+    for step in range(2):
+        world.backfill(f"again{step}")
+    assert world.backfill("b2").counts["given_up"] == 1
+    assert "could not be read three times" in str(covered(world).items)
+    monkeypatch.undo()
+    assert world.backfill("b3").counts["in_range"] == 12
+    assert "3" not in read_of(world)
+    assert world.backfill("b4", retry_failed=True).counts["extracted"] == 1
+    assert "3" in read_of(world)
+    assert covered(world).items[-1].reason.startswith("100 %")
+
+
+def test_a_session_that_changes_after_the_plan_is_left_to_the_night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path)
+    from slowwave.jobs.backfill import run  # noqa: PLC0415 - patched right here
+
+    begin = run.begin
+
+    def and_then(*given: object) -> object:
+        begun = begin(*given)  # pyright: ignore[reportArgumentType]
+        with next(world.store.glob("*/00000004*.jsonl")).open("ab") as file:
+            file.write(b"{}\n")
+        return begun
+
+    monkeypatch.setattr(run, "begin", and_then)
+    report = world.backfill()
+    assert (report.counts["moved"], report.counts["extracted"]) == (1, 11)
+    assert "4" not in read_of(world)
+
+
+def test_what_a_night_reads_meanwhile_is_not_taken_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path)
+    from slowwave.jobs.backfill import run  # noqa: PLC0415 - patched right here
+
+    land = run.land_shard
+
+    def after_a_night(*given: object) -> Report:
+        world.extract(project="p1")
+        return land(*given)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(run, "land_shard", after_a_night)
+    report = world.backfill()
+    assert report.counts["read_meanwhile"] == 6
+    for folder in world.store.glob("*/memory"):
+        found, ranges, problems = read_candidates(folder)
+        assert len({c.id for c in found}) == len(found) > 0
+        assert (len(ranges), problems) == (6, [])
