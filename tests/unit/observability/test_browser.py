@@ -93,5 +93,11 @@ if __name__ == "__main__":
         written = Path(folder) / "report.html"
         written.write_text(html_of(PAGES["busy"]), encoding="utf-8")
         for theme in get_args(Scheme):
-            picture(written.as_uri(), PICTURES / f"report-{theme}.png", scheme=theme, height=3300)
+            picture(
+                written.as_uri(),
+                PICTURES / f"report-{theme}.png",
+                scheme=theme,
+                width=1100,
+                height=3150 if theme == "light" else 1500,
+            )
     sys.exit(0)
