@@ -21,6 +21,8 @@ from slowwave.retention.policy.model import ClassRules, Policy
 from slowwave.watching import AlarmSettings, TelemetrySettings
 
 ENV_PREFIX = "SLOWWAVE_"
+# Form of the settings file, which may say `version = 1`; a key that changes its meaning makes a new one.
+VERSION = 1
 # Variables of the same prefix that are not settings.
 _NOT_SETTINGS = {"SLOWWAVE_CONFIG"}
 
@@ -289,11 +291,16 @@ def _find_config(environ: Mapping[str, str], config: Path | None, cwd: Path) -> 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError("--config", str(path), f"cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError("--config", str(path), f"is not TOML: {error}") from error
+    version = tree.pop("version", VERSION)
+    if type(version) is not int or not 1 <= version <= VERSION:
+        remedy = f"this slowwave knows form {VERSION} of settings; update slowwave, or see what changed in CHANGELOG.md"
+        raise SettingsError("version", version, remedy, str(path))
+    return tree
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -22,6 +22,7 @@ from slowwave.memory.transaction import commit, recover
 from slowwave.settings import ConsolidationSettings
 
 FOLDER = f"{OWN_FOLDER}/parked"
+FORM = 1
 
 
 class Parked(msgspec.Struct, frozen=True):
@@ -43,11 +44,14 @@ def parked_dreams(memory: Path) -> list[Parked]:
     found: list[Parked] = []
     for path in sorted((memory / FOLDER).glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=Parked))
+            parked = msgspec.json.decode(path.read_bytes(), type=Parked)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise CorruptStateError(
                 path, f"is not a parked dream ({error})", "remove it; it is planned anew"
             ) from error
+        if parked.v > FORM:
+            raise CorruptStateError(path, f"was written by a newer slowwave (form {parked.v})", "update slowwave")
+        found.append(parked)
     return found
 
 
@@ -63,7 +67,7 @@ def park(memory: Path, plan: Plan) -> str:
     with guarded(memory):
         folder = memory / FOLDER
         folder.mkdir(exist_ok=True)
-        parked = Parked(1, plan.id, iso(plan.at), plan.review, plan.operations)
+        parked = Parked(FORM, plan.id, iso(plan.at), plan.review, plan.operations)
         atomic_write(folder / f"{plan.id}.json", msgspec.json.format(msgspec.json.encode(parked), indent=1))
         for other in others:
             (folder / f"{other.id}.json").unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events
 
 UNDO = f"{OWN_FOLDER}/undo"
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,12 @@ def read_manifest(memory: Path, transaction: str) -> Manifest | None:
     if data is None:
         return None
     try:
-        return msgspec.json.decode(data, type=Manifest)
+        found = msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptStateError(path, f"is not a manifest ({error})", "restore it from a backup") from error
+    if found.v > VERSION:
+        raise CorruptStateError(path, f"was written by a newer slowwave (form {found.v})", "update slowwave")
+    return found
 
 
 def build_stage(memory: Path, stage: Path, change: Change) -> None:
@@ -148,7 +152,7 @@ def _write_record(
     record = stage / UNDO / change.id
     before = {name: read_or_none(memory / name) for name in change.files}
     files = {name: (digest(before[name]), digest(change.files[name])) for name in change.files}
-    manifest = Manifest(1, change.id, change.at, files, inodes)
+    manifest = Manifest(VERSION, change.id, change.at, files, inodes)
     contents: dict[str, bytes | None] = {"manifest.json": msgspec.json.format(msgspec.json.encode(manifest), indent=1)}
     contents |= {f"before/{name}": data for name, data in before.items()}
     contents |= {f"after/{name}": data for name, data in change.files.items()}

@@ -36,6 +36,12 @@ def open_database(path: Path, warnings: list[str]) -> sqlite3.Connection:
         return _prepared(sqlite3.connect(":memory:"))
 
 
+class _NewerError(sqlite3.OperationalError):
+    """A newer slowwave wrote the file: it is left to that one, and not built anew again and again by both."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+
+
 class _WrongVersionError(sqlite3.DatabaseError):
     """The file is a catalogue, but not one of this version."""
 
@@ -58,6 +64,10 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _checked(database: sqlite3.Connection, version: int) -> sqlite3.Connection:
     """Refuse a file of another version; an empty one has none."""
+    if version > VERSION:
+        raise _NewerError(
+            f"a newer slowwave wrote it, in form {version}, and this one knows {VERSION}: update slowwave"
+        )
     if version:
         raise _WrongVersionError(f"version {version}, this is {VERSION}")
     return database

@@ -276,14 +276,14 @@ def test_a_damaged_catalogue_is_rebuilt_with_a_warning(tmp_path: Path, damage: b
     assert listed(tmp_path / "store", state)[1:] == (0, [])
 
 
-def test_a_catalogue_of_another_version_is_rebuilt_with_a_warning(tmp_path: Path):
+def test_a_catalogue_of_an_earlier_version_is_rebuilt_with_a_warning(tmp_path: Path):
     write(tmp_path / "store" / "s.jsonl", claude("user", "hi"))
     state = tmp_path / "c.sqlite"
     with sqlite3.connect(state) as database:
-        database.execute("PRAGMA user_version = 99")
+        database.execute("PRAGMA user_version = 1")
     listing, _, warnings = listed(tmp_path / "store", state)
     assert len(listing.rows) == 1
-    assert "version 99" in warnings[0]
+    assert "version 1, " in warnings[0]
 
 
 def test_a_damaged_page_or_mark_is_read_again_with_a_warning(tmp_path: Path):

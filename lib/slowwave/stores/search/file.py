@@ -94,7 +94,17 @@ def _opened(path: Path) -> sqlite3.Connection:
     return database
 
 
+class _NewerError(sqlite3.OperationalError):
+    """A newer slowwave wrote the file: it is left to that one, and not built anew again and again by both."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+
+
 def _check(version: int) -> None:
+    if version > VERSION:
+        raise _NewerError(
+            f"a newer slowwave wrote it, in form {version}, and this one knows {VERSION}: update slowwave"
+        )
     if version != VERSION:
         raise _WrongVersionError(f"version {version}, this is {VERSION}")
 

@@ -401,7 +401,7 @@ def _garbage(path: Path) -> None:
 
 def _older(path: Path) -> None:
     with sqlite3.connect(path) as database:
-        database.execute("PRAGMA user_version = 999")
+        database.execute("PRAGMA user_version = 1")
 
 
 def _holed(path: Path) -> None:
