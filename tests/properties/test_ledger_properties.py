@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from slowwave.compaction.exchanges import exchanges
 from slowwave.compaction.failures import signatures
-from slowwave.compaction.file_operations import of_messages, of_tags
+from slowwave.compaction.file_lists import of_tags
+from slowwave.compaction.file_operations import of_messages
 from slowwave.compaction.ledger import LedgerSettings, ledger_of, render
 from slowwave.compaction.proof import checked, probes_of
 from slowwave.dialects.model import Message

@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from slowwave.compaction.exchanges import exchanges
-from slowwave.compaction.file_operations import of_messages, of_tags
+from slowwave.compaction.file_lists import of_tags
+from slowwave.compaction.file_operations import of_messages
 from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
 from slowwave.compaction.proof import checked, probes_of
 from slowwave.compaction.shell_files import files_of_line

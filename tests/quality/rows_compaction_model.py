@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from slowwave.compaction.estimates import PI
-from slowwave.compaction.file_operations import NO_FILES, of_calls
+from slowwave.compaction.file_lists import NO_FILES
+from slowwave.compaction.file_operations import of_calls
 from slowwave.compaction.items import items_of
 from slowwave.compaction.job.narrative import by_model
 from slowwave.compaction.job.reading import Reading

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from slowwave.compaction.estimates import Rule
-from slowwave.compaction.file_operations import NO_FILES, FileOperations, of_tags, without_tags
+from slowwave.compaction.file_lists import NO_FILES, FileOperations, of_tags, without_tags
 from slowwave.compaction.summaries import inner_text
 from slowwave.compaction.usage import Usage
 from slowwave.dialects.model import Message

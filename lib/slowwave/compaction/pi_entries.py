@@ -8,7 +8,7 @@ do not, since neither pi nor Clawdbot sends them again, and what they called for
 from collections.abc import Mapping, Sequence
 
 from slowwave.compaction.estimates import IMAGE_LENGTH, PI
-from slowwave.compaction.file_operations import NO_FILES, of_details, without_tags
+from slowwave.compaction.file_lists import NO_FILES, of_details, without_tags
 from slowwave.compaction.items import Item, Kind, item_of
 from slowwave.compaction.javascript import stringify, units
 from slowwave.compaction.usage import has_failed, usage_of

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.file_operations import FileOperations, of_lists, of_messages
+from slowwave.compaction.file_lists import FileOperations, of_lists
+from slowwave.compaction.file_operations import of_messages
 from slowwave.compaction.paths import key_of, shown
 from slowwave.dialects.model import ToolCall
 from tests.unit.compaction.messages import message

@@ -2,7 +2,7 @@
 
 import re
 
-from slowwave.compaction.file_operations import of_tags
+from slowwave.compaction.file_lists import of_tags
 from slowwave.compaction.ledger import LedgerSettings, ledger_of, render, rendered
 from tests.unit.compaction.sessions import CWD, Talk
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.compaction.file_operations import of_tags
+from slowwave.compaction.file_lists import of_tags
 from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
 from tests.unit.compaction.sessions import CWD, Talk
 from tests.unit.compaction.test_ledger import section

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowwave.compaction.cuts import find_cut
-from slowwave.compaction.file_operations import NO_FILES, FileOperations, without_tags
+from slowwave.compaction.file_lists import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.rounds import recent_index, wrapped_summary

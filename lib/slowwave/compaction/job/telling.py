@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from slowwave.compaction.file_operations import NO_FILES
+from slowwave.compaction.file_lists import NO_FILES
 from slowwave.compaction.job.summary import Gone
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.prose import prose_requests

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from slowwave.compaction.exchanges import Redact, exchanges
-from slowwave.compaction.file_operations import NO_FILES, FileOperations, of_lists, of_messages
+from slowwave.compaction.file_lists import NO_FILES, FileOperations, of_lists
+from slowwave.compaction.file_operations import of_messages
 from slowwave.compaction.ledger.asks import asks
 from slowwave.compaction.ledger.earlier import entries_of
 from slowwave.compaction.ledger.identifiers import identifiers

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowwave.compaction.file_operations import without_tags
+from slowwave.compaction.file_lists import without_tags
 from slowwave.compaction.ledger.identifiers import NAMED
 from slowwave.compaction.ledger.model import NOT_LISTED, NOTE, Entry, Kind, Part
 from slowwave.compaction.ledger.wording import key_of, line_of

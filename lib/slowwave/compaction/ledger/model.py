@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from slowwave.compaction.file_operations import FileOperations
+from slowwave.compaction.file_lists import FileOperations
 from slowwave.records.model import Span
 
 Part = Literal["goal", "constraints", "done", "in_progress", "blocked", "decisions", "next", "context"]

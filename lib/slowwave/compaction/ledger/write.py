@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from slowwave.compaction.exchanges import Redact
-from slowwave.compaction.file_operations import FileOperations, without_tags
+from slowwave.compaction.file_lists import FileOperations, without_tags
 from slowwave.compaction.ledger.earlier import NONE, SEPARATOR, lines_by_part
 from slowwave.compaction.ledger.identifiers import NAMED
 from slowwave.compaction.ledger.model import HEADINGS, NOT_LISTED, NOTE, PROGRESS, Entry, Ledger, Part, Rendering

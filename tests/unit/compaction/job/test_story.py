@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.compaction.calls import answers
-from slowwave.compaction.file_operations import NO_FILES, of_lists
+from slowwave.compaction.file_lists import NO_FILES, of_lists
 from slowwave.compaction.job import appending
 from slowwave.compaction.job.book import file_of, read_book
 from slowwave.compaction.job.by_hand import compact_one
