@@ -16,11 +16,11 @@ from slowwave.jobs.model import journal_of
 from slowwave.jobs.outcome import outcome_of
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
-from slowwave.observability.alarms import alarms_of
+from slowwave.observability.alarms import REMEMBERING, alarms_of
 from slowwave.observability.folders import footprints
 from slowwave.observability.history import append_night, history_path, read_nights
 from slowwave.observability.logs import log_night
-from slowwave.observability.night import Limits, Night, Seen, Spent, night_of
+from slowwave.observability.night import BROKEN, Limits, Night, Seen, Spent, night_of
 from slowwave.observability.page.sections import View
 from slowwave.observability.page.store import view_with, write_page
 from slowwave.observability.telemetry import export
@@ -80,8 +80,8 @@ def conclude(
         outcome: how it ended; by default what the report amounts to.
     """
     earlier, problems = _earlier(around.environ, report)
-    folders, unread = footprints([(project.key, project.memory) for project in projects])
-    report.warnings += unread
+    folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
+    report.warnings += map(NAMELESS, unread)
     limits = around.settings.consolidation
     seen = Seen(
         at=began.at,
@@ -104,7 +104,7 @@ def conclude(
 def conclude_broken(job: str, error: BaseException, began: Began, around: Around) -> Concluded:
     """Record a run that could not even begin."""
     report = Report(job, began.run_id, failures=[NAMELESS(f"{job}: {error}")])
-    return conclude(report, began, around, [], outcome="Broken")
+    return conclude(report, began, around, [], outcome=BROKEN)
 
 
 def _tell(report: Report, around: Around, night: Night, view: View) -> None:
@@ -138,8 +138,9 @@ def _earlier(environ: Mapping[str, str], report: Report) -> tuple[list[Night], l
 
 
 def _changed(projects: Sequence[Project], earlier: Sequence[Night], report: Report) -> int:
-    """Return how many sessions had something new since the run before: read now, or large enough to be."""
-    since = max((night.began.timestamp() for night in earlier), default=0.0) * 1e9
+    """Return how many sessions had something new since they were last looked at: read now, or large enough to be."""
+    looked = [n.began.timestamp() for n in earlier if n.job in REMEMBERING and n.outcome != BROKEN and not n.partial]
+    since = max(looked, default=0.0) * 1e9
     large = sum(
         session.kind == "main" and session.mtime_ns > since and session.size >= WORTH_READING
         for project in projects

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import takewhile
 
-from slowwave.observability.night import Alarm, Night
+from slowwave.observability.night import BROKEN, Alarm, Night
 from slowwave.watching import AlarmSettings
 
 # jobs that together turn sessions into memories
@@ -62,7 +62,7 @@ def _silence(nights: Sequence[Night], most: int) -> Iterator[Alarm]:
 
 def _vanished(nights: Sequence[Night]) -> int:
     """Return how many sessions there were when the last whole run found some, if now there are none."""
-    whole = [night for night in nights if night.job in REMEMBERING and not night.partial and night.outcome != "Broken"]
+    whole = [night for night in nights if night.job in REMEMBERING and not night.partial and night.outcome != BROKEN]
     if not whole or whole[-1] is not nights[-1] or whole[-1].sessions:
         return 0
     return next((night.sessions for night in reversed(whole) if night.sessions), 0)

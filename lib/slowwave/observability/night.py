@@ -11,6 +11,8 @@ from slowwave.observability.folders import Footprint
 from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
 
 VERSION = 1
+# the outcome of a run that could not even begin
+BROKEN = "Broken"
 # A history line stays below what one write puts on a disk at once, whatever a fleet is made of.
 MOST_FAILURES = 10
 MOST_SPANS = 20
