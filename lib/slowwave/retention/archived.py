@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.places import archive_folder
 from slowwave.records.sources.compressed import SUFFIX
 from slowwave.retention.eraser import Eraser
+from slowwave.retention.journal import write_parts_journal
 from slowwave.retention.masking import STUCK, Place
 from slowwave.retention.transcripts import Ranges, record_hashes
 from slowwave.retention.what import What
@@ -20,24 +22,18 @@ from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 
 
-def erase_from_packs(eraser: Eraser, recorded: Ranges, held: Collection[Path] = ()) -> dict[str, str]:
-    """Overwrite what must go in all packs but the held ones.
-
-    Returns:
-        The old and new hashes of records and ranges in them.
-    """
-    hashes: dict[str, str] = {}
+def erase_from_packs(eraser: Eraser, recorded: Ranges, held: Collection[Path] = ()) -> None:
+    """Overwrite what must go in all packs but the held ones; journals say which hashes changed."""
     for path in Shelf(archive_folder(eraser.environ)).packs():
         if path in held:
             continue
         try:
-            hashes |= _one(path, eraser, recorded)
+            _one(path, eraser, recorded)
         except SlowwaveError as error:
             eraser.refuse("", str(path), str(error))
-    return hashes
 
 
-def _one(path: Path, eraser: Eraser, recorded: Ranges) -> dict[str, str]:
+def _one(path: Path, eraser: Eraser, recorded: Ranges) -> None:
     seen = _Changes(eraser.what, recorded)
     with Pack(path) as pack:
         for session in pack.table.sessions:
@@ -51,24 +47,31 @@ def _one(path: Path, eraser: Eraser, recorded: Ranges) -> dict[str, str]:
         eraser.refuse("", f"{path}: {name}", reason)
     if seen.places and not eraser.dry_run:
         before, done = path.read_bytes(), _Changes(eraser.what, recorded)
+        parts = {str(number): digest for number, digest in enumerate(seen.digests)}
+        write_parts_journal(eraser.journals, path, parts, seen.hashes)
         change_pack(path, done.file, done.row)
         eraser.wrote(path, before, path.read_bytes())
     eraser.found("", str(path), seen.places)
-    return seen.hashes
 
 
 class _Changes:
-    """What changes in one pack: hashes of records and ranges, places, and what stays with its reason."""
+    """What changes in one pack: hashes of records, ranges and whole files, places, and what stays with its reason."""
 
     def __init__(self, what: What, recorded: Ranges) -> None:
         self._what = what
         self._recorded = recorded
         self.hashes: dict[str, str] = {}
+        self.digests: list[str] = []
         self.places: list[Place] = []
         self.stays: list[tuple[str, str]] = []
 
     def file(self, name: str, data: bytes) -> bytes:
         """Return a file as it is to be."""
+        new = self._file(name, data)
+        self.digests.append(sha256(new).hexdigest())
+        return new
+
+    def _file(self, name: str, data: bytes) -> bytes:
         try:
             found = overwritten(data, self._what, packed=name.endswith(SUFFIX))
         except RefusedError as error:

@@ -15,7 +15,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.retention.databases import bytes_hold, clean_database, found_in_database
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_rows
-from slowwave.retention.journal import has_journal, hashes_of_rows, write_rows_journal
+from slowwave.retention.journal import has_journal, hashes_of_rows, write_parts_journal
 from slowwave.retention.scheduler import digest_of
 
 
@@ -65,4 +65,4 @@ def _note(path: Path, eraser: Eraser, known: Mapping[str, str], database: sqlite
     rows = {record: sha256(data).hexdigest() for record, data in now.items() if data is not None}
     hashes = {known[record]: new for record, new in rows.items() if known[record] != new}
     # also without any: the journal says that the database is still to be written anew
-    write_rows_journal(eraser.journals, path, rows, hashes)
+    write_parts_journal(eraser.journals, path, rows, hashes)

@@ -9,7 +9,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.retention.beside import home_files, remove_leftovers
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import tell, write_plan
-from slowwave.retention.everywhere import Sort, homes, other_files
+from slowwave.retention.everywhere import INDEXES, Sort, homes, other_files
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import drop_lines, lines_of
 from slowwave.retention.transcripts import plan_file
@@ -49,6 +49,8 @@ def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path])
         if sort is Sort.DATABASE:
             databases.append(path)
         elif sort is Sort.KNOWN:
+            if path.name in INDEXES:
+                _drop_sessions(path, eraser)  # the last session of this home has gone, now or in a run that was killed
             erase_from_home_file(path, eraser, whole=".jsonl" not in path.name)
         elif eraser.what.hits(path.read_bytes()):
             eraser.refuse("", str(path), sort.value)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.errors import RefusedError
+from slowwave.files import at_fault_point
 from slowwave.records.database import HEADER, opened_read_only
 from slowwave.retention.masking import STUCK, Place
 from slowwave.retention.tables import Text, changed_values, rebuild_searches
@@ -78,7 +79,9 @@ def clean_database(
             _walk(database, what, found, apply=True)
             if found.places and before is not None:
                 before(database)
+            at_fault_point("write", path)
             database.execute("COMMIT")
+            at_fault_point("write", path)
             # also when nothing was found now: a killed run may have overwritten rows and not come so far
             database.execute("VACUUM")
             busy, *_ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -17,7 +17,9 @@ _FOLDERS = frozenset(
         *("storage", "tool-output"),
     }
 )
-_FILES = frozenset({"history.jsonl", "session_index.jsonl", "sessions.json"})
+# what clients note of all sessions, a line each
+INDEXES = frozenset({"history.jsonl", "session_index.jsonl"})
+_FILES = INDEXES | {"sessions.json"}
 
 
 class Sort(Enum):

@@ -2,7 +2,7 @@
 
 A run that is killed between the two leaves its journals, and the next one puts the hashes into the memories. A journal
 counts when its file begins with the bytes that it was to have, what was appended since then does not matter; that of a
-database counts when its rows have the bytes that they were to have.
+database counts when its rows have the bytes that they were to have, and that of a pack by the files in it.
 """
 
 import re
@@ -17,6 +17,8 @@ from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.transcripts import plain_bytes
+from slowwave.stores.archive.model import SUFFIX as PACK
+from slowwave.stores.archive.reading import Pack
 
 FOLDER = "erase"
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
@@ -30,14 +32,14 @@ class Journal(msgspec.Struct):
         size: how many plain bytes it has when it is written.
         sha256: of these bytes.
         hashes: old and new hashes of its records and of ranges of it.
-        rows: of a database instead of size and hash: its rows by name, and their new hashes.
+        parts: instead of both new hashes: of the rows of a database by name, of the files in a pack by number.
     """
 
     path: str
     size: int
     sha256: str
     hashes: dict[str, str]
-    rows: dict[str, str] = {}
+    parts: dict[str, str] = {}
 
 
 def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) -> None:
@@ -49,13 +51,13 @@ def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) 
     _write(folder, path, Journal(name_to_json(str(path)), len(new), sha256(new).hexdigest(), hashes))
 
 
-def write_rows_journal(folder: Path, path: Path, rows: dict[str, str], hashes: dict[str, str]) -> None:
-    """Note that rows of the database ``path`` are about to have these hashes.
+def write_parts_journal(folder: Path, path: Path, parts: dict[str, str], hashes: dict[str, str]) -> None:
+    """Note that rows of a database, or files in a pack, are about to have these hashes.
 
     Raises:
         OSError: the state folder cannot be written.
     """
-    _write(folder, path, Journal(name_to_json(str(path)), 0, "", hashes, rows))
+    _write(folder, path, Journal(name_to_json(str(path)), 0, "", hashes, parts))
 
 
 def has_journal(folder: Path, path: Path) -> bool:
@@ -110,8 +112,9 @@ def _read(path: Path) -> Journal:
 def _stands(journal: Journal) -> bool:
     path = Path(name_from_json(journal.path))
     try:
-        if journal.rows:
-            return hashes_of_rows(path, journal.rows) == journal.rows
+        if not journal.sha256:
+            now = hashes_in_pack(path) if path.suffix == PACK else hashes_of_rows(path, journal.parts)
+            return now == journal.parts
         data = plain_bytes(path)
     except (UnreadableError, OSError):
         return False
@@ -127,6 +130,18 @@ def hashes_of_rows(path: Path, records: Iterable[str]) -> dict[str, str]:
     with RowReader() as rows:
         found = {record: rows.read(path, record) for record in records}
     return {record: sha256(data).hexdigest() for record, data in found.items() if data is not None}
+
+
+def hashes_in_pack(path: Path) -> dict[str, str]:
+    """Return the hashes of all files in a pack, by their numbers.
+
+    Raises:
+        CorruptStateError: the pack is damaged.
+        OSError: it cannot be read.
+    """
+    with Pack(path) as pack:
+        files = [file for session in pack.table.sessions for file in session.files if file.kind == "file"]
+        return {str(number): sha256(pack.read(file)).hexdigest() for number, file in enumerate(files)}
 
 
 def _files(folder: Path) -> list[Path]:

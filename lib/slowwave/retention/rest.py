@@ -38,14 +38,13 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
     mine = {project.memory for project in projects}
     databases = erase_from_homes(projects, eraser, mine | every)
     held: set[Path] = set()
-    hashes: dict[str, str] = {}
     if eraser.what.keeps_length:
         erase_from_databases(eraser, databases, sorted(mine | every))
         _sessions(eraser)
         held = _held_places(eraser)
-        hashes = erase_from_packs(eraser, _recorded(mine | every), held)
+        erase_from_packs(eraser, _recorded(mine | every), held)
     # a memory may rest on sessions of another project, on archived ones, or on rows of a database
-    hashes = standing(eraser.journals) | hashes
+    hashes = standing(eraser.journals)
     for memory in sorted(every | (set[Path]() if eraser.dry_run else mine)):
         try:
             erase_memory(memory.name, memory, eraser, dict(hashes))
