@@ -1,0 +1,90 @@
+"""``slowwave run backfill``: its options, what it prints, and what does not go together."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.cli import main
+from slowwave.errors import DONE, UNREADABLE, USAGE
+from tests.unit.jobs.backfill.rig import World, filled
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    made = filled(tmp_path, sessions=4, projects=1)
+    for name, value in made.environ.items():
+        monkeypatch.setenv(name, value)
+    assert "SLOWWAVE_CONFIG" not in os.environ
+    return made
+
+
+def run(world: World, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str, str]:
+    code = main(["run", "backfill", "--direct", "--store", str(world.store), *more])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def report(world: World, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    code, out, _ = run(world, capsys, "--json", *more)
+    assert code == DONE
+    return json.loads(out)
+
+
+def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pytest.CaptureFixture[str]):
+    planned = report(world, capsys, "--dry-run")
+    assert (planned["counts"]["sessions"], planned["counts"]["bytes"] > 10_000) == (4, True)
+    assert planned["counts"]["cpu_seconds_foreseen_low"] <= planned["counts"]["cpu_seconds_foreseen"]
+    assert world.memories() == {}
+    done = report(world, capsys)
+    assert (done["job"], done["counts"]["extracted"]) == ("backfill", 4)
+    _, words, _ = run(world, capsys, "--coverage")
+    assert "100 % of 4 sessions" in words
+    _, words, _ = run(world, capsys, "--rollback", done["run_id"])
+    assert "1  landings were taken back" in words
+    assert world.memories() == {}
+
+
+def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture[str]):
+    code, out, _ = run(world, capsys, "--since", "2026-01-01", "--limit", "2")
+    assert code == DONE
+    assert "take it back with --rollback" in out
+    assert "2  are beyond the limit" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--pause", "a", "--resume", "a"], "cannot be had at once"),
+        (["--resume", "a", "--limit", "3"], "takes the range of its run"),
+        (["--coverage", "--dry-run"], "leave --coverage out"),
+        (["--person", "Ann"], "belong to erase"),
+        (["--since", "yesterday-ish"], "2026-03-01"),
+        (["--since", "2026-03-02", "--until", "2026-03-01"], "before it begins"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    world: World, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+):
+    code, _, err = run(world, capsys, *options)
+    assert (code, words in err) == (USAGE, True)
+
+
+def test_an_unknown_run_is_named(world: World, capsys: pytest.CaptureFixture[str]):
+    code, _, err = run(world, capsys, "--pause", "b9")
+    assert (code, "no backfill 'b9'" in err) == (UNREADABLE, True)
+
+
+@pytest.mark.parametrize("option", ["--since=2026-01-01", "--upgrade", "--limit=3", "--coverage"])
+def test_its_options_belong_to_it(capsys: pytest.CaptureFixture[str], option: str):
+    assert main(["run", "extract", "--direct", option]) == USAGE
+    assert "belongs to backfill" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rate", ["0", "-1", "fast", "inf"])
+def test_a_pace_is_a_number_above_nothing(capsys: pytest.CaptureFixture[str], rate: str):
+    with pytest.raises(SystemExit):
+        main(["run", "backfill", f"--mb-per-second={rate}"])
+    assert "no number above 0" in capsys.readouterr().err

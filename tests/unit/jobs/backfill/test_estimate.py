@@ -1,0 +1,63 @@
+"""What a sample says: right on average, and its interval holds the truth as often as it says."""
+
+import random
+
+import pytest
+
+from slowwave.jobs.backfill.estimate import Estimate, estimated, groups_of, sample_order
+from slowwave.jobs.backfill.forecast import slowest
+from slowwave.jobs.backfill.model import Pace
+
+
+def estimate_of(population: list[tuple[int, float]], most: int) -> Estimate:
+    groups = groups_of(population, lambda one: one[0])
+    sampled: list[list[tuple[int, float]]] = [[] for _ in groups]
+    for group, one in sample_order(groups, most):
+        sampled[group].append(one)
+    return estimated([[size for size, _ in group] for group in groups], sampled)
+
+
+def population(seed: int, number: int = 3_000) -> list[tuple[int, float]]:
+    """Return sizes as those of sessions, many small and few large ones, and costs that follow them with a spread."""
+    rng = random.Random(seed)
+    sizes = [max(200, round(rng.lognormvariate(10, 1.2))) for _ in range(number)]
+    return [(size, size * 0.002 * rng.lognormvariate(0, 0.4) + 3) for size in sizes]
+
+
+def test_all_of_it_is_exact():
+    things = population(1, 60)
+    one = estimate_of(things, 10_000)
+    assert (one.value, one.low, one.high) == pytest.approx((sum(value for _, value in things),) * 3)
+
+
+def test_the_interval_holds_the_truth_nineteen_times_of_twenty():
+    hits = close = 0
+    for seed in range(200):
+        things = population(seed)
+        truth = sum(value for _, value in things)
+        one = estimate_of(things, 240)
+        hits += one.low <= truth <= one.high
+        close += abs(one.value - truth) < 0.1 * truth
+    assert hits >= 180
+    assert close >= 195
+
+
+def test_any_beginning_of_a_sample_is_spread_over_all_sizes():
+    groups = groups_of(list(range(1, 801)), lambda size: size)
+    order = sample_order(groups, 80)
+    assert {group for group, _ in order[: len(groups)]} == set(range(len(groups)))
+    assert len({thing for _, thing in order}) == 80
+    assert order == sample_order(groups, 80)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 7, 9])
+def test_few_things_are_all_in_the_sample_once(number: int):
+    things = list(range(1, number + 1))
+    groups = groups_of(things, lambda size: size)
+    assert sorted(thing for _, thing in sample_order(groups, 240)) == things
+
+
+def test_a_pace_makes_it_slower():
+    assert slowest(Pace(), 1000, 10**9) == 0.0
+    assert slowest(Pace(sessions=5), 1000, 10**9) == 200.0
+    assert slowest(Pace(sessions=5, megabytes=2), 1000, 10**9) == 500.0
