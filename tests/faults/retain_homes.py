@@ -9,12 +9,11 @@ from slowwave.retention.audit import AuditLog
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import trash_folder, trash_items
-from tests.unit.retention.job.fleets import ADD, remember
+from tests.unit.retention.job.fleets import ADD, INDEXES, remember
 from tests.unit.retention.job.homes import Home, Tree
 
 # what one run over a prepared home does
 DOES = {"freed": 7, "archived": 7, "removed": 7, "rescued": 1, "purged": 1, "refused_needed": 1, "openclaw_entries": 1}
-_INDEXES = ("sessions.json", "session_index.jsonl")
 
 
 def prepared(root: Path) -> Home:
@@ -72,7 +71,7 @@ def own_to_clients(home: Home) -> Tree:
 
 
 def _is_shared(name: str) -> bool:
-    return "/memory/" in name or name.endswith(_INDEXES)
+    return "/memory/" in name or name.endswith(INDEXES)
 
 
 def leftovers(home: Home) -> list[str]:
@@ -80,7 +79,7 @@ def leftovers(home: Home) -> list[str]:
     found = [path for path in home.root.rglob("*") if path.name.startswith(files.TEMP_PREFIX)]
     trash = trash_folder(home.environ)
     items = {item.id for item in trash_items(trash)}
-    found += [path for path in trash.iterdir() if path.name not in items]
+    found += [path for path in trash.glob("*") if path.name not in items]
     found += [path for path in home.root.rglob("*.lock") if path.is_relative_to(home.root / ".clawdbot")]
     noted = home.root / "state" / "slowwave" / "purge"
     return [str(path) for path in (*found, *(noted.iterdir() if noted.is_dir() else ()))]

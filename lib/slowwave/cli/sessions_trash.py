@@ -12,9 +12,9 @@ from slowwave.cli.sessions_target import chosen_session
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.places import archive_folder
-from slowwave.retention.audit import AuditLog, Entry
-from slowwave.stores.removal import plan_removal, remove
-from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, restore, trash_folder, trash_items
+from slowwave.retention.by_hand import bring_back, refuse_held, remove_by_hand
+from slowwave.stores.removal import plan_removal
+from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, trash_folder, trash_items
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.model import PackedFile
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 
 def rm(args: argparse.Namespace) -> int:
-    """Move sessions into the trash; all of them are looked up before the first one moves."""
-    settings_of(args)
+    """Move sessions into the trash; all of them are looked up, and must not be held, before the first one moves."""
+    settings = settings_of(args)
     found = {session.path: session for session in (chosen_session(args, name) for name in args.ids)}
     plans = [plan_removal(session, os.environ, SystemClock()) for session in found.values()]
+    refuse_held(plans, settings, os.environ)
     forms: list[dict[str, object]] = []
     for plan in plans:
-        trash_id = None if args.dry_run else remove(plan, trash_folder(os.environ), SystemClock()).id
+        trash_id = None if args.dry_run else remove_by_hand(plan, os.environ, SystemClock()).id
         parts = len(plan.session.files)
         forms.append({"id": plan.session.id, "parts": parts, "paths": [str(p) for p in plan.paths], "trash": trash_id})
         if not args.json:
@@ -41,7 +42,7 @@ def rm(args: argparse.Namespace) -> int:
     return DONE
 
 
-def bring_back(args: argparse.Namespace) -> int:
+def restore(args: argparse.Namespace) -> int:
     """Restore sessions, or list the trash when none is named; one that cannot come back does not stop the others."""
     settings_of(args)
     trash = trash_folder(os.environ)
@@ -54,7 +55,7 @@ def bring_back(args: argparse.Namespace) -> int:
     failed: list[SlowwaveError] = []
     for item in items:
         try:
-            warnings = _restore(item, trash)
+            warnings = bring_back(item, os.environ, SystemClock())
         except SlowwaveError as error:
             failed.append(error)
             warn(str(error))
@@ -116,27 +117,6 @@ def _archived(name: str) -> "Shelved | None":
     return found[0] if found else None
 
 
-def _restore(item: "TrashItem | Shelved", trash: Path) -> list[str]:
-    """Put one session back, note it in the audit log, and return what is worth a word."""
-    if isinstance(item, TrashItem):
-        warnings = restore(item, trash)
-        files, size = len(item.files), sum(file.size for file in item.files)
-        entry = Entry(
-            action="restore", session=item.session, dialect=item.dialect, files=files, size=size, item=item.id
-        )
-    else:
-        from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - as above
-
-        warnings = Shelf(item.pack.parent).restore(item)
-        one = item.session
-        entry = Entry(
-            action="restore", session=one.id, dialect=one.dialect, files=len(one.files), size=one.size,
-            item=item.pack.name,
-        )  # fmt: skip
-    AuditLog(os.environ).append([entry], SystemClock().now())
-    return warnings
-
-
 def _told(item: "TrashItem | Shelved") -> "tuple[dict[str, object], str, Sequence[TrashedFile | PackedFile]]":
     if isinstance(item, TrashItem):
         return {"id": item.session, "trash": item.id}, item.session, item.files
@@ -155,4 +135,4 @@ def _list(items: list[TrashItem], *, as_json: bool) -> None:
     say(f"{len(items)} in the trash" if items else "the trash is empty")
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"rm": rm, "restore": bring_back}
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"rm": rm, "restore": restore}

@@ -20,7 +20,7 @@ from slowwave.stores.live import claimed_by
 from slowwave.stores.model import StoredSession, StoreProblem
 from slowwave.stores.openclaw.lock import held_lock
 from slowwave.stores.referring import reason_to_stay
-from slowwave.stores.trash import TrashItem, throw_away
+from slowwave.stores.trash import TrashItem, restore, throw_away, written_to
 from slowwave.stores.walk import SIDE_FOLDER, FoundSession
 from slowwave.stores.writing.codex_lock import writer_lock
 
@@ -85,7 +85,7 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
         _refuse_new_part(first, plan.session)
         if plan.dialect not in _LOCKING:
             _refuse(stored, plan.home, clock)  # somebody may have opened it while the lock was waited for
-        return throw_away(
+        item = throw_away(
             plan.paths,
             trash,
             item_id=item_id,
@@ -95,6 +95,10 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
             at=now,
             notes=plan.notes,
         )
+    if path := written_to(item, trash):
+        restore(item, trash)
+        raise MovedError(f"{path}: somebody wrote to it at that moment, so it was put back; try again")
+    return item
 
 
 def _refuse(session: StoredSession, home: Path, clock: Clock) -> None:

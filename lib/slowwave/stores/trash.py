@@ -168,6 +168,16 @@ def restore(item: TrashItem, trash: Path) -> list[str]:
     return warnings
 
 
+def written_to(item: TrashItem, trash: Path) -> str:
+    """Return the path of a file that somebody wrote to while it was moved, or ""."""
+    for file in item.files:
+        if file.kind == "file":
+            at = (trash / item.id / file.stored).lstat()
+            if (at.st_size, at.st_mtime_ns) != (file.size, file.mtime_ns):
+                return file.path
+    return ""
+
+
 def _take_out(notes: tuple[Note, ...], folder: Path) -> None:
     """Take the notes out; when that is refused, nothing has moved, so the item is not kept either.
 

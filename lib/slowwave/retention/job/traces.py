@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from slowwave.retention.audit import Action, AuditLog, Entry, Line
-from slowwave.stores.archive.shelf import Shelved
 from slowwave.stores.trash import TrashItem
+
+if TYPE_CHECKING:
+    from slowwave.stores.archive.shelf import Shelved
 
 # how the reason of an item of the trash begins that a run threw away
 BY_RUN = "retention: "
@@ -30,7 +33,7 @@ def of_item(action: Action, item: TrashItem, run: str) -> Entry:
     )
 
 
-def of_shelved(one: Shelved, run: str, rule: str = "") -> Entry:
+def of_shelved(one: "Shelved", run: str, rule: str = "") -> Entry:
     """Return the line about a session that was archived."""
     files = [file for file in one.session.files if file.kind != "folder"]
     return Entry(
@@ -66,7 +69,7 @@ class Told:
         """Return the line about this, or None."""
         return self._items.get((action, item, session))
 
-    def missing(self, archived: Iterable[Shelved], thrown: Sequence[TrashItem], run: str) -> list[Entry]:
+    def missing(self, archived: "Iterable[Shelved]", thrown: Sequence[TrashItem], run: str) -> list[Entry]:
         """Return the lines about what is in the archive and the trash that the log does not tell of."""
         packed = [of_shelved(one, run) for one in archived]
         items = [of_item("trash", item, run) for item in thrown]

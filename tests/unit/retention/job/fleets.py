@@ -14,6 +14,8 @@ from tests.unit.retention.job.homes import DAY, Home
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone
 
 PROJECT = ".claude/projects/-home-ann-shop"
+# files in which clients note sessions of all kinds
+INDEXES = ("sessions.json", "session_index.jsonl")
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 

@@ -1,0 +1,81 @@
+"""Removing and restoring on request: under the same holds as the job, and in the same audit log."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slowwave.clock import Clock
+from slowwave.errors import RefusedError
+from slowwave.places import archive_folder
+from slowwave.retention.audit import AuditLog, Entry
+from slowwave.retention.holds import Facts, held_by, read_holds
+from slowwave.retention.job.traces import of_item
+from slowwave.settings import Settings
+from slowwave.stores.removal import Removal, remove, stored_session
+from slowwave.stores.trash import TrashItem, restore, trash_folder
+
+if TYPE_CHECKING:
+    from slowwave.stores.archive.shelf import Shelved
+
+
+def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[str, str]) -> None:
+    """Refuse a removal when something in it is held.
+
+    Raises:
+        RefusedError: it is; the message says by which hold.
+        CorruptStateError: the holds do not parse; nothing counts as not held.
+        UnreadableError: a session cannot be read, so nobody knows whether somebody is in it.
+    """
+    holds = read_holds(environ)
+    if not holds:
+        return
+    from slowwave.retention.guards import facts_of, texts_in  # noqa: PLC0415 - few people hold anything
+    from slowwave.retention.job.fleet import Fleet, key_of  # noqa: PLC0415 - as above
+    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+
+    fleet = Fleet(known_projects(settings, environ).projects)
+    members = {key_of(one): member for member in fleet.members.values() for one in member.sessions}
+    for plan in plans:
+        stored = stored_session(plan.session, plan.dialect)
+        member = members.get(key_of(stored))
+        # what lies outside of every store has no project that is known, so a hold of a project holds it, too
+        alone = Facts(stored.id, None, lambda: None, lambda stored=stored: texts_in(stored.files.paths))
+        if held := held_by(holds, alone if member is None else facts_of(member)):
+            raise RefusedError(f"session {stored.id} is held: {held}; slowwave retain release takes a hold back")
+
+
+def remove_by_hand(plan: Removal, environ: Mapping[str, str], clock: Clock) -> TrashItem:
+    """Move a session into the trash and write it down.
+
+    Raises:
+        MovedError, RefusedError, LockHeldError: as :func:`slowwave.stores.removal.remove`.
+        CorruptStateError: the audit log is damaged; the session is in the trash.
+        OSError: the audit log cannot be written; the next run of the job writes the line.
+    """
+    item = remove(plan, trash_folder(environ), clock)
+    AuditLog(environ).append([of_item("trash", item, "")], clock.now())
+    return item
+
+
+def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Clock) -> list[str]:
+    """Put a session back from the trash or the archive, write it down, and return what is worth a word.
+
+    Raises:
+        RefusedError: something else lies in one of the places; nothing was written.
+        CorruptStateError: the pack or the audit log is damaged.
+        OSError: something cannot be written; call it again.
+    """
+    if isinstance(one, TrashItem):
+        warnings = restore(one, trash_folder(environ))
+        entry = of_item("restore", one, "")
+    else:
+        from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - few sessions are archived
+
+        warnings = Shelf(archive_folder(environ)).restore(one)
+        files, session = one.session.files, one.session
+        entry = Entry(
+            action="restore", session=session.id, dialect=session.dialect, files=len(files), size=session.size,
+            item=Path(one.pack).name,
+        )  # fmt: skip
+    AuditLog(environ).append([entry], clock.now())
+    return warnings
