@@ -34,7 +34,9 @@ def configure(parser: Parser) -> None:
         elif name == "release":
             action.add_argument("id", metavar="ID", help="id of a hold (slowwave retain holds)")
         elif name == "audit":
-            action.add_argument("--verify", action="store_true", help="check every line against the one before it")
+            action.add_argument(
+                "--verify", action="store_true", help="check every line against the one before it, and every pack"
+            )
 
 
 def _add_hold_options(action: argparse.ArgumentParser) -> None:
@@ -172,18 +174,28 @@ def _audit(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from slowwave.retention.audit import AuditLog  # noqa: PLC0415 - --help stays fast
+    """Check every line of the log against the one before it, and every file in every pack against its hash."""
+    from slowwave.places import archive_folder  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.audit import AuditLog  # noqa: PLC0415 - as above
+    from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - as above
 
-    log = AuditLog(os.environ)
-    flaws = log.verify()
+    log, shelf = AuditLog(os.environ), Shelf(archive_folder(os.environ))
+    flaws, damaged = log.verify(), shelf.check()
     number = sum(1 for _ in log.lines()) if not flaws else 0
+    packs = len(shelf.packs())
     if args.json:
-        say_json([{"log": str(log.path), "whole": not flaws, "flaws": flaws}])
-    elif not flaws:
-        say(f"{log.path}: {counted(number, 'line')}, each as it was written, and none is missing")
+        is_whole = not flaws and not damaged
+        say_json([{"log": str(log.path), "whole": is_whole, "flaws": flaws, "packs": packs, "damaged": damaged}])
+    else:
+        if not flaws:
+            say(f"{log.path}: {counted(number, 'line')}, each as it was written, and none is missing")
+        if not damaged and packs:
+            say(f"{shelf.folder}: {counted(packs, 'pack')}, every file as it was archived")
     for flaw in flaws:
         warn(f"{log.path}: line {flaw.line} {flaw.what}")
-    return UNREADABLE if flaws else DONE
+    for problem in damaged:
+        warn(str(problem))
+    return UNREADABLE if flaws or damaged else DONE
 
 
 _DOES: dict[str, Callable[[argparse.Namespace], int]] = {

@@ -28,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_project_option(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
     parser.add_argument("--apply", action="store_true", help="erase, retain: do it; otherwise only the plan is shown")
+    parser.add_argument("--purge", action="store_true", help="retain: also take out what is hidden for good in files")
     parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
     parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
@@ -48,6 +49,10 @@ def run(args: argparse.Namespace) -> int:
         if args.job not in ("compact", "nightly"):
             raise UsageError("--focus belongs to compact")
         args.overrides = [*args.overrides, f"compaction.focus={args.focus}"]
+    if args.purge:
+        if args.job not in ("retain", "nightly"):
+            raise UsageError("--purge belongs to retain")
+        args.overrides = [*args.overrides, "retention.purge=true"]
     settings = settings_of(args)  # bad settings are refused before anything starts
     _check_together(args, settings)
     with shown_progress(args.progress, quiet=args.json or args.verbose):

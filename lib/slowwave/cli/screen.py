@@ -24,6 +24,12 @@ _DEEDS = (
     "would_remove",
     "freed",
     "would_free",
+    "rescued",
+    "would_rescue",
+    "purged",
+    "would_purge",
+    "openclaw_entries",
+    "taken_back",
     "model_answers",
     "model_batch_questions",
     "model_questions",
@@ -39,7 +45,7 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _left_out(report["counts"])
     yield from _model(report["items"])
     yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
-    yield from retained(item for item in report["items"] if "rule" in item)
+    yield from retained(report["items"])
     yield from _compactions(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])

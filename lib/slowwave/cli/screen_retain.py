@@ -12,12 +12,23 @@ _TITLES = {
     "refused": "Must stay, although a rule says that it goes",
     "wait": "Goes in a later run",
 }
+# what has no rule of the policy: OpenClaw's index, Claude Code's own clean-up, tombstones
+_MORE = {
+    "tidied": "Entries of OpenClaw that led to no transcript, moved into the trash",
+    "rescue": "Would be archived, since Claude Code deletes them soon",
+    "rescued": "Archived, since Claude Code deletes them soon; they stay in their place",
+    "gone": "Deleted by their client before they were archived",
+    "purge": "Hidden for good, and would be taken out of their files",
+    "purged": "Hidden for good, and taken out of their files",
+}
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def retained(items: Iterable[dict[str, Any]]) -> Iterator[str]:
     """Yield what happened to sessions, grouped by it."""
     every = list(items)
+    yield from _more([item for item in every if item["action"] in _MORE])
+    every = [item for item in every if "rule" in item]
     for action, title in _TITLES.items():
         rows = [item for item in every if item["action"] == action]
         if not rows:
@@ -27,6 +38,17 @@ def retained(items: Iterable[dict[str, Any]]) -> Iterator[str]:
         for item in rows[:MOST_ROWS]:
             yield f"  {item['target']}  {readable(item['bytes'])}  {item['project']}"
             yield f"    {item['reason']}"
+        if len(rows) > MOST_ROWS:
+            yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
+
+
+def _more(items: list[dict[str, Any]]) -> Iterator[str]:
+    for action, title in _MORE.items():
+        rows = [item for item in items if item["action"] == action]
+        if rows:
+            yield ""
+            yield f"{title}: {len(rows)}"
+            yield from (f"  {item['target']}  {item['reason']}" for item in rows[:MOST_ROWS])
         if len(rows) > MOST_ROWS:
             yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
 

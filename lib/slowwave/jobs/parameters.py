@@ -122,6 +122,11 @@ class RetainParameters(JobParameters):
         title="Do it",
         description="Archive and remove; otherwise the plan is shown, unless retention.enforce = true",
     )
+    purge: Annotated[Literal["as set", "true", "false"], Sets("retention.purge")] = Field(
+        default=AS_SET,
+        title="Purge",
+        description="true: also take out of files at rest what their client hides for good (retention.purge)",
+    )
 
 
 class EraseParameters(JobParameters):

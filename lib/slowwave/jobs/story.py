@@ -202,10 +202,17 @@ def for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence
     """Run a step that is about all projects together; what goes wrong is named and costs no other step its report."""
     try:
         return timed(lambda: step(projects, run))
-    except (SlowwaveError, OSError) as error:
-        report = Report(step.__name__, run.id)
-        report.failures.append(f"{step.__name__}: {error}")
-        return report
+    except SlowwaveError as error:
+        message = str(error)
+    except OSError as error:
+        message = told(error, step.__name__)
+    except Exception as error:
+        # a bug in one step must not cost the night the reports of the others; the traceback goes to the log
+        log.exception("%s broke", step.__name__)
+        message = f"{type(error).__name__}: {error}"
+    report = Report(step.__name__, run.id)
+    report.failures.append(f"{step.__name__}: {NAMELESS(message)}")
+    return report
 
 
 def timed(work: Callable[[], Report], project: str = "") -> Report:

@@ -9,10 +9,11 @@ from slowwave.records.database import HEADER
 from slowwave.stores.kinds.registry import HOMES
 from slowwave.stores.roots import is_persons_home
 
-# what clients keep beside transcripts: Claude Code, Codex, pi, OpenClaw, opencode (clients.md 6, formats.md)
+# what clients keep beside transcripts: Claude Code, Codex, pi, OpenClaw, opencode (clients.md 6, formats.md); not
+# "agents", where Claude Code has what a person wrote for their sub-agents, and OpenClaw has "sessions" below it
 _FOLDERS = frozenset(
     {
-        *("projects", "sessions", "archived_sessions", "agents", "todos", "tasks", "file-history", "paste-cache"),
+        *("projects", "sessions", "archived_sessions", "todos", "tasks", "file-history", "paste-cache"),
         *("shell-snapshots", "shell_snapshots", "session-env", "plans", "debug", "log", "logs", "cron"),
         *("storage", "tool-output"),
     }

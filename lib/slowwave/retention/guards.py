@@ -21,7 +21,7 @@ from slowwave.records.model import Problem
 from slowwave.records.sources.compressed import open_plain
 from slowwave.records.tail import lines_backward
 from slowwave.retention.holds import Facts, Hold, held_by
-from slowwave.retention.job.fleet import Fleet, Member, paths_of
+from slowwave.retention.job.fleet import Fleet, Member, owner_of, paths_of
 from slowwave.retention.policy import Subject
 from slowwave.settings import Settings
 from slowwave.stores.live import live_reason
@@ -90,7 +90,10 @@ class Guards:
         session = member.session
         if session.in_database or session.dialect in READ_ONLY:
             return "database: only its client writes there; remove it in its client"
-        if self._restored.get(session.id, -inf) >= self._settings.retention.grace.start(self._clock.now()):
+        # of a sub-agent that its session left behind the session was brought back
+        names = (session.id, owner_of(session)) if session.kind == "subagent" else (session.id,)
+        restored = max(self._restored.get(name, -inf) for name in names)
+        if restored >= self._settings.retention.grace.start(self._clock.now()):
             return "restored: somebody brought it back within retention.grace"
         if forks := self._fleet.referring_to(session):
             more = f" and {len(forks) - 1} more" if len(forks) > 1 else ""

@@ -9,6 +9,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE, UNREADABLE, USAGE
+from tests.unit.retention.job.fleets import ADD
 from tests.unit.retention.job.homes import Home
 
 AGE = ("--set", "retention.max_age=30d", "--set", "retention.require_extracted=false")
@@ -131,3 +132,32 @@ def test_the_night_removes_only_where_the_settings_say_so(home: Home, capsys: py
     assert main(["run", "nightly", "--direct", *AGE, "--set", "retention.enforce=true", "--json"]) == DONE
     capsys.readouterr()
     assert len(list((home.root / "data" / "slowwave" / "trash").iterdir())) == 2
+
+
+def test_packs_are_verified_with_the_log(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "retain", "--direct", *AGE, "--apply"]) == DONE
+    capsys.readouterr()
+    assert main(["retain", "audit", "--verify"]) == DONE
+    assert "1 pack, every file as it was archived" in capsys.readouterr().out
+    (pack,) = (home.data / "archive").glob("*.swpack")
+    data = bytearray(pack.read_bytes())
+    data[20] ^= 1
+    pack.write_bytes(data)
+    assert main(["retain", "audit", "--verify", "--json"]) == UNREADABLE
+    said = printed(capsys)
+    assert (said["whole"], said["flaws"], said["packs"], len(said["damaged"])) == (False, [], 1, 1)
+    assert main(["retain", "audit", "--verify"]) == UNREADABLE
+    assert str(pack) in capsys.readouterr().err
+
+
+def test_purge_for_this_run_alone(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ADD["cersei"](home, 9, 5)
+    assert main(["run", "retain", "--direct", "--apply", "--json"]) == DONE
+    assert "purged" not in printed(capsys)["counts"]
+    assert main(["run", "retain", "--direct", "--purge", "--json"]) == DONE
+    assert printed(capsys)["counts"]["would_purge"] == 1
+    assert b"hidden" in path.read_bytes()
+    assert main(["run", "retain", "--direct", "--purge", "--apply"]) == DONE
+    assert "Hidden for good, and taken out of their files: 1" in capsys.readouterr().out
+    assert b"hidden" not in path.read_bytes()
+    assert main(["run", "extract", "--direct", "--purge"]) == USAGE

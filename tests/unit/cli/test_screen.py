@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from slowwave.cli.screen import MOST_ROWS, WIDTH, lines
+from slowwave.jobs.outcome import outcome_of
 from slowwave.report import Gate, Item, Report
 
 
@@ -97,3 +100,19 @@ def test_what_never_became_a_candidate_is_counted_with_its_reason():
     assert "   2  places where a secret stood" in shown
     assert "   1  candidates below extraction.min_confidence" in shown
     assert "Refused" not in screen(Report("extract", counts={"bytes_read": 9}))
+
+
+@pytest.mark.parametrize("deed", ["rescued", "purged", "openclaw_entries", "taken_back"])
+def test_a_run_that_only_rescued_purged_or_tidied_did_something(deed: str) -> None:
+    report = Report("retain", counts={deed: 1})
+    assert "Nothing to do." not in screen(report)
+    assert outcome_of(report).name == "Completed"
+
+
+def test_what_was_rescued_purged_tidied_and_gone_is_told_with_its_reason() -> None:
+    items = [
+        Item("s1", action, f"why {action}") for action in ("rescued", "purged", "tidied", "gone", "rescue", "purge")
+    ]
+    shown = screen(Report("retain", items=items))
+    assert [item.reason in shown for item in items] == [True] * len(items)
+    assert "Removed, to be built anew" not in shown

@@ -76,7 +76,7 @@ class Fleet:
         inside: dict[int, list[StoredSession]] = defaultdict(list)
         alone: list[StoredSession] = []
         for one in project.sessions:
-            owner = owners.get(_owner(one)) if one.kind == "subagent" else None
+            owner = owners.get((os.fspath(one.folder), owner_of(one))) if one.kind == "subagent" else None
             if owner is None:
                 alone.append(one)
             else:
@@ -102,15 +102,14 @@ def source_of(session: StoredSession) -> Source:
     return "cron" if session.origin in _UNTYPED else "interactive"
 
 
-def _owner(session: StoredSession) -> tuple[str, str]:
-    """Return the folder and the id of the session that a sub-agent's session goes with: in its own folder, or beside.
+def owner_of(session: StoredSession) -> str:
+    """Return the id of the session that a sub-agent's session goes with: in its own folder, or beside.
 
     Claude Code 2.0 kept them beside the sessions, and says in each which one it works for.
     """
-    folder = os.fspath(session.folder)
-    below = os.fspath(session.files.paths[0])[len(folder) + 1 :]
+    below = os.fspath(session.files.paths[0])[len(os.fspath(session.folder)) + 1 :]
     name, _, rest = below.partition("/")
-    return folder, name if rest else session.parent if session.dialect == "claude" else ""
+    return name if rest else session.parent if session.dialect == "claude" else ""
 
 
 def paths_of(member: Member) -> list[Path]:

@@ -85,7 +85,7 @@ def tidy(loose: list[Loose], run: Context) -> None:
         run.log.append([of_item("trash", item, run.report.run_id)], run.now)
         run.report.count("openclaw_entries", len(item.notes))
         reason = f"{_RULE}.pruneAfter: leads to no transcript"
-        run.report.items += [Item(note.key, "removed", reason) for note in item.notes]
+        run.report.items += [Item(note.key, "tidied", reason) for note in item.notes]
 
 
 def _thrown(store: Path, keys: Collection[str], run: Context) -> TrashItem | None:
