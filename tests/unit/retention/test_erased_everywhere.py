@@ -1,6 +1,8 @@
 """A hundred subjects, in every form and in every file that clients and slowwave write, are gone from every byte."""
 
 import json
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -12,7 +14,18 @@ import zstandard
 from slowwave.cli import main
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack
-from tests.unit.retention.everybody import EVERYBODY, PEOPLE, STORES, left_in, planted_in, said
+from tests.unit.retention import planted
+from tests.unit.retention.everybody import (
+    EVERYBODY,
+    PEOPLE,
+    STORES,
+    forms,
+    left_in,
+    openclaw,
+    opencode,
+    planted_in,
+    said,
+)
 from tests.unit.retention.planted import aged
 from tests.unit.retention.test_subjects_erased import erase
 
@@ -123,3 +136,41 @@ def test_names_are_many_and_in_many_scripts() -> None:
     assert len(set(EVERYBODY)) == 100
     assert not all(name.isascii() for name in PEOPLE)
     assert any(name.isascii() for name in PEOPLE)
+
+
+@pytest.mark.parametrize("build", [planted.claude, planted.codex, openclaw, opencode], ids=lambda build: build.__name__)
+def test_a_backup_that_is_put_back_by_hand_teaches_nothing(
+    build: Callable[[Path], Path], home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = planted_in(build, home)
+    aged(home)
+    shutil.copytree(store, tmp_path / "backup")
+    jobs = ["--direct", "--store", str(store), *GATES]
+    assert main(["run", "nightly", *jobs]) == 0
+    erase(capsys, *everywhere("--apply", "--store", str(store)))
+    assert left_in(home) == []
+    shutil.copytree(tmp_path / "backup", store, dirs_exist_ok=True)
+    aged(home)
+    capsys.readouterr()
+    assert main(["run", "nightly", "--json", *jobs]) == 0
+    printed = capsys.readouterr().out
+    assert not any(form.decode() in printed for name in PEOPLE for _, form in forms(name))
+    backup = {str(store / path.relative_to(tmp_path / "backup")) for path in (tmp_path / "backup").rglob("*")}
+    # a listing shows what lies in the store, and its catalogue is built anew by the next erasure
+    learnt = {path for path in left_in(home) if path not in backup and not path.endswith("/catalogue.sqlite")}
+    assert learnt == set()
+    erase(capsys, *everywhere("--apply", "--store", str(store)))
+    assert left_in(home) == []
+
+
+def test_a_live_session_is_refused_and_what_it_says_stays(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = planted_in(planted.pi, home)
+    aged(home)
+    path = next(path for path in store.rglob("*.jsonl") if str(path) in left_in(store))
+    os.utime(path)
+    before = path.read_bytes()
+    done = erase(capsys, *everywhere("--apply", "--store", str(store)))
+    refused = [item for item in done["items"] if item["action"] == "refused"]
+    assert ["changed" in item["reason"] for item in refused] == [True]
+    assert path.read_bytes() == before
+    assert left_in(home) == [str(path)]
