@@ -5,8 +5,8 @@ By their names; the calls of a model are requests here, and nothing is sent.
 
 from collections.abc import Iterable
 
-from slowwave.compaction.file_operations import of_calls
 from slowwave.compaction.items import Item, item_of
+from slowwave.compaction.named_files import of_calls
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.requests import NO_HISTORY, SECTIONS, joined, requests
 from slowwave.compaction.serialise import ULID_SEPARATOR, flat

@@ -7,11 +7,11 @@ import pytest
 
 from slowwave.compaction.estimates import PI
 from slowwave.compaction.file_lists import NO_FILES
-from slowwave.compaction.file_operations import of_calls
 from slowwave.compaction.items import items_of
 from slowwave.compaction.job.narrative import by_model
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.job.summary import Gone, by_ledger
+from slowwave.compaction.named_files import of_calls
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.proof import probes_of
 from slowwave.compaction.requests import requests

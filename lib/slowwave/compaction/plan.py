@@ -10,9 +10,9 @@ from itertools import chain
 
 from slowwave.compaction.cuts import Cut, find_cut
 from slowwave.compaction.file_lists import NO_FILES, FileOperations
-from slowwave.compaction.file_operations import of_calls
 from slowwave.compaction.items import Item
 from slowwave.compaction.live.earlier import Earlier
+from slowwave.compaction.named_files import of_calls
 from slowwave.compaction.triggers import Budget
 from slowwave.compaction.usage import ContextTokens, context_tokens
 

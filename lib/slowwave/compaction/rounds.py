@@ -14,10 +14,9 @@ from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.javascript import fields_of
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.requests import Request
-from slowwave.compaction.triggers import Budget
+from slowwave.compaction.triggers import KEEP_RECENT_MESSAGES, Budget
 from slowwave.dialects.model import Message
 
-KEEP_RECENT_MESSAGES = 10
 _HINTS = ("file_path", "path", "filePath")
 _TASK = (
     "Summarise the conversation so far in short points. Say which decisions were made and why, which files were read, "

@@ -6,8 +6,9 @@ restore and apply, apply_patch) and redirections; programs that open files by th
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from slowwave.compaction.named_files import Touched
 from slowwave.compaction.patches import diffed, patched
 from slowwave.compaction.paths import joined
 from slowwave.compaction.shell_lexing import ShellCommand, Word, commands_in
@@ -22,13 +23,6 @@ _DEVICES = ("/dev/", "/proc/")
 _EXTENSION = re.compile(r"[^/.]\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _FOLDERS = (".", "..")
 _LAST = "/"
-
-
-class Touched(NamedTuple):
-    """A file that a line reads or changes, as it stands in the line, joined to the folder it was in."""
-
-    path: str
-    use: Literal["read", "modified"]
 
 
 def files_of_line(line: str, folder: str = "", *, failed: bool = False) -> Iterator[Touched]:

@@ -5,30 +5,27 @@ Only the end of a session that was compacted before is read, where that is surel
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from slowwave.compaction.claude_items import claude_items, counted
-from slowwave.compaction.codex_items import codex_items
 from slowwave.compaction.cuts import reach
 from slowwave.compaction.estimates import CLAUDE, CODEX, PI, Rule, rule_of
 from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.javascript import fields_of
-from slowwave.compaction.job.counters import Counters, counters_in
-from slowwave.compaction.job.openclaw import floor_of
-from slowwave.compaction.live.codex import CodexTrail
 from slowwave.compaction.live.earlier import Earlier
-from slowwave.compaction.live.items import KINDS, About
+from slowwave.compaction.live.items import About
 from slowwave.compaction.live.trail import Trail
 from slowwave.compaction.live.window import WINDOW_BYTES, Window, has_trail, seems_compacted, trail_of, window_of
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.compaction.rounds import KEEP_RECENT_MESSAGES
-from slowwave.compaction.triggers import KEEP_RECENT_TOKENS
+from slowwave.compaction.triggers import KEEP_RECENT_MESSAGES, KEEP_RECENT_TOKENS
 from slowwave.compaction.usage import ContextTokens, Usage, context_tokens
 from slowwave.dialects.base import Dialect, TailDialect
 from slowwave.dialects.model import SessionFiles, Transcript
 from slowwave.dialects.registry import by_name
 from slowwave.errors import UsageError
 from slowwave.stores.writing.lookup import first_record, records_backward
+
+if TYPE_CHECKING:
+    from slowwave.compaction.job.counters import Counters
+    from slowwave.compaction.live.codex import CodexTrail
 
 # Messages before a compaction cannot stay: the client hides all of them.
 _KEEP_NONE = ("cersei", "crabtalk")
@@ -103,26 +100,25 @@ def read_session(
         UnreadableError: a file of it cannot be opened.
         UsageError: nothing can be told of where its client would go on; the message says why.
     """
-    rules = by_name(dialect)
     is_long = has_trail(dialect, files) and sum(path.stat().st_size for path in files.paths) > window_bytes
     trail = tail = None
     is_walked = is_long and not seems_compacted(dialect, files)
     if is_walked:
         trail = trail_of(dialect, files)
-    if trail is None and isinstance(rules, TailDialect):
+    if trail is None and isinstance(rules := by_name(dialect), TailDialect):
         tail = rules.tail(files)
     if tail is None and is_long and not is_walked:
         trail = trail_of(dialect, files)
-    if trail is not None:
-        reading = _end(dialect, files, trail, keep, window_bytes)
-    else:
-        reading = _READERS.get(dialect, _any)(rules, rules.read(files) if tail is None else tail)
+    reading = _end(dialect, files, trail, keep, window_bytes) if trail is not None else _whole(dialect, files, tail)
     messages = [item.message for item in reading.items if item.message is not None]
+    if dialect == "openclaw":
+        from slowwave.compaction.job.openclaw import floor_of  # noqa: PLC0415 - only where this client is
+
+        reading = reading._replace(reserve_floor=floor_of(files.paths[0]))
     return reading._replace(
         keeps=reading.keeps and dialect not in _KEEP_NONE,
         cwd=reading.cwd or next((m.cwd for m in messages if m.cwd), ""),
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
-        reserve_floor=floor_of(files.paths[0]) if dialect == "openclaw" else 0,
     )
 
 
@@ -148,17 +144,17 @@ def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) 
 
 def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:
     about = About()
-    items = KINDS[dialect].items(window.records, about, True)  # noqa: FBT003 - one of a table
-    return Reading(dialect, items, rule_of(dialect), earlier=window.earlier(dialect, files, about))
+    items = window.items(about)
+    return Reading(dialect, items, rule_of(dialect), earlier=window.earlier(files, about))
 
 
-def _end_of_claude(window: Window, files: SessionFiles, dialect: str) -> Reading:
+def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Reading:
     from slowwave.dialects.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
 
     versions = (version_in(env.version) for _, env in reversed(window.records) if env.version)
     about = About(version=next(filter(None, versions), (2, 1)))
-    reading = _of_claude(KINDS[dialect].items(window.records, about, True), about.version)  # noqa: FBT003
-    return reading._replace(earlier=window.earlier(dialect, files, about))
+    reading = _of_claude(window.items(about), about.version)
+    return reading._replace(earlier=window.earlier(files, about))
 
 
 def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
@@ -168,17 +164,25 @@ def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
     about = About(_text(first_record(files.paths[0]).get("cwd")))
     entries = [entry_of(env, span) for span, env in window.records]
     model = settings_of(entries, entries).model
-    items = KINDS[dialect].items(window.records, about, True)  # noqa: FBT003
+    items = window.items(about)
     return _of_pi(dialect, items, about.cwd, model.name if model is not None else "")._replace(
-        earlier=window.earlier(dialect, files, about)
+        earlier=window.earlier(files, about)
     )
 
 
-def _end_of_codex(window: Window, files: SessionFiles, dialect: str) -> Reading:
+def _end_of_codex(window: Window, files: SessionFiles, _dialect: str) -> Reading:
+    from slowwave.compaction.job.counters import counters_in  # noqa: PLC0415 - few sessions of a night are read
+
     trail = cast("CodexTrail", window.trail)
-    items = KINDS[dialect].items(window.records, About(), True)  # noqa: FBT003
+    items = window.items(About())
     reading = _of_codex(items, counters_in(trail.counters()), files)
-    return reading._replace(earlier=window.earlier(dialect, files, About()))
+    return reading._replace(earlier=window.earlier(files, About()))
+
+
+def _whole(dialect: str, files: SessionFiles, tail: Transcript | None) -> Reading:
+    """Return a session that is read as a whole, or from its last compaction on."""
+    rules = by_name(dialect)
+    return _READERS.get(dialect, _any)(rules, rules.read(files) if tail is None else tail)
 
 
 def _any(dialect: Dialect, transcript: Transcript) -> Reading:
@@ -187,21 +191,24 @@ def _any(dialect: Dialect, transcript: Transcript) -> Reading:
 
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.dialects.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.compaction.claude_items import claude_items  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.dialects.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
     from slowwave.dialects.claude.resume import version_of  # noqa: PLC0415 - as above
 
     return _of_claude(claude_items(dialect.context(transcript)), version_of(cast("ClaudeTranscript", transcript).tree))
 
 
 def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
-    from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.compaction.claude_items import counted  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
 
     model = counted(items)
     return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)
 
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.dialects.openclaw.tree import OWN_TYPES  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.compaction.pi_entries import pi_items  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.dialects.openclaw.tree import OWN_TYPES  # noqa: PLC0415 - as above
     from slowwave.dialects.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
     whole, files = cast("PiTranscript", transcript), transcript.files
@@ -220,11 +227,14 @@ def _of_pi(dialect: str, items: list[Item], cwd: str, model: str) -> Reading:
 
 
 def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
+    from slowwave.compaction.codex_items import codex_items  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.compaction.job.counters import counters_in  # noqa: PLC0415 - as above
+
     items, last = codex_items(dialect.context(transcript)), transcript.files.paths[-1]
     return _of_codex(items, counters_in(records_backward(last) if last.suffix == ".jsonl" else ()), transcript.files)
 
 
-def _of_codex(items: list[Item], counters: Counters, files: SessionFiles) -> Reading:
+def _of_codex(items: list[Item], counters: "Counters", files: SessionFiles) -> Reading:
     cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
     usage, window, model, _ = counters
     behind = counters.behind(items)

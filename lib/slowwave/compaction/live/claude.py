@@ -12,12 +12,16 @@ from typing import cast
 
 import msgspec
 
+from slowwave.compaction.claude_items import claude_items
 from slowwave.compaction.estimates import CLAUDE
+from slowwave.compaction.items import Item
 from slowwave.compaction.live.claude_groups import ANSWER, OTHER, PROMPT, RESULT, SCALES, Groups, Row
+from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, backward
 from slowwave.compaction.live.trail import Trail
 from slowwave.compaction.live.weight import LARGE_BYTES
 from slowwave.dialects.claude.bridge import BRIDGE_S
+from slowwave.dialects.claude.context import sent
 from slowwave.dialects.claude.messages import ClaudeMessage
 from slowwave.dialects.claude.records import DECODER, Node
 from slowwave.dialects.claude.resume import version_in
@@ -317,3 +321,11 @@ def _thinks(raw: bytes) -> bool:
 def _message(offset: int, raw: bytes) -> Message:
     env = DECODER.decode(clean(raw))
     return ClaudeMessage(cast("Role", env.type), Node(env, Span(0, 0, offset, raw), 0), True, False)  # noqa: FBT003 - fields of a struct
+
+
+def _items(records: Records, about: About, is_end: bool) -> list[Item]:  # noqa: FBT001 - one of a table
+    nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
+    return claude_items(sent(nodes, about.version, is_end=is_end))
+
+
+CLAUDE_CODE = Kind(claude_trail, DECODER, _items)

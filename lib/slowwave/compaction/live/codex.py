@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 
+from slowwave.compaction.codex_items import codex_items
 from slowwave.compaction.estimates import CODEX
+from slowwave.compaction.items import Item
+from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 from slowwave.compaction.live.weight import LARGE_BYTES, Scales
@@ -25,6 +28,7 @@ from slowwave.dialects.codex.records import (
     item_of,
     line_of,
 )
+from slowwave.dialects.codex.replay import repaired, replay
 from slowwave.dialects.codex.sound import beside_of
 from slowwave.dialects.codex.truncate import DEFAULT_LIMIT
 from slowwave.dialects.codex.turns import is_header, rolled_back
@@ -233,3 +237,10 @@ def _words(offset: int, raw: bytes, item: _Item) -> int:
         return 0
     message = _message(offset, raw)
     return TURN if is_boundary(message) else _CONTEXT if is_renewed(message) else 0  # never both
+
+
+def _items(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001 - one of a table
+    return codex_items(repaired(replay([line_of(span, env) for span, env in records], is_parsed=True)))
+
+
+ROLLOUT = Kind(codex_trail, DECODER, _items)

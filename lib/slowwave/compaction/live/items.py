@@ -1,30 +1,13 @@
-"""Records of a trail as the items of a plan, by the rules of the client that wrote them."""
+"""What there is to know of a dialect whose long sessions are not read as a whole."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from slowwave.compaction.claude_items import claude_items
-from slowwave.compaction.codex_items import codex_items
-from slowwave.compaction.estimates import rule_of
-from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.live.linear import CERSEI_ENTRIES
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.dialects.cersei.records import CerseiMessage
-from slowwave.dialects.claude.context import sent
-from slowwave.dialects.claude.records import DECODER as CLAUDE_RECORDS
-from slowwave.dialects.claude.records import Node
-from slowwave.dialects.codex.records import DECODER as CODEX_LINES
-from slowwave.dialects.codex.records import line_of
-from slowwave.dialects.codex.replay import repaired, replay
-from slowwave.dialects.crabtalk.records import DECODER as CRABTALK_LINES
-from slowwave.dialects.crabtalk.records import CrabtalkMessage
-from slowwave.dialects.pi.load import Loaded
-from slowwave.dialects.pi.records import DECODER as PI_ENTRIES
-from slowwave.dialects.pi.records import entry_of
-from slowwave.dialects.ulid.records import DECODER as ULID_RECORDS
-from slowwave.dialects.ulid.records import UlidMessage
+from slowwave.compaction.items import Item
+from slowwave.compaction.live.trail import Trail
+from slowwave.dialects.model import SessionFiles
 from slowwave.records.model import Span
 
 Records = Sequence[tuple[Span, Any]]
@@ -43,49 +26,14 @@ class About(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """How the records of a dialect are decoded and become items.
+    """Where the records of a dialect stand, how they are decoded, and how they become items by their client's rules.
 
     Attributes:
+        trail: finds the records of a context, None where the session has to be read as a whole.
         decoder: of one record.
         items: makes items of records that stand by themselves; the flag says that nothing follows them.
     """
 
+    trail: Callable[[SessionFiles], Trail | None]
     decoder: msgspec.json.Decoder[Any]
     items: Callable[[Records, About, bool], list[Item]]
-
-
-def _cersei(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001 - one of a table
-    return items_of([CerseiMessage(entry, span) for span, entry in records], rule_of("cersei"))
-
-
-def _crabtalk(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001
-    return items_of([CrabtalkMessage(line, span) for span, line in records], rule_of("crabtalk"))
-
-
-def _ulid(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001
-    return items_of([UlidMessage(record, span) for span, record in records], rule_of("ulid"))
-
-
-def _pi(records: Records, about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001
-    entries = [entry_of(env, span) for span, env in records]
-    return pi_items(entries, Loaded(entries, 3), about.cwd)
-
-
-def _claude(records: Records, about: About, is_end: bool) -> list[Item]:  # noqa: FBT001
-    nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
-    return claude_items(sent(nodes, about.version, is_end=is_end))
-
-
-def _codex(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001
-    return codex_items(repaired(replay([line_of(span, env) for span, env in records], is_parsed=True)))
-
-
-KINDS = {
-    "cersei": Kind(CERSEI_ENTRIES, _cersei),
-    "crabtalk": Kind(CRABTALK_LINES, _crabtalk),
-    "ulid": Kind(ULID_RECORDS, _ulid),
-    "pi": Kind(PI_ENTRIES, _pi),
-    "openclaw": Kind(PI_ENTRIES, _pi),
-    "claude": Kind(CLAUDE_RECORDS, _claude),
-    "codex": Kind(CODEX_LINES, _codex),
-}

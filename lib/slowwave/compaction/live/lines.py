@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from io import BytesIO
 from itertools import accumulate, compress, repeat
 from pathlib import Path
-from typing import BinaryIO, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,9 +18,11 @@ from slowwave.errors import UnreadableError
 from slowwave.records.lines import LONG_LINE_BYTES, odd_line, open_regular
 from slowwave.records.longline import read_range
 from slowwave.records.model import REFUSALS, Problem, Span
-from slowwave.records.salvage import OddLine, salvage
 from slowwave.records.tail import find_last
 from slowwave.records.utf8 import is_utf8
+
+if TYPE_CHECKING:
+    from slowwave.records.salvage import OddLine
 
 T = TypeVar("T")
 Record = tuple[int, bytes, T]
@@ -208,6 +210,8 @@ def _each(
     path: Path, at: int, lines: list[bytes], decoder: msgspec.json.Decoder[T], loses: Loses, *, is_last: bool
 ) -> tuple[list[Record[T]], bool]:
     """Return the records on lines from byte ``at`` on, and whether the last line of the file still is to come."""
+    from slowwave.records.salvage import OddLine  # noqa: PLC0415 - most files have no odd line
+
     found: list[Record[T]] = []
     last = max((index for index, line in enumerate(lines) if line.strip()), default=-1)
     for index, line in enumerate(lines):
@@ -223,8 +227,10 @@ def _each(
 
 
 def _salvaged(
-    line: OddLine, decoder: msgspec.json.Decoder[T], problems: list[Problem], loses: Loses
+    line: "OddLine", decoder: msgspec.json.Decoder[T], problems: list[Problem], loses: Loses
 ) -> list[Record[T]]:
+    from slowwave.records.salvage import salvage  # noqa: PLC0415 - most files have no odd line
+
     found = list(salvage(line, decoder, problems))
     if loses(problems, [span for span, _ in found]):
         return []

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from slowwave.compaction.estimates import PI
+from slowwave.compaction.items import Item
+from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, backward
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 from slowwave.compaction.live.weight import Scales
@@ -145,3 +147,11 @@ def _add(trail: Trail, block: Block[_Line]) -> None:
         item = pi_items([entry(at)], Loaded([], 3))[0]
         weights[at], marks[at] = _SCALES.of_tokens(item.tokens), _mark_of(item.kind)
     trail.add(0, block.offsets, block.lengths, weights, marks)
+
+
+def _items(records: Records, about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001 - one of a table
+    entries = [entry_of(env, span) for span, env in records]
+    return pi_items(entries, Loaded(entries, 3), about.cwd)
+
+
+PI_SESSION = Kind(pi_trail, DECODER, _items)

@@ -2,15 +2,14 @@
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple, cast
 
-from slowwave.compaction.live.claude import claude_trail
-from slowwave.compaction.live.codex import codex_trail
+from slowwave.compaction.items import Item
 from slowwave.compaction.live.earlier import Earlier
-from slowwave.compaction.live.items import KINDS, About, Records
-from slowwave.compaction.live.linear import cersei_trail, crabtalk_trail, ulid_trail
-from slowwave.compaction.live.pi import pi_trail
+from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.trail import Trail
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UnreadableError
@@ -20,14 +19,15 @@ from slowwave.records.tail import BLOCK_BYTES
 # Sessions up to this size are read as a whole; of longer ones no more than a plan needs is decoded.
 WINDOW_BYTES = 2 << 20
 
-_TRAILS: Mapping[str, Callable[[SessionFiles], Trail | None]] = {
-    "cersei": cersei_trail,
-    "crabtalk": crabtalk_trail,
-    "ulid": ulid_trail,
-    "pi": pi_trail,
-    "openclaw": pi_trail,
-    "claude": claude_trail,
-    "codex": codex_trail,
+# Where the kind of a dialect stands, as ``module:name`` below this package; imported when a session of it is read.
+_KINDS = {
+    "cersei": "cersei:CERSEI",
+    "crabtalk": "crabtalk:CRABTALK",
+    "ulid": "ulid:ULID",
+    "pi": "pi:PI_SESSION",
+    "openclaw": "pi:PI_SESSION",
+    "claude": "claude:CLAUDE_CODE",
+    "codex": "codex:ROLLOUT",
 }
 # What a compaction says in raw bytes, for the clients whose trails are walked from the beginning; a walk from the end
 # meets one at once.
@@ -44,11 +44,17 @@ class Window(NamedTuple):
         records: the records of it, decoded but for their content.
         trail: where all records of the context stand.
         start: how many of them lie before these.
+        kind: what there is to know of their dialect.
     """
 
     records: Records
     trail: Trail
     start: int
+    kind: Kind
+
+    def items(self, about: About) -> list[Item]:
+        """Return the records as the items of a plan."""
+        return self.kind.items(self.records, about, True)  # noqa: FBT003 - one of a table
 
     def may_answer(self, files: SessionFiles, calls: Collection[str]) -> bool:
         """Say whether calls with these ids may stand before these records.
@@ -60,9 +66,9 @@ class Window(NamedTuple):
         is_plain = all(map(_PLAIN_ID.fullmatch, words))  # others may be written in several ways
         return not is_plain or self.trail.mentions(files.paths, words, self.start)
 
-    def earlier(self, dialect: str, files: SessionFiles, about: About) -> Earlier | None:
+    def earlier(self, files: SessionFiles, about: About) -> Earlier | None:
         """Return what lies before, None when nothing does."""
-        return Earlier(files.paths, self.trail, self.start, KINDS[dialect], about) if self.start else None
+        return Earlier(files.paths, self.trail, self.start, self.kind, about) if self.start else None
 
 
 def has_trail(dialect: str, files: SessionFiles) -> bool:
@@ -71,7 +77,7 @@ def has_trail(dialect: str, files: SessionFiles) -> bool:
     Raises:
         OSError: a file cannot be looked at.
     """
-    return dialect in _TRAILS and all(path.is_file() and path.suffix != ".zst" for path in files.paths)
+    return dialect in _KINDS and all(path.is_file() and path.suffix != ".zst" for path in files.paths)
 
 
 def seems_compacted(dialect: str, files: SessionFiles) -> bool:
@@ -102,8 +108,7 @@ def trail_of(dialect: str, files: SessionFiles) -> Trail | None:
     Raises:
         UnreadableError: a file cannot be opened.
     """
-    find = _TRAILS.get(dialect)
-    return find(files) if find is not None else None
+    return _kind_of(dialect).trail(files) if dialect in _KINDS else None
 
 
 def window_of(dialect: str, files: SessionFiles, trail: Trail, size: int) -> Window:
@@ -113,5 +118,12 @@ def window_of(dialect: str, files: SessionFiles, trail: Trail, size: int) -> Win
         UnreadableError: a file cannot be read, or has changed since.
     """
     start = trail.begin_of_end(size)
-    records: list[tuple[Any, Any]] = list(trail.records(files.paths, KINDS[dialect].decoder, range(start, len(trail))))
-    return Window(records, trail, start)
+    kind = _kind_of(dialect)
+    records: list[tuple[Any, Any]] = list(trail.records(files.paths, kind.decoder, range(start, len(trail))))
+    return Window(records, trail, start, kind)
+
+
+@cache
+def _kind_of(dialect: str) -> Kind:
+    module, _, name = _KINDS[dialect].partition(":")
+    return cast("Kind", getattr(import_module(f"slowwave.compaction.live.{module}"), name))
