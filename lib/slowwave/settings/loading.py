@@ -1,0 +1,184 @@
+"""Settings: TOML file, then ``SLOWWAVE_*`` environment, then ``--set``; checked at once, never half applied.
+
+An unknown key or a malformed value is an error that names key, value and remedy; it never turns into a default.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal, cast, get_args, get_origin
+
+import msgspec
+
+from slowwave.durations import parse_duration
+from slowwave.errors import SettingsError
+from slowwave.places import config_folder
+from slowwave.quantities import Count, Period
+from slowwave.retention.policy.model import ClassRules
+from slowwave.settings.model import Settings
+
+ENV_PREFIX = "SLOWWAVE_"
+# Form of the settings file, which may say `version = 1`; a key that changes its meaning makes a new one.
+VERSION = 1
+# Variables of the same prefix that are not settings.
+_NOT_SETTINGS = {"SLOWWAVE_CONFIG"}
+
+
+def load_settings(
+    environ: Mapping[str, str],
+    *,
+    config: Path | None = None,
+    overrides: Sequence[str] = (),
+    cwd: Path | None = None,
+) -> Settings:
+    """Return the settings that hold for a run.
+
+    Args:
+        environ: the process environment; ``SLOWWAVE_SECTION__KEY`` sets ``section.key``.
+        config: the TOML file; without it ``$SLOWWAVE_CONFIG``, ``./slowwave.toml`` and
+            ``$XDG_CONFIG_HOME/slowwave/config.toml`` are tried in this order.
+        overrides: ``section.key=value`` items of ``--set``.
+        cwd: the folder that ``./slowwave.toml`` is looked for in; the current one by default.
+
+    Raises:
+        SettingsError: a file is missing or not TOML, a key is unknown, or a value is malformed.
+    """
+    source = _find_config(environ, config, cwd or Path.cwd())
+    tree: dict[str, Any] = _read_toml(source) if source else {}
+    origin = dict.fromkeys(_leaves(tree), str(source))
+    for name, text in sorted(environ.items()):
+        if name.startswith(ENV_PREFIX) and name not in _NOT_SETTINGS:
+            key = name[len(ENV_PREFIX) :].lower().replace("__", ".")
+            _put(tree, key, text, name)
+            origin[key] = f"environment variable {name}"
+    for item in overrides:
+        key, eq, text = item.partition("=")
+        if not eq:
+            raise SettingsError(item, "", "write --set section.key=value", "--set")
+        _put(tree, key.strip(), text.strip(), "--set")
+        origin[key.strip()] = "--set"
+    return _checked(tree, origin)
+
+
+def _find_config(environ: Mapping[str, str], config: Path | None, cwd: Path) -> Path | None:
+    named = config or (Path(environ["SLOWWAVE_CONFIG"]) if environ.get("SLOWWAVE_CONFIG") else None)
+    if named is not None:
+        return named
+    usual = (cwd / "slowwave.toml", config_folder(environ) / "config.toml")
+    return next((p for p in usual if p.is_file()), None)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError("--config", str(path), f"cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError("--config", str(path), f"is not TOML: {error}") from error
+    version = tree.pop("version", VERSION)
+    if type(version) is not int or not 1 <= version <= VERSION:
+        remedy = f"this slowwave knows form {VERSION} of settings; update slowwave, or see what changed in CHANGELOG.md"
+        raise SettingsError("version", version, remedy, str(path))
+    return tree
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and f"{prefix}{key}" not in _fields():
+            found += _leaves(cast("Mapping[str, Any]", value), f"{prefix}{key}.")
+        else:
+            found.append(prefix + key)
+    return found
+
+
+def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
+    section, _, leaf = key.partition(".")
+    if key not in _fields():
+        raise SettingsError(key, text, f"unknown key; known keys: {known_keys(section)}", source)
+    at = tree.setdefault(section, {})
+    if not isinstance(at, dict):
+        raise SettingsError(section, at, "is a section, not a value", source)
+    cast("dict[str, Any]", at)[leaf] = _of_text(key, text)
+
+
+def _of_text(key: str, text: str) -> object:
+    """Return what stands in one line for a value that has several: ``/a:/b``, or ``/old=/new:/older=/newer``."""
+    if key not in ("store.roots", "store.moved", "memory.global_import"):
+        return text
+    items = [item for item in text.split(":") if item]
+    return items if key != "store.moved" else {old: new for old, _, new in (item.partition("=") for item in items)}
+
+
+def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:
+    try:
+        return msgspec.convert(_with_durations(tree, origin), Settings, strict=False, dec_hook=_decode_hook)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `$")
+        place = place.strip(".`")
+        key = re.sub(r"\[[^]]*\]", "", place)
+        unknown = re.search(r"unknown field `([^`]*)`", message)
+        if unknown:
+            place = f"{place}.{unknown[1]}".strip(".")
+            message = f"unknown key; known keys: {known_keys(key)}"
+        kind = _fields().get(key)
+        if get_origin(kind) is Literal:
+            message = f"write one of {', '.join(get_args(kind))}"
+        raise SettingsError(place, _value_at(tree, place), message, origin.get(place, origin.get(key, ""))) from error
+
+
+def _with_durations(tree: Mapping[str, Any], origin: Mapping[str, str]) -> dict[str, Any]:
+    """Return the tree with every duration parsed; whatever has another form is left for the check that follows."""
+    done: dict[str, Any] = dict(tree)
+    for key, kind in _fields().items():
+        section, _, leaf = key.partition(".")
+        values = done.get(section)
+        if kind is not timedelta or not isinstance(values, Mapping) or leaf not in values:
+            continue
+        value = cast("Mapping[str, Any]", values)[leaf]
+        try:
+            done[section] = {**cast("Mapping[str, Any]", values), leaf: parse_duration(value)}
+        except ValueError as error:
+            raise SettingsError(key, value, str(error), origin.get(key, "")) from error
+    return done
+
+
+def _decode_hook(kind: type, value: Any) -> Any:
+    if kind is Path and isinstance(value, str):
+        return Path(value).expanduser()
+    if issubclass(kind, (Period, Count)):
+        return kind(value)
+    raise msgspec.ValidationError(f"Expected `{kind.__name__}`, got `{type(value).__name__}`")
+
+
+def _value_at(tree: Mapping[str, Any], place: str) -> object:
+    """Return what stands at a place such as ``retention.classes[1].max_age``."""
+    value: Any = tree
+    for step in re.findall(r"[^.\[\]]+", place):
+        if isinstance(value, Mapping):
+            value = cast("Mapping[str, Any]", value).get(step, "")
+        elif isinstance(value, list) and step.isdecimal():
+            value = cast("list[Any]", value)[int(step)]
+        else:
+            return ""
+    return value
+
+
+def _fields() -> dict[str, object]:
+    """Return the type of every setting by its key."""
+    found: dict[str, object] = {}
+    for section in msgspec.structs.fields(Settings):
+        for leaf in msgspec.structs.fields(cast("type[msgspec.Struct]", section.type)):
+            kind = getattr(leaf.type, "__origin__", leaf.type) if hasattr(leaf.type, "__metadata__") else leaf.type
+            found[f"{section.name}.{leaf.name}"] = kind
+    return found
+
+
+def known_keys(within: str = "") -> str:
+    """Return the keys of all settings, for messages; those of a section or of a table when one is named."""
+    if within == "retention.classes":
+        return ", ".join(field.name for field in msgspec.structs.fields(ClassRules))
+    found = [key for key in _fields() if key.startswith(f"{within}.")]
+    return ", ".join(found or _fields())
