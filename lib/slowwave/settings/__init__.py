@@ -1,0 +1,28 @@
+"""Settings: what can be set (`model`), and how file, environment and command line set it (`loading`)."""
+
+from slowwave.settings.loading import ENV_PREFIX, load_settings
+from slowwave.settings.model import (
+    CompactionSettings,
+    ConsolidationSettings,
+    ExtractionSettings,
+    MemorySettings,
+    ModelSettings,
+    RetentionSettings,
+    SecretsSettings,
+    Settings,
+    StoreSettings,
+)
+
+__all__ = [
+    "ENV_PREFIX",
+    "CompactionSettings",
+    "ConsolidationSettings",
+    "ExtractionSettings",
+    "MemorySettings",
+    "ModelSettings",
+    "RetentionSettings",
+    "SecretsSettings",
+    "Settings",
+    "StoreSettings",
+    "load_settings",
+]

@@ -1,0 +1,231 @@
+"""What can be set, section by section: types, defaults, limits and what each is for."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from slowwave.quantities import Count, Period
+from slowwave.retention.policy.model import Policy
+from slowwave.watching import AlarmSettings, TelemetrySettings
+
+
+# msgspec, not pydantic: it checks as strictly and costs `slowwave status` 0.2 s less at import.
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class StoreSettings(_Section, frozen=True):
+    """Where transcripts are and how part files are written."""
+
+    roots: Annotated[tuple[Path, ...], Meta(description="Store folders; empty means the clients' own places")] = ()
+    part_bytes: Annotated[int, Meta(gt=0, description="Cersei: a part file never grows past this")] = 50_000_000
+    warn_bytes: Annotated[int, Meta(gt=0, description="Cersei: warn when all parts exceed this")] = 200_000_000
+    write_spelling: Annotated[
+        Literal["claude", "cersei", "cersei-cli"], Meta(description="Spelling of a new project folder's name")
+    ] = "claude"
+    fsync: Annotated[bool, Meta(description="fsync after every appended record")] = False
+    moved: Annotated[
+        dict[str, str], Meta(description="Folders that were moved: old path = new path; one project before and after")
+    ] = {}
+
+
+class ExtractionSettings(_Section, frozen=True):
+    """Gates and batches of extraction (gates after seed 000)."""
+
+    min_messages: Annotated[int, Meta(ge=0, description="Messages a session needs before it is extracted")] = 20
+    min_tool_calls: Annotated[
+        int, Meta(ge=0, description="Tool calls needed since the last extraction; waived for the first")
+    ] = 3
+    idle: Annotated[timedelta, Meta(description="A session must have rested this long")] = timedelta(minutes=30)
+    open_call_rest: Annotated[
+        timedelta, Meta(description="After such a rest a tool call without a result keeps a session no longer")
+    ] = timedelta(hours=24)
+    batch_sessions: Annotated[int, Meta(ge=1, le=5000, description="Sessions in one task run")] = 500
+    min_confidence: Annotated[float, Meta(ge=0, le=1, description="Candidates below this are dropped and counted")] = (
+        0.5
+    )
+
+
+class ConsolidationSettings(_Section, frozen=True):
+    """Gates and limits of a dream (gates after seed 000)."""
+
+    min_hours: Annotated[float, Meta(ge=0, description="Hours since the last dream")] = 24.0
+    min_sessions: Annotated[int, Meta(ge=0, description="Sessions changed since the last dream")] = 5
+    lock_stale: Annotated[timedelta, Meta(description="A lock this old may be taken over")] = timedelta(hours=1)
+    mode: Annotated[Literal["auto", "review"], Meta(description="review parks every dream for a person")] = "auto"
+    max_loss: Annotated[
+        float, Meta(ge=0, le=1, description="Share of prior memories a dream may drop before it is parked")
+    ] = 0.25
+    index_lines: Annotated[int, Meta(ge=10, description="Most lines of MEMORY.md")] = 200
+    index_bytes: Annotated[int, Meta(ge=1000, description="Most bytes of MEMORY.md")] = 25_000
+    accept_confidence: Annotated[
+        float, Meta(ge=0, le=1, description="Candidates below this wait for more evidence")
+    ] = 0.6
+    review_confidence: Annotated[
+        float, Meta(ge=0, le=1, description="Waiting candidates from here on are shown to a person (memory review)")
+    ] = 0.5
+    global_projects: Annotated[
+        int, Meta(ge=0, description="A preference of so many projects is proposed for all of them; 0 never proposes")
+    ] = 3
+    model: Annotated[
+        Literal["off", "on"], Meta(description="on lets the model, where one is set, propose merges and successions")
+    ] = "on"
+    half_life_preference: Annotated[timedelta, Meta(description="An unseen preference loses half its weight")] = (
+        timedelta(days=730)
+    )
+    half_life_constraint: Annotated[timedelta, Meta(description="The same for a constraint")] = timedelta(days=730)
+    half_life_decision: Annotated[timedelta, Meta(description="The same for a decision")] = timedelta(days=365)
+    half_life_project: Annotated[timedelta, Meta(description="The same for a fact about the project")] = timedelta(
+        days=270
+    )
+    half_life_pattern: Annotated[timedelta, Meta(description="The same for a way of working")] = timedelta(days=180)
+
+    @property
+    def half_lives(self) -> dict[Any, timedelta]:
+        """The half-lives by category of memory."""
+        kinds = ("preference", "constraint", "decision", "project", "pattern")
+        return {kind: getattr(self, f"half_life_{kind}") for kind in kinds}
+
+
+class CompactionSettings(_Section, frozen=True):
+    """When a session is compacted, and how much of it stays (numbers of pi and OpenClaw)."""
+
+    reserve_tokens: Annotated[
+        int, Meta(ge=0, description="Compact when less than this is left of the window (OpenClaw: at least 20,000)")
+    ] = 16_384
+    keep_recent_tokens: Annotated[
+        int, Meta(ge=0, description="About so many of the newest tokens stay as they are")
+    ] = 20_000
+    context_window: Annotated[
+        int, Meta(ge=0, description="Tokens that every model sees; 0 asks the transcript, then a table")
+    ] = 0
+    windows: Annotated[
+        dict[str, int], Meta(description="Tokens that single models see: beginning of the name = tokens")
+    ] = {}
+    trigger_bytes: Annotated[
+        int, Meta(ge=0, description="Compact also when the records of a context have more bytes; 0 never does")
+    ] = 0
+    max_sessions: Annotated[int, Meta(ge=1, description="Sessions that one run compacts in a project")] = 50
+    model: Annotated[
+        Literal["off", "on"], Meta(description="on lets the model, where one is set, tell a narrative in summaries")
+    ] = "on"
+    min_score: Annotated[
+        float, Meta(ge=0, le=1, description="Share of its probes that a model's summary must answer; 0 asks nothing")
+    ] = 0.6
+    focus: Annotated[str, Meta(description="What a model's narrative looks at above all, in a person's words")] = ""
+    prune: Annotated[
+        Literal["first", "only", "off"],
+        Meta(
+            description="first clears old outputs of tools and summarises only where that is not enough; only never"
+            " summarises; off never clears (Codex; other clients have no record for it)"
+        ),
+    ] = "first"
+    nightly: Annotated[
+        bool, Meta(description="Let nightly compact, too; slowwave run compact does it whenever it is asked to")
+    ] = False
+
+
+class MemorySettings(_Section, frozen=True):
+    """Where memory folders are."""
+
+    folder: Annotated[str, Meta(description="Template; {project} is the project's folder in its store")] = (
+        "{project}/memory"
+    )
+    elsewhere: Annotated[
+        str, Meta(description="Template for projects without such a folder; {data} is slowwave's own, {key} the name")
+    ] = "{data}/memory/{key}"
+    global_folder: Annotated[str, Meta(description="Template of the folder for what holds in every project")] = (
+        "{data}/memory/global"
+    )
+    global_import: Annotated[
+        tuple[Path, ...],
+        Meta(
+            description="Files (CLAUDE.md, AGENTS.md) that get a line which imports the global memory; none by default"
+        ),
+    ] = ()
+
+
+class ModelSettings(_Section, frozen=True):
+    """The language model, if any; without ``base_url`` and ``name`` no connection is ever opened."""
+
+    base_url: Annotated[
+        str, Meta(description="Address of an OpenAI-compatible server, for example http://127.0.0.1:8080/v1")
+    ] = ""
+    name: Annotated[str, Meta(description="Name of the model there")] = ""
+    api_key_env: Annotated[
+        str, Meta(description="Environment variable that holds the key; the key itself is never stored")
+    ] = "OPENAI_API_KEY"
+    timeout: Annotated[timedelta, Meta(description="Longest wait for one answer")] = timedelta(minutes=2)
+    retries: Annotated[int, Meta(ge=0, le=20, description="Further attempts after a failed one")] = 4
+    concurrency: Annotated[int, Meta(ge=1, le=64, description="Questions asked at the same time")] = 4
+    window_tokens: Annotated[int, Meta(ge=500, description="Estimated tokens of transcript in one question")] = 4_000
+    overlap_tokens: Annotated[
+        int, Meta(ge=0, description="Estimated tokens of what was said before, shown for context only")
+    ] = 600
+    max_output_tokens: Annotated[int, Meta(ge=64, description="Longest answer")] = 2_000
+    budget_tokens: Annotated[int, Meta(ge=0, description="Most tokens of one run, both ways; 0 sets no limit")] = 0
+    budget_usd: Annotated[
+        float, Meta(ge=0, description="Most money of one run; 0 sets no limit; without prices high ones are assumed")
+    ] = 0.0
+    price_input: Annotated[float, Meta(ge=0, description="USD for a million tokens of questions")] = 0.0
+    price_output: Annotated[float, Meta(ge=0, description="USD for a million tokens of answers")] = 0.0
+    batch: Annotated[
+        bool, Meta(description="Extract at the Batch API's half price: asked one night, read by the next")
+    ] = False
+
+
+class SecretsSettings(_Section, frozen=True):
+    """How secrets are marked."""
+
+    key_file: Annotated[
+        str, Meta(description="File with the key of the marks; made beside the settings file at first need")
+    ] = ""
+
+
+class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may be changed or removed of transcripts, after which rules, and what must be safe before."""
+
+    enforce: Annotated[
+        bool, Meta(description="Without it erase and retain only show what they would do, unless --apply is given")
+    ] = False
+    require_extracted: Annotated[bool, Meta(description="Sessions that were not extracted yet stay")] = True
+    require_archive: Annotated[bool, Meta(description="A verified copy is kept of whatever goes")] = True
+    grace: Annotated[Period, Meta(description="So long what went lies in the trash before it is freed")] = Period("7d")
+    per_run: Annotated[
+        Count, Meta(description="So many sessions go in one run at most, the oldest first; the others wait")
+    ] = Count("unlimited")
+    pause: Annotated[timedelta, Meta(description="Rest between two removals, so that others get at the disk")] = (
+        timedelta(0)
+    )
+    rescue: Annotated[
+        Period, Meta(description="What Claude Code itself would delete within this time is archived first")
+    ] = Period("3d")
+    openclaw: Annotated[
+        Literal["client", "own"],
+        Meta(description="Who carries out OpenClaw's session.maintenance: the client, or retain (own)"),
+    ] = "client"
+    purge: Annotated[bool, Meta(description="Records that are hidden for good go out of their files")] = False
+
+
+class Settings(_Section, frozen=True):
+    """All settings of slowwave."""
+
+    store: StoreSettings = StoreSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
+    compaction: CompactionSettings = CompactionSettings()
+    memory: MemorySettings = MemorySettings()
+    model: ModelSettings = ModelSettings()
+    secrets: SecretsSettings = SecretsSettings()
+    retention: RetentionSettings = RetentionSettings()
+    alarms: AlarmSettings = AlarmSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+
+    def with_roots(self, roots: Sequence[Path]) -> "Settings":
+        """Return the same settings over other store roots."""
+        store = msgspec.structs.replace(self.store, roots=tuple(path.expanduser().absolute() for path in roots))
+        return msgspec.structs.replace(self, store=store)
