@@ -42,6 +42,8 @@ def _drop_sessions(path: Path, eraser: Eraser) -> None:
 def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path]) -> list[Path]:
     databases: list[Path] = []
     folders = homes(eraser.settings.store.roots, eraser.environ)
+    for folder in () if eraser.dry_run else folders:
+        remove_leftovers(folder, below=True)
     for path, sort in other_files(folders, eraser.across.seen | set(known), memories):
         eraser.report.count("searched_files")
         if eraser.what.hits(os.fsencode(path)):

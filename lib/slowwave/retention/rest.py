@@ -5,9 +5,10 @@ from pathlib import Path
 
 from slowwave.errors import SlowwaveError
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.places import data_folder, state_folder
+from slowwave.places import config_folder, data_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.archived import erase_from_packs
+from slowwave.retention.beside import remove_leftovers
 from slowwave.retention.client_databases import erase_from_databases
 from slowwave.retention.client_homes import erase_from_homes
 from slowwave.retention.eraser import Eraser
@@ -36,6 +37,9 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
     state, data = state_folder(eraser.environ), data_folder(eraser.environ)
     every = {p.parent.parent for p in data.rglob(f"{OWN_FOLDER}/*.jsonl")} if data.is_dir() else set[Path]()
     mine = {project.memory for project in projects}
+    if not eraser.dry_run:
+        for folder in (state, data):
+            remove_leftovers(folder, below=True)
     databases = erase_from_homes(projects, eraser, mine | every)
     held: set[Path] = set()
     if eraser.what.keeps_length:
@@ -56,12 +60,21 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
         write_own("", folder, [one for one in changed if stays.isdisjoint(one.path.parents)], eraser)
     if eraser.what.keeps_length:
         erase_from_scheduler(more, eraser)
+        _look_into_settings(eraser)
     if not eraser.dry_run:
         for path in caches(state):
             path.unlink(missing_ok=True)
             eraser.report.items.append(Item(str(path), "removed", f"is built anew without {eraser.what.noun}"))
         settle(eraser.journals, every | mine)
     return eraser.report
+
+
+def _look_into_settings(eraser: Eraser) -> None:
+    """Look into what people wrote for slowwave itself, holds and settings: it is named, and theirs to change."""
+    for folder in (data_folder(eraser.environ), config_folder(eraser.environ)):
+        for path in sorted(folder.glob("*")):
+            if path.is_file() and eraser.what.hits(path.read_bytes()):
+                eraser.refuse("", str(path), "settings or holds name a subject; change or release them yourself")
 
 
 def _recorded(memories: Collection[Path]) -> Ranges:

@@ -87,6 +87,15 @@ def test_a_file_of_ours_keeps_its_number_and_says_so(own_home: Path, capsys: pyt
     assert on_certificate(own_home) == [str(state)]
 
 
+def test_a_hold_that_names_a_person_is_named(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    families.claude(own_home)
+    aged(own_home)
+    assert main(["retain", "hold", "--person", NAME, "--reason", "a dispute"]) == 0
+    done = erase(capsys, "--person", NAME, "--apply")
+    (where,) = left_in(own_home)
+    assert len(refused(done, where)) == 1
+
+
 def test_every_frame_of_a_packed_file_is_looked_into() -> None:
     frames = [zstandard.ZstdCompressor().compress(f"{n} {NAME}\n".encode()) for n in range(3)]
     found = overwritten(b"".join(frames), WHAT)
