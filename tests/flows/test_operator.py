@@ -1,0 +1,217 @@
+"""A new operator with nothing but the README: its lines are run as they stand, from a fresh environment to artifacts.
+
+What is replaced: ports, by free ones; what pip would fetch, by the packages of this environment (``DRILLS=full`` lets
+pip fetch); what apt-get would install, by the binaries of this machine.
+"""
+
+import importlib.util
+import itertools
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.samples import build
+
+ROOT = Path(__file__).parents[2]
+LIMIT_S = 600
+FULL = os.environ.get("DRILLS") == "full"
+
+pytestmark = [pytest.mark.e2e, pytest.mark.drill, pytest.mark.timeout(1200)]
+
+
+def commands(name: str) -> list[str]:
+    """Return the lines of the README's block for an operator."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(rf"<!-- operator: {re.escape(name)} -->\n```\n(.*?)\n```", readme, re.DOTALL)
+    assert found, f"the README has no lines for {name}"
+    return found[1].splitlines()
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def desk(tmp_path: Path, own_home: Path) -> Path:
+    """Make a checkout as somebody would have it, and a home folder with transcripts."""
+    desk = tmp_path / "slowwave"
+    desk.mkdir()
+    for name in ("lib", "flows", "tasks", "docs"):
+        shutil.copytree(ROOT / name, desk / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "prefect.yaml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, desk / name)
+    build(own_home, datetime.now(UTC))
+    return desk
+
+
+def borrowed(venv: Path) -> str:
+    """Return the lines that stand in for what pip would fetch: packages, and the command that comes with them."""
+    if FULL:
+        return ""
+    site = f"{venv}/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    return (
+        f"echo {sysconfig.get_paths()['purelib']} > {site}/borrowed.pth\n"
+        f"printf '#!/bin/sh\\nexec {venv}/bin/python -m prefect \"$@\"\\n' > {venv}/bin/prefect\n"
+        f"chmod +x {venv}/bin/prefect\n"
+        "export PIP_NO_INDEX=1 PIP_NO_DEPS=1 PIP_NO_BUILD_ISOLATION=0\n"
+    )
+
+
+def carried_out(lines: list[str], desk: Path, ports: dict[str, int], more: dict[str, str]) -> str:
+    """Run the lines in one shell, end what they started, and return what the last one printed."""
+    port = ports["4200"]
+    # job control: without it a shell's background job ignores the signal that ends a worker
+    script = "set -eum\n"
+    # Prefect turns the first request to end into an interrupt; each job is a group of its own
+    script += "trap 'for n in 1 2; do for j in $(jobs -p); do kill -TERM -- -$j 2>/dev/null; done; done; wait' EXIT\n"
+    for line in lines:
+        for usual, free in ports.items():
+            line = re.sub(rf"\b{usual}\b", str(free), line)  # noqa: PLW2901 - the line as this machine can run it
+        script += f"echo '>>>' \"{line.split('#')[0].split()[0]}\" >&2\n{line}\n"
+        if line.startswith(". "):
+            script += borrowed(desk / "venv")
+    script = script.replace("\nprefect artifact ls", "\necho '=== artifacts'\nprefect artifact ls")
+    env = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("PREFECT_") and k != "PYTHONPATH"},
+        **more,
+        "PREFECT_SERVER_API_PORT": str(port),
+        "PREFECT_WORKER_QUERY_SECONDS": "1",
+        "DO_NOT_TRACK": "1",
+        "COLUMNS": "200",
+    }
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=desk, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=LIMIT_S * 2 if FULL else LIMIT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def check(said: str, home: Path) -> None:
+    artifacts = said.partition("=== artifacts")[2]
+    assert {"nightly-funnel", "nightly-memory-diff"} <= set(re.findall(r"nightly-[a-z-]+", artifacts)), said
+    assert re.search(r"nightly +30 3 \* \* \* ", said), "no schedule"
+    assert list(home.glob(".claude/projects/*/memory/MEMORY.md"))
+
+
+def python_for(desk: Path) -> dict[str, str]:
+    """Put this interpreter first as python3: the packages that are borrowed are for its version."""
+    tools = desk.parent / "tools"
+    tools.mkdir()
+    (tools / "python3").symlink_to(Path(sys.base_prefix) / "bin" / "python3")
+    return {"PATH": f"{tools}:/usr/bin:/bin:/usr/sbin:/sbin"}
+
+
+def test_ten_lines_lead_from_a_fresh_machine_to_a_scheduled_night_with_artifacts(desk: Path, own_home: Path) -> None:
+    lines = commands("SQLite")
+    assert len(lines) <= 10
+    check(carried_out(lines, desk, {"4200": free_port()}, python_for(desk)), own_home)
+
+
+POSTGRES = next((p.parent for p in sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)), None)
+
+
+@contextmanager
+def running(command: list[str], **how: Any) -> Generator[None]:
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **how)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@contextmanager
+def postgres(folder: Path, port: int) -> Generator[None]:
+    """Run a PostgreSQL of our own, as its own user where we are root: it refuses to run as root."""
+    assert POSTGRES is not None
+    folder.mkdir(mode=0o755)
+    as_user = []
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres")
+        as_user = ["runuser", "-u", "postgres", "--"]
+        for above in folder.parents[:3]:
+            above.chmod(above.stat().st_mode | 0o711)
+    data = folder / "data"
+    who = ["-U", "postgres", "--auth=trust"]
+    subprocess.run([*as_user, POSTGRES / "initdb", "-D", data, *who], check=True, capture_output=True)
+    options = ["-D", data, "-p", str(port), "-k", folder, "-c", "fsync=off", "-h", "127.0.0.1"]
+    command = [str(part) for part in (*as_user, POSTGRES / "postgres", *options)]
+    with (folder.parent / "postgres.log").open("wb") as log, running(command, stdout=log, stderr=log):
+        ready = ["bash", "-c", f"until {POSTGRES}/pg_isready -q -h 127.0.0.1 -p {port}; do :; done"]
+        subprocess.run(ready, check=True, timeout=120)
+        yield
+
+
+@contextmanager
+def redis(folder: Path, port: int) -> Generator[None]:
+    folder.mkdir()
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+    with (folder / "log").open("wb") as log, running(command, stdout=log, stderr=log):
+        ready = f"until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do :; done"
+        subprocess.run(["bash", "-c", ready], check=True, timeout=60)
+        yield
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as opened:
+        yield opened
+
+
+def missing() -> str:
+    lacks = [
+        name
+        for name, there in (
+            ("postgresql", POSTGRES),
+            ("redis-server", shutil.which("redis-server")),
+            ("prefect-redis", importlib.util.find_spec("prefect_redis")),
+        )
+        if not there
+    ]
+    return f"not installed here: {', '.join(lacks)}" if lacks else ""
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_fifteen_lines_lead_to_the_same_on_postgresql_and_redis(
+    desk: Path, own_home: Path, tmp_path: Path, stack: ExitStack
+) -> None:
+    lines = commands("PostgreSQL and Redis")
+    assert len(lines) <= 15
+    ports = {"4200": free_port(), "5432": free_port(), "6379": free_port()}
+    stack.enter_context(postgres(tmp_path / "postgres", ports["5432"]))
+    stack.enter_context(redis(tmp_path / "redis", ports["6379"]))
+    apt, role, *rest = lines
+    assert apt.startswith("apt-get install -y postgresql redis-server")
+    # the same statements, to the server of this test
+    psql = shlex.split(shlex.split(role)[-1])
+    statements = [after for word, after in itertools.pairwise(psql) if word == "-c"]
+    assert (psql[0], len(statements)) == ("psql", 2), role
+    for statement in statements:
+        who = ["-h", "127.0.0.1", "-p", str(ports["5432"]), "-U", "postgres", "-c", statement]
+        subprocess.run(["psql", *who], check=True, capture_output=True)
+    scaled = desk / "docs" / "deploy" / "server-scaled.env"
+    text = scaled.read_text(encoding="utf-8")
+    for usual, free in ports.items():
+        text = re.sub(rf"\b{usual}\b", str(free), text)
+    scaled.write_text(text, encoding="utf-8")
+    rest = [line.replace("pip install . prefect-redis", "pip install .") if not FULL else line for line in rest]
+    redis_package = importlib.util.find_spec("prefect_redis")
+    assert redis_package is not None
+    assert redis_package.origin is not None
+    more = {**python_for(desk), "PYTHONPATH": "" if FULL else str(Path(redis_package.origin).parents[1])}
+    check(carried_out(rest, desk, ports, more), own_home)
