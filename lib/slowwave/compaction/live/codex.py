@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,10 +13,11 @@ from slowwave.compaction.items import Item
 from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.compaction.live.weight import LARGE_BYTES, Scales
+from slowwave.compaction.live.weight import Scales
 from slowwave.dialects.codex.agents import may_instruct
 from slowwave.dialects.codex.head import is_paginated
 from slowwave.dialects.codex.history import is_boundary, is_renewed
+from slowwave.dialects.codex.injected import is_context, is_summary
 from slowwave.dialects.codex.messages import CodexMessage, Place
 from slowwave.dialects.codex.records import (
     CALLS,
@@ -34,7 +35,7 @@ from slowwave.dialects.codex.truncate import DEFAULT_LIMIT
 from slowwave.dialects.codex.turns import is_header, rolled_back
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.lenient import whole
-from slowwave.records.model import Span
+from slowwave.records.model import REFUSALS, Span
 
 # around the words of an item: names of fields, ids; and what of that does not stand around those of a summary
 _AROUND, _UNSAID = 160, 120
@@ -60,7 +61,20 @@ class _Line(msgspec.Struct, gc=False):
     payload: _Item | None = None
 
 
+class _Text(msgspec.Struct, gc=False):
+    text: str
+
+
+class _Words(msgspec.Struct, gc=False):
+    content: list[_Text]
+
+
+class _Said(msgspec.Struct, gc=False):
+    payload: _Words
+
+
 _LINES = msgspec.json.Decoder(_Line)
+_SAID = msgspec.json.Decoder(_Said)
 
 
 class CodexTrail(Trail):
@@ -90,6 +104,28 @@ def codex_trail(files: SessionFiles) -> CodexTrail | None:
     return None if replay.is_tangled else replay.trail
 
 
+class _Items(NamedTuple):
+    """Items of a block that are on the trail: indexes of their lines, bytes that may be words, and marks."""
+
+    block: Block[_Line]
+    chosen: list[int]
+    sizes: list[int]
+    marks: list[int]
+
+    def move_to(self, trail: Trail) -> None:
+        """Add them to a trail, and forget them."""
+        block, chosen = self.block, self.chosen
+
+        def large(at: int) -> int:
+            raw = block.raws[chosen[at]]
+            return _SCALES.of_large(raw, partial(_message, block.offsets[chosen[at]], raw))
+
+        offsets, lengths = [block.offsets[at] for at in chosen], [block.lengths[at] for at in chosen]
+        trail.add(0, offsets, lengths, _SCALES.weights(self.sizes, large), self.marks)
+        for column in (chosen, self.sizes, self.marks):
+            column.clear()
+
+
 class _Replay:
     """The items of a rollout as they come, and where turns begin among them."""
 
@@ -110,65 +146,65 @@ class _Replay:
 
     def takes(self, block: Block[_Line]) -> bool:  # noqa: C901, PLR0912 - one loop over a hundred thousand records
         """Take in the next lines; False where one of them tells more than this replay knows."""
-        at, add_length, add_weight, add_mark = self.trail.columns
-        waiting = self._open
-        for offset, length, raw, line in block.rows():
+        items = _Items(block, [], [], [])
+        add, add_size, add_mark = items.chosen.append, items.sizes.append, items.marks.append
+        waiting, called = self._open, list[str]()
+        for at, line in enumerate(block.values):
             item = line.payload
             if item is None:
                 return False  # a bare rollout
             if type(line.timestamp) is not str:
                 continue  # the client drops what has no time
             if line.type != "response_item" or not self._is_begun:
-                if not self._tells(line.type, offset, raw, item):
+                if line.type == "session_meta" or item.type == "thread_rolled_back":
+                    items.move_to(self.trail)
+                if not self._tells(line.type, block.offsets[at], block.raws[at], item):
                     return False
                 continue
             # most lines are these, and a rollout has some hundred thousand
-            kind, call, size = item.type, item.call_id, length
+            kind, call, size = item.type, item.call_id, block.lengths[at]
             if type(kind) is not str:
-                kind = item_of(_line(offset, raw).body).kind
-            if kind in OUTPUTS:
-                mark = SPEAKS
+                kind = item_of(_line(block.offsets[at], block.raws[at]).body).kind
+            if kind in CALLS:
+                add_mark(SPEAKS if waiting else SPEAKS | BEGINS)
+                if type(call) is str:
+                    self._is_tangled = self._is_tangled or call in waiting
+                    waiting.add(call)
+                    called.append(call)
+            elif kind in OUTPUTS:
+                add_mark(SPEAKS)
                 if size > _MOST_OUTPUT:
-                    size = _sent_of(offset, raw, size)
+                    size = _sent_of(block.offsets[at], block.raws[at], size)
                 if type(call) is str:
                     if call in waiting:
                         waiting.remove(call)
                     else:
                         self._is_tangled = True
-            elif kind in CALLS:
-                mark = SPEAKS if waiting else SPEAKS | BEGINS
-                if type(call) is str:
-                    self._is_tangled = self._is_tangled or call in waiting
-                    waiting.add(call)
-                    self._calls.append(hash(call))
-            elif kind == "message" and item.role == "assistant" and b"trigger_turn" not in raw:
-                mark = SPEAKS if waiting else SPEAKS | BEGINS
+            elif kind == "message" and item.role == "assistant" and b"trigger_turn" not in block.raws[at]:
+                add_mark(SPEAKS if waiting else SPEAKS | BEGINS)
             elif kind in KNOWN_ITEMS:
-                mark = self._mark(kind, offset, raw, item)
+                add_mark(self._mark(kind, items, at))
                 if kind == "reasoning":
                     size = len(item.summary) + _UNSAID  # what it hides is counted by nobody
                 elif item.role in _NOT_SENT:
                     size = 0
             else:
                 continue
-            at(offset)
-            add_length(length)
-            if size > LARGE_BYTES:
-                add_weight(_SCALES.of_large(raw, partial(_message, offset, raw)))
-            else:
-                add_weight(size - _AROUND if size > _AROUND else 0)
-            add_mark(mark)
+            add(at)
+            add_size(size)
+        items.move_to(self.trail)
+        self._calls.extend(map(hash, called))
         return True
 
-    def _mark(self, kind: str, offset: int, raw: bytes, item: _Item) -> int:
-        """Return what an item is to a plan, and to a rollback."""
+    def _mark(self, kind: str, items: "_Items", at: int) -> int:
+        """Return what the item on a line of a block is to a plan, and to a rollback."""
         mark = 0 if kind == "ghost_snapshot" else SPEAKS
         if kind == "message":
-            mark |= _words(offset, raw, item)
+            mark |= _words(items.block.offsets[at], items.block.raws[at], items.block.values[at].payload)
         elif kind == "agent_message":
             mark |= TURN
         if mark & TURN:
-            self._starts.append(len(self.trail))
+            self._starts.append(len(self.trail) + len(items.marks))
             self._left |= self._open  # a call that is open then never gets its result
             self._open.clear()
         return mark if self._open else mark | BEGINS
@@ -231,12 +267,24 @@ def _message(offset: int, raw: bytes) -> CodexMessage:
     return CodexMessage(item_of(_line(offset, raw).body), Span(0, 0, offset, raw), None, Place(), as_sent=True)
 
 
-def _words(offset: int, raw: bytes, item: _Item) -> int:
+def _words(offset: int, raw: bytes, item: _Item | None) -> int:
     """Return what a message is to a plan, and to a rollback."""
-    if item.role == "assistant" and (b"trigger_turn" not in raw or not may_instruct(raw)):
+    role = item.role if item is not None else None
+    if role == "assistant" and (b"trigger_turn" not in raw or not may_instruct(raw)):
         return 0
+    if role == "user" and (said := _said(raw)) and not is_context(said) and not is_summary(said):
+        return TURN
     message = _message(offset, raw)
     return TURN if is_boundary(message) else _CONTEXT if is_renewed(message) else 0  # never both
+
+
+def _said(raw: bytes) -> str:
+    """Return the text of a message that plainly has one, else ""."""
+    try:
+        content = _SAID.decode(raw).payload.content
+    except REFUSALS:
+        return ""
+    return content[0].text if len(content) == 1 else ""
 
 
 def _items(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001 - one of a table
