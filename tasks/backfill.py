@@ -1,6 +1,7 @@
 """Read a past range, one task run a shard, and let each land in the memory folders in the order of the plan."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from slowwave.jobs.backfill.coverage import table_of
+from slowwave.jobs.backfill.engines import Read, reading
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.run import at_once, lead
-from slowwave.jobs.backfill.spread import Done, read_shard
+from slowwave.jobs.backfill.spread import Done
 from slowwave.jobs.backfill.story import Begun, begin, land_shard
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.outcome import outcome_of
@@ -50,9 +52,9 @@ def begin_backfill(given: BackfillParameters) -> Begun:
     task_run_name="read-{number}",
 )
 @discreet_errors()
-def read_one_shard(folder: Path, number: int) -> Done:
-    """Read one shard."""
-    return read_shard(folder, number, os.environ)
+def read_one_shard(read: Read, folder: Path, number: int) -> Done:
+    """Read one shard, by whatever means."""
+    return read(folder, number)
 
 
 # What has landed does not land again, so repeating is safe.
@@ -73,14 +75,16 @@ def land_one_shard(folder: Path, number: int) -> Report:
 def backfilled(given: BackfillParameters) -> Report:
     """Read every shard of a run and let it land, one after another; a pause ends it."""
     begun = begin_backfill(given)
+    if not begun.shards:
+        return discreet(begun.report)
     show = progress("backfill-progress", begun.shards)
 
     def land(folder: Path, number: int) -> Report:
-        landed = land_one_shard(folder, number)
         show(number + 1)
-        return landed
+        return land_one_shard(folder, number)
 
-    return lead(begun, os.environ, read_one_shard, land)
+    with reading(given.runner, begun.folder, begun.shards, os.environ) as read:
+        return lead(begun, os.environ, partial(read_one_shard, read), land)
 
 
 def published_backfill(report: Report, *, dry_run: bool) -> State[dict[str, Any]]:

@@ -12,7 +12,7 @@ from slowwave.errors import UsageError
 _ACTIONS = ("coverage", "resume", "pause", "rollback")
 _OPTIONS = (
     *("since", "until", "projects", "dialect", "limit", "upgrade", "retry_failed"),
-    *("sessions_per_second", "mb_per_second", *_ACTIONS),
+    *("sessions_per_second", "mb_per_second", "runner", *_ACTIONS),
 )
 
 
@@ -28,6 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     more.add_argument("--retry-failed", action="store_true", help="only what could not be read before")
     more.add_argument("--sessions-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
     more.add_argument("--mb-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
+    more.add_argument(
+        "--runner", choices=("threads", "dask", "ray"), default="", help="who reads; threads: this machine"
+    )
     more.add_argument("--coverage", action="store_true", help="what of the range was read by which version")
     more.add_argument("--resume", default="", metavar="RUN", help="go on with a backfill that was paused or killed")
     more.add_argument("--pause", default="", metavar="RUN", help="let a backfill stop; --resume goes on with it")
@@ -48,7 +51,7 @@ def check(args: argparse.Namespace) -> None:
     actions = [name for name in _ACTIONS if getattr(args, name)]
     if len(actions) > 1:
         raise UsageError(f"backfill: --{' and --'.join(actions)} cannot be had at once")
-    if actions and actions != ["coverage"] and (others := [name for name in given if name not in _ACTIONS]):
+    if actions and actions != ["coverage"] and (others := [n for n in given if n not in (*_ACTIONS, "runner")]):
         raise UsageError(f"backfill: --{actions[0]} takes the range of its run; leave --{others[0]} out")
     if args.dry_run and actions:
         raise UsageError(f"backfill: --dry-run shows what a new run would do; leave --{actions[0]} out")
@@ -82,6 +85,7 @@ def _parameters(args: argparse.Namespace) -> dict[str, Any]:
         "limit": args.limit,
         "upgrade": args.upgrade,
         "retry_failed": args.retry_failed,
+        "runner": args.runner or "threads",
         "sessions_per_second": args.sessions_per_second,
         "mb_per_second": args.mb_per_second,
         "store": [str(path.expanduser().absolute()) for path in args.store or ()],

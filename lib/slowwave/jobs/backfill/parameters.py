@@ -51,6 +51,12 @@ class BackfillParameters(JobParameters):
         title="Retry failures",
         description="Only sessions that could not be read before, also those that were given up",
     )
+    runner: Literal["threads", "dask", "ray"] = Field(
+        default="threads",
+        title="Runner",
+        description="Who reads: the processes of this machine; or the workers of a Dask cluster"
+        " (DASK_SCHEDULER_ADDRESS) or of Ray (RAY_ADDRESS), which must see the transcripts and the state folder",
+    )
     sessions_per_second: NonNegativeFloat = Field(
         default=0.0, title="Sessions a second", description="Read no faster than this; 0 sets no limit"
     )

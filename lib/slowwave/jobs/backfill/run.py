@@ -5,18 +5,18 @@ from pathlib import Path
 
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.backfill.coverage import cover
+from slowwave.jobs.backfill.engines import Read, reading
 from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.preview import preview
-from slowwave.jobs.backfill.spread import Done, read_shard
+from slowwave.jobs.backfill.spread import Done
 from slowwave.jobs.backfill.story import Begun, begin, end, land_shard, pause, take_back, wanted_of
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.parameters import run_of
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
 
-# reads one shard; lets one shard land
-Read = Callable[[Path, int], Done]
+# lets one shard land
 Land = Callable[[Path, int], Report]
 
 
@@ -31,12 +31,10 @@ def run_backfill(given: BackfillParameters, environ: Mapping[str, str]) -> Repor
     if answer is not None:
         return answer
     begun = begin(given, environ)
-    return lead(
-        begun,
-        environ,
-        lambda folder, number: read_shard(folder, number, environ),
-        lambda folder, number: land_shard(folder, number, environ),
-    )
+    if not begun.shards:
+        return discreet(begun.report)
+    with reading(given.runner, begun.folder, begun.shards, environ) as read:
+        return lead(begun, environ, read, lambda folder, number: land_shard(folder, number, environ))
 
 
 def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Report | None:
@@ -72,8 +70,6 @@ def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> Re
         OSError: the run's folder cannot be written.
     """
     report = begun.report
-    if not begun.shards:
-        return discreet(report)
     with Folder(begun.folder).alone():
         for number, done in _read_in_order(begun, range(begun.shards), read):
             report.failures += done.failures
