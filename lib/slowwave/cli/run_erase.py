@@ -2,7 +2,9 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
@@ -61,4 +63,13 @@ def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         dry_run=args.dry_run,
     )
     asked = Asked(tuple(args.session), tuple(args.person), tuple(args.topic), tuple(args.pattern))
-    return erase_subjects(asked, run, prefect_home(os.environ)).to_builtins()
+    return erase_subjects(asked, run, prefect_home(os.environ), _elsewhere(os.environ)).to_builtins()
+
+
+def _elsewhere(environ: Mapping[str, str]) -> str:
+    """Return where a scheduler has its database when that is not below its own folder here: a variable, or ""."""
+    for name in ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL"):
+        if environ.get(name):
+            return f"${name}"
+    host = urlsplit(environ.get("PREFECT_API_URL", "")).hostname
+    return "" if host in (None, "localhost", "127.0.0.1", "::1") else f"$PREFECT_API_URL ({host})"

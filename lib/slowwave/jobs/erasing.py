@@ -22,13 +22,14 @@ from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
 
 
-def erase_subjects(asked: Asked, run: Run, scheduler: Path) -> Report:
+def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "") -> Report:
     """Take subjects and sessions out of everything, block their return, and leave a certificate.
 
     Args:
         asked: what goes.
         run: the run.
         scheduler: folder of the scheduler's own files.
+        elsewhere: what of a scheduler lies elsewhere and is not reached, or "".
 
     Raises:
         UsageError: a phrase or a pattern cannot be looked for.
@@ -58,6 +59,10 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path) -> Report:
         report.absorb(contained(erase, project, run))
     if not run.project:
         report.absorb(for_all(lambda every, _run: finish(every, eraser(), [scheduler]), projects, run))
+    if elsewhere:
+        first = eraser()
+        first.refuse("", elsewhere, "a scheduler keeps runs there, in a database that is not looked into")
+        report.absorb(first.report)
     report = _speechless(discreet(report), what)
     if not run.dry_run:
         block(run.environ, redact.key, sorted(what.met), sorted(across.sessions))

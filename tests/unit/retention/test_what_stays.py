@@ -96,6 +96,30 @@ def test_a_hold_that_names_a_person_is_named(own_home: Path, capsys: pytest.Capt
     assert len(refused(done, where)) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "is_elsewhere"),
+    [
+        ("PREFECT_API_URL", "http://prefect.example:4200/api", True),
+        ("PREFECT_API_URL", "http://127.0.0.1:4200/api", False),
+        ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "postgresql+asyncpg://db/prefect", True),
+    ],
+)
+def test_a_scheduler_elsewhere_is_named(
+    name: str,
+    value: str,
+    is_elsewhere: bool,
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    families.claude(own_home)
+    aged(own_home)
+    monkeypatch.setenv(name, value)
+    done = erase(capsys, "--person", NAME, "--apply")
+    assert len(refused(done, f"${name}")) == is_elsewhere
+    assert len(on_certificate(own_home)) == is_elsewhere
+
+
 def test_every_frame_of_a_packed_file_is_looked_into() -> None:
     frames = [zstandard.ZstdCompressor().compress(f"{n} {NAME}\n".encode()) for n in range(3)]
     found = overwritten(b"".join(frames), WHAT)
