@@ -74,8 +74,8 @@ class World:
             self._run_with(self._fault())
         report = self._run()
         assert report.failures == []
-        assert leftovers(self.home) == []
         if all(gate.passed for gate in report.gates):
+            assert leftovers(self.home) == []
             self.last_run = self.home.clock.at.timestamp()
         self.home.clock.advance(days=-jump)
 

@@ -148,9 +148,7 @@ def _of_openclaw(session: StoredSession) -> Belongings:
     notes: tuple[Note, ...] = ()
     if store.is_file():
         at = store.stat()
-        keys = _keys_of(store, at.st_size, at.st_mtime_ns, at.st_ino).get(first, ())
-        entries = read_store(store) if keys else None
-        notes = tuple(entry_note(store, key, entries[key]) for key in keys if key in entries) if entries else ()
+        notes = _notes_of(store, at.st_size, at.st_mtime_ns, at.st_ino).get(first, ())
     others = [(name, artifact_of(name)) for name in _named(first.parent) if name.startswith(own.session)]
     shared = any(o.kind == "transcript" and o.session == own.session and n != first.name for n, o in others)
     runs = [first.with_name(n) for n, o in others if o.kind == "trajectory" and o.session == own.session]
@@ -158,14 +156,14 @@ def _of_openclaw(session: StoredSession) -> Belongings:
 
 
 @lru_cache(maxsize=16)
-def _keys_of(store: Path, size: int, mtime_ns: int, ino: int) -> Mapping[Path, tuple[str, ...]]:  # noqa: ARG001 - as above
-    """Return the session keys that lead to each transcript beside a store."""
-    found: dict[Path, list[str]] = {}
+def _notes_of(store: Path, size: int, mtime_ns: int, ino: int) -> Mapping[Path, tuple[Note, ...]]:  # noqa: ARG001 - as above
+    """Return the entries that lead to each transcript beside a store; it is read once as long as it stays the same."""
+    found: dict[Path, list[Note]] = {}
     for key, entry in read_store(store).items():
         path = transcript_of(store.parent, key, entry)
         if path is not None:
-            found.setdefault(path, []).append(key)
-    return {path: tuple(keys) for path, keys in found.items()}
+            found.setdefault(path, []).append(entry_note(store, key, entry))
+    return {path: tuple(notes) for path, notes in found.items()}
 
 
 def transcript_of(folder: Path, key: str, entry: SessionEntry) -> Path | None:

@@ -6,7 +6,8 @@ the highest one it would give that number, and with it the id, to another sessio
 """
 
 import os
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,16 +20,18 @@ from slowwave.dialects.pi.dialect import parent_of as pi_parent
 from slowwave.records.lenient import whole
 from slowwave.records.parts import session_id
 from slowwave.records.sources.compressed import open_plain
+from slowwave.stores.known_folder import known_folder
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import SUFFIXES
 
 # A header stands in front; damage, or a note of the client, may stand before it.
 _HEADER_WITHIN = 8
 _LONGEST_HEADER = 4 << 20
-_MOST_KNOWN = 100_000
+_MOST_KNOWN = 200_000
 
-# Header by folder, name and inode: a header never changes. One that is not there yet is looked for again.
-_headers: dict[tuple[str, str, int], dict[str, Any]] = {}
+Header = dict[str, Any]
+# Whom a header names, by folder, name and inode: it never changes. One that is not there yet is looked for again.
+_named: dict[tuple[str, str, int], str] = {}
 
 
 def reason_to_stay(session: StoredSession) -> str:
@@ -52,47 +55,72 @@ def reason_to_stay(session: StoredSession) -> str:
 
 def _codex_forks(session: StoredSession, first: Path) -> Iterator[Path]:
     home = home_of(first)
-    folders = [first.parent] if home is None else [home / ARCHIVED, *sorted((home / SESSIONS).glob("*/*/*"))]
-    for path, header in _headers_in(folders, "session_meta"):
-        meta = header.get("payload")
-        meta = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
-        if path not in session.files.paths and _is_fork(meta, session.id):
+    folders = [first.parent] if home is None else [home / ARCHIVED, *_days(home)]
+    for path in _naming(session.id, folders, "session_meta", _codex_source):
+        if path not in session.files.paths:
             yield path
 
 
-def _is_fork(meta: dict[str, Any], thread: str) -> bool:
-    return not is_of_sub_agent(meta) and codex_parent(meta) == thread
+def _days(home: Path) -> Iterator[Path]:
+    """Yield the folders of rollouts, ``sessions/YYYY/MM/DD``."""
+    level = [home / SESSIONS]
+    for _ in range(3):
+        level = [one / name for one in level if one.is_dir() for name, _ in known_folder(os.fspath(one)).entries]
+    yield from sorted(level)
+
+
+def _codex_source(header: Header) -> str:
+    meta = header.get("payload")
+    meta = cast("Header", meta) if isinstance(meta, dict) else {}
+    return "" if is_of_sub_agent(meta) else codex_parent(meta)
 
 
 def _pi_forks(first: Path, dialect: str) -> Iterator[Path]:
     # forks of pi may work in another folder, each of which has one of its own beside this one
-    around = first.parent.parent if dialect == "pi" and first.parent.name.startswith("--") else None
-    folders = [first.parent] if around is None else [p for p in sorted(around.iterdir()) if p.is_dir()]
-    own = session_id(first.name)
-    for path, header in _headers_in(folders, "session"):
-        if path != first and pi_parent(header) == own:
+    folders = [first.parent]
+    if dialect == "pi" and first.parent.name.startswith("--"):
+        around = first.parent.parent
+        folders = sorted(around / name for name, _ in known_folder(os.fspath(around)).entries)
+    for path in _naming(session_id(first.name), folders, "session", pi_parent):
+        if path != first:
             yield path
 
 
-def _headers_in(folders: list[Path], kind: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _naming(own: str, folders: Iterable[Path], kind: str, source: Callable[[Header], str]) -> Iterator[Path]:
+    """Yield the sessions in some folders whose header names another one as the one that they came from."""
     for folder in folders:
-        if not folder.is_dir():
+        if folder.is_dir():
+            for name in _forks_in(os.fspath(folder), kind, source).get(own, ()):
+                yield folder / name
+
+
+def _forks_in(folder: str, kind: str, source: Callable[[Header], str]) -> Mapping[str, Sequence[str]]:
+    """Return the names of the forks in a folder by what they came from; only new headers are read."""
+    known = known_folder(folder)
+    if kind in known.derived:
+        return known.derived[kind]
+    found: dict[str, list[str]] = defaultdict(list)
+    is_whole = True
+    for name, inode in sorted(known.entries):
+        if not name.endswith(SUFFIXES) or name[0] == ".":
             continue
-        with os.scandir(folder) as entries:
-            files = [(e.name, e.inode()) for e in entries if e.name.endswith(SUFFIXES) and e.name[0] != "."]
-        for name, inode in sorted(files):
-            key = (os.fspath(folder), name, inode)
-            if key not in _headers:
-                if len(_headers) >= _MOST_KNOWN:
-                    _headers.clear()
-                header = _header(folder / name, kind)
-                if not header:
-                    continue
-                _headers[key] = header
-            yield folder / name, _headers[key]
+        key = folder, name, inode
+        if key not in _named:
+            if len(_named) >= _MOST_KNOWN:
+                _named.clear()
+            header = _header(Path(folder, name), kind)
+            if not header:
+                is_whole = False
+                continue
+            _named[key] = source(header)
+        if _named[key]:
+            found[_named[key]].append(name)
+    if is_whole:
+        known.derived[kind] = found
+    return found
 
 
-def _header(path: Path, kind: str) -> dict[str, Any]:
+def _header(path: Path, kind: str) -> Header:
     try:
         with open_plain(path) as file:
             for _ in range(_HEADER_WITHIN):
@@ -109,8 +137,21 @@ def _keeps_number(first: Path) -> str:
     own = place_of(first.name, line.meta.agent) if line is not None else None
     if line is None or own is None:
         return ""
-    with os.scandir(first.parent) as entries:
-        places = [place_of(entry.name, line.meta.agent) for entry in entries if entry.name != first.name]
-    if any(p is not None and p.sender == own.sender and p.seq >= own.seq for p in places):
+    highest = _highest(os.fspath(first.parent), line.meta.agent).get(own.sender, ())
+    if any(seq >= own.seq for seq, name in highest if name != first.name):
         return ""
     return f"{own.seq} is the last number of its agent and sender, and crabtalk would give it to another session"
+
+
+def _highest(folder: str, agent: str) -> Mapping[str, Sequence[tuple[int, str]]]:
+    """Return the two highest numbers of each sender to an agent, with the names of their files."""
+    known = known_folder(folder)
+    key = f"numbers of {agent}"
+    if key not in known.derived:
+        found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for name, _ in known.entries:
+            place = place_of(name, agent)
+            if place is not None:
+                found[place.sender] = sorted([*found[place.sender], (place.seq, name)])[-2:]
+        known.derived[key] = found
+    return known.derived[key]

@@ -23,6 +23,8 @@ from slowwave.stores.model import StoreProblem
 from slowwave.stores.rows import SessionRow
 
 _LOCK = ".lock"
+# Tables by pack, as long as it is the same file: packs never change in place, and one process asks many times.
+_tables: dict[Path, tuple[tuple[int, int, int], Table]] = {}
 
 
 class Shelved(NamedTuple):
@@ -45,7 +47,6 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.problems: list[StoreProblem] = []
-        self._tables: dict[Path, tuple[tuple[int, int, int], Table]] = {}
 
     def packs(self) -> list[Path]:
         """Return the paths of all packs, the oldest names first."""
@@ -64,7 +65,10 @@ class Shelf:
             UnreadableError: the folder cannot be listed.
         """
         self.problems = []
-        for path in self.packs():
+        packs = self.packs()
+        for gone in {path for path in _tables if path.parent == self.folder} - set(packs):
+            del _tables[gone]
+        for path in packs:
             table = self._table(path)
             yield from (Shelved(path, session) for session in (table.sessions if table else ()))
 
@@ -179,10 +183,10 @@ class Shelf:
         try:
             at = path.stat()
             stamp = (at.st_ino, at.st_size, at.st_mtime_ns)
-            known = self._tables.get(path)
+            known = _tables.get(path)
             if known is None or known[0] != stamp:
                 with Pack(path) as pack:
-                    known = self._tables[path] = stamp, pack.table
+                    known = _tables[path] = stamp, pack.table
         except (OSError, SlowwaveError) as error:
             reason = error.reason if isinstance(error, UnreadableError) else str(error)
             self.problems.append(StoreProblem("damaged", str(path), reason))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slowwave import files
 from slowwave.errors import CorruptStateError, RefusedError
-from slowwave.stores.archive.model import PackedSession
+from slowwave.stores.archive.model import PackedSession, Table
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.archive.writing import Wanted, write_pack
@@ -319,3 +319,24 @@ def test_no_folder_is_an_empty_shelf(tmp_path: Path) -> None:
     shelf.without({"a"})
     assert (list(shelf.sessions()), shelf.check(), shelf.find("a"), shelf.problems) == ([], [], [], [])
     assert not shelf.folder.exists()
+
+
+def test_a_table_is_read_once_as_long_as_its_pack_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "archive"
+    for name in ("s1", "s2"):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(b"{}\n")
+        write_pack(folder / f"{name}.swpack", [Wanted(PackedSession(name, "claude", "app", "", "", 1.5, ()), [path])])
+    opened: list[str] = []
+    table = Pack._table  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+    def counted(pack: Pack) -> Table:
+        opened.append(pack.path.name)
+        return table(pack)
+
+    monkeypatch.setattr(Pack, "_table", counted)
+    for _ in range(3):
+        assert [one.session.id for one in Shelf(folder).sessions()] == ["s1", "s2"]
+    assert opened == ["s1.swpack", "s2.swpack"]
+    Shelf(folder).without(["s1"])
+    assert [one.session.id for one in Shelf(folder).sessions()] == ["s2"]
