@@ -40,7 +40,8 @@ drills: $(READY) ## every fault drill in full length (minutes)
 drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (hours)
 	DRILLS=all $(BIN)/python $(PYTEST) tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
 		tests/properties/test_compaction_wild.py tests/faults/test_compact_kill.py tests/faults/test_compact_model.py \
-		tests/faults/test_compact_races.py tests/properties/test_retain_days.py --timeout 36000
+		tests/faults/test_compact_races.py tests/faults/test_backfill_kill.py tests/properties/test_retain_days.py \
+		--timeout 36000
 	DRILLS=full $(BIN)/python $(PYTEST) tests/unit/retention/test_erased_everywhere.py --timeout 3600
 
 # atheris comes without the lock: by name and version, from the index that pip asks, and only for this.
