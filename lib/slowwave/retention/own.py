@@ -20,7 +20,8 @@ from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash
 from slowwave.memory.transaction import recover, replace_file
-from slowwave.retention.forgetting import Gone, without
+from slowwave.retention.forgetting import Gone
+from slowwave.retention.forgotten import without
 from slowwave.retention.masking import STUCK, Masked, Place, marked
 from slowwave.retention.what import What
 from slowwave.retention.zipped import overwritten
