@@ -27,9 +27,11 @@ from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import lines_of
 from slowwave.memory.extracted import bring_up_to_date, day_of
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.memory.model import ExtractedRange
+from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.names import name_from_json
 from slowwave.report import Report
 from slowwave.retention.beside import remove_leftovers
+from slowwave.secrets.blocked import ERASED
 from slowwave.secrets.redactor import Redactor
 from slowwave.stores.model import Project
 
@@ -131,15 +133,15 @@ class Landing(Batch):
         """Take what came of a piece."""
         before = Recorded(seed.ranges)
         for entry in result.entries:
-            if not self._is_still_wanted(entry, before):
+            if not self._is_still_wanted(entry, before) or self._is_erased(entry):
                 continue
+            found = self._unerased(entry.candidates)
             if entry.is_mined:
-                new = self.add(entry.candidates, entry.ranges, entry.quarantined)
-                self.report.count("candidates", len(new))
+                new = self.add(found, entry.ranges, entry.quarantined)
             else:
-                new = [c for c in entry.candidates if c.id not in self._ids]
+                new = [c for c in found if c.id not in self._ids]
                 self.take(new, entry.ranges)
-                self.report.count("candidates", len(new))
+            self.report.count("candidates", len(new))
         self._refuse(result.refused)
         for file, failures in result.failures.items():
             self._fail(file, failures)
@@ -178,6 +180,22 @@ class Landing(Batch):
             self._taken[key] = not moved
             self.report.count("read_meanwhile", int(moved))
         return key is None or self._taken[key]
+
+    def _is_erased(self, entry: Entry) -> bool:
+        """Say whether the session of an entry was erased since it was read."""
+        key, blocked = _key(entry), self.redact.blocked
+        if key is None or blocked is None or not blocked.has_session(name_from_json(key[0])):
+            return False
+        self.report.count("erased_sessions")
+        return True
+
+    def _unerased(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Leave out what is about something that was erased since it was read."""
+        if self.redact.blocked is None:
+            return candidates
+        left = [c for c in candidates if ERASED not in self.redact(f"{c.text} {' '.join(e.quote for e in c.evidence)}")]
+        self.report.count("about_erased", len(candidates) - len(left))
+        return left
 
     def _others(self, wanted: ExtractedRange, before: Recorded) -> bool:
         """Say whether a range of the same file was recorded since the plan, be it of a copy of the session."""

@@ -9,7 +9,11 @@ from slowwave.jobs.backfill import planning, working
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.backfill.model import Pace
 from slowwave.jobs.backfill.throttle import PausedError, Throttle
+from slowwave.jobs.erasing import erase_subjects
+from slowwave.jobs.parameters import run_of
+from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
+from slowwave.retention.subjects.wanted import Asked
 from tests.unit.jobs.backfill.rig import World, filled
 
 
@@ -116,3 +120,17 @@ def test_two_processes_do_not_lead_one_run(tmp_path: Path, monkeypatch: pytest.M
     paused_after(world, 1, monkeypatch)
     with Folder(backfills_folder(world.environ) / "b1").alone(), pytest.raises(LockHeldError, match="another process"):
         world.backfill(action="resume", backfill="b1")
+
+
+@pytest.mark.parametrize("asked", [Asked(sessions=("00000001-0000-4000-8000-000000000001",)), Asked(topics=("pnpm",))])
+def test_what_is_erased_while_it_is_paused_does_not_land(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Asked):
+    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    world = filled(tmp_path, sessions=8, projects=1)
+    paused_after(world, 7, monkeypatch)
+    report = erase_subjects(asked, run_of(world.given("e1"), world.environ), tmp_path / "prefect")
+    assert report.failures == []
+    assert world.backfill(action="resume", backfill="b1").failures == []
+    found = read_candidates(world.memory("p0"))[0]
+    assert len(found) > 3
+    assert {c.session.id for c in found}.isdisjoint(asked.sessions)
+    assert "pnpm" not in str([c.text for c in found]) or not asked.topics
