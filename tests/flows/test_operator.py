@@ -97,7 +97,8 @@ def carried_out(lines: list[str], desk: Path, ports: dict[str, int], more: dict[
         ["bash", "-c", script], cwd=desk, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
         timeout=LIMIT_S * 2 if FULL else LIMIT_S, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    logs = "".join(f"{log.name}: {log.read_text(errors='replace')[-2000:]}\n" for log in sorted(desk.glob("*.log")))
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:] + logs
     return done.stdout
 
 
