@@ -20,6 +20,7 @@ from slowwave.observability.night import Night
 from slowwave.observability.page.store import report_path
 from slowwave.samples import build, secrets
 from slowwave.settings import load_settings
+from tests.unit.observability.receiver import receiving
 
 NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 
@@ -135,3 +136,16 @@ def test_status_tells_the_last_night_its_alarms_and_what_is_left(tmp_path: Path)
 def test_status_without_a_history_says_nothing_of_it(tmp_path: Path):
     run = sample_run(tmp_path)
     assert lately(run.settings.model, run.environ, NOW).last is None
+
+
+def test_a_run_reaches_its_collector_and_what_cannot_be_told_is_a_warning(tmp_path: Path):
+    pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
+    with receiving() as receiver:
+        run = sample_run(tmp_path, overrides=(f"telemetry.otlp={receiver.address}", "alarms.webhook=nowhere"))
+        report = run_job("extract", run)
+        assert [path for path, _ in receiver.got] == ["/v1/traces", "/v1/metrics"]
+        assert [warning.partition(":")[0] for warning in report.warnings] == ["alarms.webhook"]
+        receiver.status = 400
+        again = run_job("extract", replace(run, id="r2"))
+    assert any(warning.startswith("telemetry.otlp: the collector at") for warning in again.warnings)
+    assert again.failures == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.errors import ServerError
+from slowwave.errors import ServerError, SettingsError
 from slowwave.observability.night import Night
 from slowwave.observability.telemetry import MOST_SPANS, export, metrics_of, trace_of
 from slowwave.report import Span
@@ -86,6 +86,12 @@ def test_a_collector_that_refuses_is_told() -> None:
         receiver.status = 400
         with pytest.raises(ServerError, match="did not take the run"):
             export(a_night(), SPANS, TelemetrySettings(otlp=receiver.address, timeout=timedelta(seconds=2)))
+
+
+def test_missing_packages_are_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    with pytest.raises(SettingsError, match=r"install slowwave\[otel\]"):
+        export(a_night(), SPANS, TelemetrySettings(otlp="http://127.0.0.1:1"))
 
 
 def test_nothing_of_it_is_imported_while_it_is_off(tmp_path: Path) -> None:
