@@ -1,11 +1,12 @@
 """The plan of a session of which only the end is held is that of the session read as a whole."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.compaction.items import Item
@@ -25,6 +26,8 @@ WHOLE = 1 << 40
 WINDOWS = (2_000, 20_000)
 # Clawdbot writes pi's files
 DIALECTS = sorted([*IDS, "openclaw"])
+# values that no client writes where it writes objects, texts or numbers
+FOREIGN = ["x", "", 7, 1.5, True, None, [], ["x"], {}, {"x": 1}]
 
 
 def talk_of(folder: Path, dialect: str, size: int) -> Talk:
@@ -96,6 +99,35 @@ def test_the_end_of_a_damaged_session_gives_the_same_plan(
     folder = tmp_path_factory.mktemp("talk")
     talk = talk_of(folder, dialect, 60).grow(8)
     talk.path.write_bytes(damaged(talk.path.read_bytes(), seed))
+    check_both(talk, dialect, keep)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.integers(0), st.integers(0), st.sampled_from(FOREIGN))
+@example(30, 0, "x")
+@example(30, 1, "x")
+@example(30, 2, "x")
+@example(30, 3, "x")
+@example(30, 4, "x")
+def test_a_value_of_another_type_gives_the_same_plan(
+    tmp_path_factory: pytest.TempPathFactory, dialect: str, number: int, field: int, value: object
+) -> None:
+    folder = tmp_path_factory.mktemp("talk")
+    talk = talk_of(folder, dialect, 60).grow(8)
+    lines = talk.path.read_bytes().splitlines()
+    at = number % len(lines)
+    row = json.loads(lines[at])
+    row[sorted(row)[field % len(row)]] = value
+    lines[at] = json.dumps(row).encode()
+    talk.path.write_bytes(b"\n".join(lines) + b"\n")
+    check_both(talk, dialect, 50)
+    shutil.rmtree(folder)
+
+
+def check_both(talk: Talk, dialect: str, keep: int) -> None:
+    """Check that both readings give the same plan, or the same error."""
     files = SessionFiles(talk.id, tuple(talk.paths))
     try:
         whole = read_session(dialect, files, keep=keep, window_bytes=WHOLE)
@@ -106,7 +138,6 @@ def test_the_end_of_a_damaged_session_gives_the_same_plan(
         end = read_session(dialect, files, keep=keep, window_bytes=2_000)
         if end.earlier is not None:
             check(whole, end, keep)
-    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -21,18 +21,6 @@ from slowwave.records.values import clean
 _ENTRIES = msgspec.json.Decoder(Entry)
 
 
-class _Body(msgspec.Struct, gc=False):
-    content: msgspec.Raw = msgspec.Raw()
-
-
-class _Line(msgspec.Struct, gc=False):
-    type: str = ""
-    uuid: str | None = None
-    deleted_uuid: str | None = None
-    message: _Body | None = None
-
-
-_LINES = msgspec.json.Decoder(_Line)
 # what stands around the words of a block of the Anthropic API's
 _SCALES = Scales(RULE, 70)
 _MESSAGE = BEGINS | SPEAKS
@@ -48,7 +36,7 @@ def cersei_trail(files: SessionFiles) -> Trail | None:
     trail, hashes = Trail(_SCALES), array("q")
     deleted: set[str] = set()
     for part, path in enumerate(files.paths):
-        for block in forward(path, _LINES):
+        for block in forward(path, _ENTRIES):
             chosen = [entry.type in MESSAGE_TYPES and entry.message is not None for entry in block.values]
             if not all(chosen):
                 for entry in compress(block.values, map(not_, chosen)):
@@ -66,7 +54,7 @@ def cersei_trail(files: SessionFiles) -> Trail | None:
     return trail
 
 
-def _add(trail: Trail, part: int, block: Block[_Line]) -> None:
+def _add(trail: Trail, part: int, block: Block[Entry]) -> None:
     contents = [entry.message.content for entry in block.values if entry.message is not None]
     weights = _SCALES.weights(
         list(map(len, contents)), lambda at: _SCALES.of_large(contents[at], partial(_message, block.raws[at]))

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-import msgspec
-
 from slowwave.compaction.claude_items import claude_items
 from slowwave.compaction.estimates import CLAUDE
 from slowwave.compaction.items import Item
@@ -23,7 +21,7 @@ from slowwave.compaction.live.weight import LARGE_BYTES
 from slowwave.dialects.claude.bridge import BRIDGE_S
 from slowwave.dialects.claude.context import sent
 from slowwave.dialects.claude.messages import ClaudeMessage
-from slowwave.dialects.claude.records import DECODER, Node
+from slowwave.dialects.claude.records import DECODER, Envelope, Node
 from slowwave.dialects.claude.resume import version_in
 from slowwave.dialects.claude.tree import CHAINED, SPOKEN
 from slowwave.dialects.model import Message, Role, SessionFiles
@@ -41,28 +39,6 @@ _MOST_NOTED = 65_536
 _MOST_BESIDE = 200_000
 
 
-class Head(msgspec.Struct, gc=False):
-    """What a walk looks at in a message."""
-
-    id: str | None = None
-    content: msgspec.Raw = msgspec.Raw()
-
-
-class Line(msgspec.Struct, gc=False):
-    """What a walk looks at in a record."""
-
-    type: str | None = None
-    uuid: str | None = None
-    parent: str | None = msgspec.field(default=None, name="parentUuid")
-    sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
-    timestamp: str | None = None
-    version: str | None = None
-    message: Head | None = None
-
-
-_LINES = msgspec.json.Decoder(Line)
-
-
 def claude_trail(files: SessionFiles) -> Trail | None:
     """Return the trail of a session, None where it has to be read as a whole.
 
@@ -72,7 +48,7 @@ def claude_trail(files: SessionFiles) -> Trail | None:
     if len(files.paths) != 1:
         return None
     walk = _Walk()
-    for block in backward(files.paths[0], _LINES):
+    for block in backward(files.paths[0], DECODER):
         if not walk.takes(block):
             return None
     return walk.groups.trail() if walk.is_done else None
@@ -99,7 +75,7 @@ class _Walk:
         self.reached, self.near = "", ""
         self.mark = _Mark()
         self._version: tuple[int, int] | None = None
-        self._last: Line | None = None
+        self._last: Envelope | None = None
         self._spoke = False
 
     @property
@@ -113,7 +89,7 @@ class _Walk:
     def _is_modern(self) -> bool:
         return self._version is None or self._version >= (2, 1)
 
-    def takes(self, block: Block[Line]) -> bool:
+    def takes(self, block: Block[Envelope]) -> bool:
         """Take in the next records backward; False where the rules of this walk do not hold."""
         if self._goes_straight(block.values):
             self._takes_all(block)
@@ -135,7 +111,7 @@ class _Walk:
             above(offset, length, weight, kind, uuid, message, joins=True)
         return True
 
-    def _goes_straight(self, lines: list[Line]) -> bool:
+    def _goes_straight(self, lines: list[Envelope]) -> bool:
         """Say whether nothing but plain records of a person and a model follows, each the parent of the one before."""
         if not self.is_plain or self.groups.is_waiting or not lines or lines[0].uuid != self.wanted:
             return False
@@ -147,7 +123,7 @@ class _Walk:
             and self.beside.isdisjoint(map(hash, uuids))
         )
 
-    def _takes_all(self, block: Block[Line]) -> None:
+    def _takes_all(self, block: Block[Envelope]) -> None:
         """Take in records that are all on the way; the same as one by one."""
         last = block.values[-1]
         self.wanted, self.reached, self.near = last.parent, last.timestamp or "", ""
@@ -169,7 +145,7 @@ class _Walk:
                 weights[at] = SCALES.unsigned(bytes(head.content))
         self.groups.extend(block.offsets, block.lengths, weights, kinds, uuids, messages)
 
-    def _passes(self, offset: int, length: int, raw: bytes, line: Line) -> bool:
+    def _passes(self, offset: int, length: int, raw: bytes, line: Envelope) -> bool:
         """Take in the next record backward; False where the rules of this walk do not hold."""
         if self._version is None and line.version:
             self._version = version_in(line.version)
@@ -181,7 +157,7 @@ class _Walk:
             return True
         return self._met(line, lambda: _row(offset, length, raw, line))
 
-    def _met(self, line: Line, make: Callable[[], Row]) -> bool:
+    def _met(self, line: Envelope, make: Callable[[], Row]) -> bool:
         if self._last is None:
             if not self._begins(line):
                 self.beside.add(hash(line.uuid))
@@ -197,7 +173,7 @@ class _Walk:
         self.beside.add(hash(line.uuid))
         return len(self.beside) <= _MOST_BESIDE and self._by(line, make)
 
-    def _by(self, line: Line, make: Callable[[], Row]) -> bool:
+    def _by(self, line: Envelope, make: Callable[[], Row]) -> bool:
         """Pass by a record; False where that makes the end doubtful."""
         if self._is_modern:
             stamp = line.timestamp or ""
@@ -213,12 +189,12 @@ class _Walk:
         reached, near = parse_time(self.reached), parse_time(self.near)
         return reached is not None and near is not None and (reached - near).total_seconds() <= BRIDGE_S
 
-    def _begins(self, line: Line) -> bool:
+    def _begins(self, line: Envelope) -> bool:
         """Say whether the conversation can end with a record; that of a sub-agent ends it for version 1 only."""
         may_be_beside = self._version is not None and self._version < (2, 0)
         return line.type in _ROWS and (may_be_beside or not line.sidechain)
 
-    def _up(self, line: Line, make: Callable[[], Row]) -> None:
+    def _up(self, line: Envelope, make: Callable[[], Row]) -> None:
         self.wanted = line.parent
         self.reached, self.near = line.timestamp or "", ""
         if not self._is_modern and line.type == "progress":
@@ -231,7 +207,7 @@ class _Walk:
         if self._spoke or not self._is_modern:
             self.groups.above(*make()[:6], joins=self._is_modern)
 
-    def _strays(self, line: Line) -> bool:
+    def _strays(self, line: Envelope) -> bool:
         """Say whether a record makes it doubtful that the last row is the end."""
         last = self._last
         if last is None:
@@ -291,12 +267,12 @@ class _Mark:
         return self._named is None or uuid != self._named
 
 
-def _row(offset: int, length: int, raw: bytes, line: Line) -> Row:
+def _row(offset: int, length: int, raw: bytes, line: Envelope) -> Row:
     weight, kind, message = _weighed(offset, raw, line)
     return Row(offset, length, weight, kind, line.uuid or "", message, line.parent)
 
 
-def _weighed(offset: int, raw: bytes, line: Line) -> tuple[int, int, str | None]:
+def _weighed(offset: int, raw: bytes, line: Envelope) -> tuple[int, int, str | None]:
     """Return the weight of a record, what it is sent as, and the id of the message that it is a piece of."""
     head = line.message
     if head is not None and line.type in SPOKEN:

@@ -44,7 +44,8 @@ class _Line(msgspec.Struct, gc=False):
     type: Any = None
     id: Any = None
     parent: Any = msgspec.field(default=None, name="parentId")
-    message: _Body | None = None
+    # pi reads entries whose message is anything else, too
+    message: _Body | str | int | float | bool | list[msgspec.Raw] | None = None
 
 
 _LINES = msgspec.json.Decoder(_Line)
@@ -126,7 +127,7 @@ def _add(trail: Trail, block: Block[_Line]) -> None:
     odd: list[int] = []
     for line in block.values:
         body = line.message
-        if line.type == "message" and body is not None and body.stop in _SOUND_ENDS and body.role in _PLAIN_ROLES:
+        if line.type == "message" and type(body) is _Body and body.stop in _SOUND_ENDS and body.role in _PLAIN_ROLES:
             sizes.append(len(body.content))
             marks.append(_MARKS[body.role])
         else:
@@ -140,7 +141,7 @@ def _add(trail: Trail, block: Block[_Line]) -> None:
 
     def large(at: int) -> int:
         body = block.values[at].message
-        return 0 if body is None else _SCALES.of_large(body.content, lambda: PiMessage(entry(at), "", True))  # noqa: FBT003 - a struct's field
+        return 0 if type(body) is not _Body else _SCALES.of_large(body.content, lambda: PiMessage(entry(at), "", True))  # noqa: FBT003 - a struct's field
 
     weights = _SCALES.weights(sizes, large)
     for at in odd:
