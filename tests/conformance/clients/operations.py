@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.conformance.clients import changes
+from tests.conformance.clients import changes, retained
 from tests.conformance.clients.changes import NOTE, PLANNED, SUMMARY
 from tests.conformance.clients.grown import grow
 
@@ -132,6 +132,10 @@ OPERATIONS = (
     _drawn(2, changes.compact_widely, changes.compact),
     _drawn(3, changes.compact, changes.compact_to_the_last, changes.compact_widely),
     _drawn(4, changes.compact_to_the_last, changes.compact_to_the_last),
+    Operation("kept by retention while another one went", COMPACTED, (retained.keep_alone,), "", 1),
+    Operation("removed by retention, back from the trash", COMPACTED, (retained.back_from_trash,), "", 1),
+    Operation("removed and freed by retention, back from the archive", COMPACTED, (retained.back_from_archive,), "", 1),
+    Operation("purged by retention", ALL, (retained.purge,), "", 1),
     Operation("session named", ALL, (changes.name,)),
     Operation("message labelled", ("pi",), (changes.label,)),
     Operation("gone back to an older message, with a summary", ("pi",), (changes.branch, changes.append), SUMMARY),

@@ -328,7 +328,7 @@ def test_a_table_is_read_once_as_long_as_its_pack_is_the_same(tmp_path: Path, mo
         path.write_bytes(b"{}\n")
         write_pack(folder / f"{name}.swpack", [Wanted(PackedSession(name, "claude", "app", "", "", 1.5, ()), [path])])
     opened: list[str] = []
-    table = Pack._table  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    table = Pack._table  # pyright: ignore[reportPrivateUsage]
 
     def counted(pack: Pack) -> Table:
         opened.append(pack.path.name)
