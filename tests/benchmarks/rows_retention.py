@@ -9,11 +9,13 @@ from measure import Row, compared, cpu_of
 from rows_store import SHORT, bare_walk
 from sessions_data import VERSION, Maker, claude_lines, fleet
 
+from slowwave.dialects.model import SessionFiles, SessionOrigin
 from slowwave.quantities import ByteCount, Count, Period
-from slowwave.retention.policy import Policy, Subject, decide
-from slowwave.retention.policy.model import Source
+from slowwave.retention.job.fleet import Fleet
+from slowwave.retention.policy import Policy, decide
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.model import Project, StoredSession
 
 _LARGE, _LARGE_BYTES = 6, 20_000_000
 _TINY, _TINY_LINE = 4000, 1200
@@ -47,32 +49,40 @@ def archive(build: Path, rounds: int) -> list[Row]:
 
 
 def deciding(build: Path, rounds: int, files: int = 100_000) -> list[Row]:
-    """Decide over 100,000 sessions by every kind of rule, their facts put together anew, against a bare stat walk."""
+    """Sort out a fleet of 100,000 sessions and decide by every kind of rule, against a bare stat walk of them.
+
+    Discovery, which makes the sessions, is a row of its own; no guard is asked, since these keep what the rules take.
+    """
     folder = fleet(build / f"data-{VERSION}" / f"tiny{files}" / "projects", files, 1, projects=100)
-    facts = _facts(folder)
+    projects = _projects(folder)
     policy = Policy(
         max_age=Period("180d"), max_count=Count(500), max_bytes=ByteCount("20MB"), keep_within=Period("7d"),
         keep_last=Count(3), keep_daily=Count(7), keep_weekly=Count(4), keep_monthly=Count(12),
     )  # fmt: skip
-    now = _NOW.timestamp()
 
     def ours() -> None:
-        subjects = [Subject(path, "claude", project, kind, now - age, size) for path, project, kind, age, size in facts]
-        decision = decide(subjects, policy, _NOW)
-        assert len(decision.verdicts) == len(facts)
+        decision = decide(Fleet(projects).subjects(), policy, _NOW)
+        assert len(decision.verdicts) == files
 
     times = cpu_of({"decide": ours, "bare stat walk": lambda: bare_walk(folder)}, rounds * SHORT)
     return [compared("decide over 100,000", times, "decide", "bare stat walk", 1.5)]
 
 
-def _facts(folder: Path) -> list[tuple[str, str, Source, float, int]]:
-    """Return path, project, kind, age in seconds and size of every session."""
-    chance = random.Random(4)
-    kinds: list[Source] = ["interactive", "cron", "subagent"]
-    return [
-        (str(path), path.parent.name, chance.choice(kinds), chance.random() * 3e7, path.stat().st_size)
-        for path in folder.glob("*/*.jsonl")
-    ]
+def _projects(folder: Path) -> list[Project]:
+    """Return the sessions as discovery finds them, of any age and of two kinds."""
+    chance, now = random.Random(4), _NOW.timestamp()
+    origins: list[SessionOrigin] = ["interactive", "cron"]
+    found: list[Project] = []
+    for place in sorted(folder.iterdir()):
+        sessions = tuple(
+            StoredSession(
+                "claude", SessionFiles(path.stem, (path,)), "main", place, path.stat().st_size,
+                int((now - chance.random() * 3e7) * 1e9), origin=chance.choice(origins),
+            )
+            for path in place.glob("*.jsonl")
+        )  # fmt: skip
+        found.append(Project(place.name, f"/home/dev/{place.name}", (place,), place / "memory", sessions))
+    return found
 
 
 def _wanted(path: Path) -> Wanted:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from slowwave.records.bulk import relaxed_collector
 from slowwave.retention.policy import Subject
 from slowwave.retention.policy.model import Source
 from slowwave.stores.model import Project, StoredSession
@@ -46,8 +47,9 @@ class Fleet:
     def __init__(self, projects: Iterable[Project]) -> None:
         """Sort out which sessions stand for themselves."""
         self.members: dict[str, Member] = {}
-        for project in projects:
-            self._add(project)
+        with relaxed_collector():
+            for project in projects:
+                self._add(project)
 
     def subjects(self) -> Iterator[Subject]:
         """Yield what the rules are asked about."""
@@ -72,6 +74,9 @@ class Fleet:
         return found
 
     def _add(self, project: Project) -> None:
+        if not any(one.kind == "subagent" for one in project.sessions):
+            self.members |= {key_of(one): Member(one, project) for one in project.sessions}
+            return
         owners = {(os.fspath(one.folder), one.id): one for one in project.sessions if one.kind != "subagent"}
         inside: dict[int, list[StoredSession]] = defaultdict(list)
         alone: list[StoredSession] = []
