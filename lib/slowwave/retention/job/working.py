@@ -31,6 +31,7 @@ def at_work(state: Path, report: Report, *, dry_run: bool) -> Generator[bool]:
     mark = state / _MARK
     was_left = mark.exists()
     if not dry_run:
+        remove_leftovers(state)  # one folder; what other jobs left there goes, too
         mark.touch(mode=0o600)
     yield was_left and not dry_run
     # an error leaves the mark as a kill does: the machine may have refused to clear something away, too
