@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -86,6 +87,7 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     # no worker yet, and nothing else to say about a server of ours
     (doubt,) = [line for line in deployed.stderr.splitlines() if line.startswith("slowwave: ")]
     assert doubt.startswith("slowwave: no worker of pool slowwave is at work: prefect worker start")
+    the_scheduler_makes_the_runs_of_every_schedule_that_is_on(api)
     (died,) = call(api, "/automations/filter", {})
     assert (died["name"], died["enabled"], died["trigger"]["within"]) == ("slowwave: worker died", True, 180.0)
     what_somebody_switched_stays(api, env)
@@ -113,6 +115,17 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert orjson.loads(again.stdout)["dream_ids"] == []
     names = {r["state"]["name"] for r in call(api, "/flow_runs/filter", {}) if r["deployment_id"] is None}
     assert names == {"Skipped"}
+
+
+def the_scheduler_makes_the_runs_of_every_schedule_that_is_on(api: str) -> None:
+    """Wait for what the server itself will start: a set of packages may import well and still schedule nothing."""
+    names = {d["id"]: d["name"] for d in call(api, "/deployments/filter", {})}
+    ends = time.monotonic() + LIMIT_S
+    made: set[str] = set()
+    while made != {"nightly", "retain"} and time.monotonic() < ends:
+        runs = call(api, "/flow_runs/filter", {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}})
+        made = {names[run["deployment_id"]] for run in runs if run["auto_scheduled"]}
+    assert made == {"nightly", "retain"}, "the scheduler of this Prefect makes no runs: no night would ever start"
 
 
 def what_somebody_switched_stays(api: str, env: dict[str, str]) -> None:

@@ -56,7 +56,8 @@ def server(**changed: Any) -> Generator[str]:
     answers: dict[str, Any] = {
         "health": True,
         "settings": {"server": {"analytics_enabled": False}},
-        "nightly": {"paused": False, "schedules": [schedule], "work_pool_name": "slowwave"},
+        "nightly": {"id": "n", "paused": False, "schedules": [schedule], "work_pool_name": "slowwave"},
+        "runs": [{"expected_start_time": "2026-03-10T03:30:00Z"}],
         "pool": {"is_paused": False},
         "workers": [{"name": "w", "status": "ONLINE"}],
         **changed,
@@ -65,6 +66,7 @@ def server(**changed: Any) -> Generator[str]:
         "/api/health": "health",
         "/api/admin/settings": "settings",
         "/api/deployments/name/nightly/nightly": "nightly",
+        "/api/flow_runs/filter": "runs",
         "/api/work_pools/slowwave": "pool",
         "/api/work_pools/slowwave/workers/filter": "workers",
     }
@@ -105,7 +107,7 @@ def test_a_server_that_will_run_the_night_is_well() -> None:
     assert {name: (check.ok, check.fix) for name, check in seen.items()} == {
         "prefect": (True, ""), "schedule": (True, ""), "worker": (True, "")
     }  # fmt: skip
-    assert "30 3 * * * (UTC)" in seen["schedule"].seen
+    assert seen["schedule"].seen == "nightly at 30 3 * * * (UTC), next 2026-03-10 03:30 UTC"
 
 
 OFF = {"active": False, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
@@ -116,13 +118,14 @@ OFF = {"active": False, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
     [
         ({"nightly": None}, "schedule", "no deployment nightly", "slowwave deploy"),
         (
-            {"nightly": {"paused": True, "schedules": [], "work_pool_name": "slowwave"}},
+            {"nightly": {"id": "n", "paused": True, "schedules": [], "work_pool_name": "slowwave"}},
             "schedule", "is paused: no night will run", "resume",
         ),
         (
-            {"nightly": {"paused": False, "schedules": [OFF], "work_pool_name": "slowwave"}},
+            {"nightly": {"id": "n", "paused": False, "schedules": [OFF], "work_pool_name": "slowwave"}},
             "schedule", "no schedule that is on", "resume",
         ),
+        ({"runs": []}, "schedule", "the server has made no run for it", "requirements.lock"),
         ({"pool": {"is_paused": True}}, "worker", "pool slowwave is paused", "prefect work-pool resume slowwave"),
         ({"workers": []}, "worker", "no worker of pool slowwave", "prefect worker start"),
         ({"workers": [{"name": "w", "status": "OFFLINE"}]}, "worker", "no worker", "prefect worker start"),
@@ -142,7 +145,7 @@ def test_a_server_with_costly_settings_is_noted_and_serve_needs_no_worker() -> N
     noted = scheduled(settings=settings)["prefect"]
     assert (noted.ok, "docs/deploy/server.env" in noted.fix) == (True, True)
     on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
-    served = scheduled(nightly={"paused": False, "schedules": [on], "work_pool_name": None}, workers=[])
+    served = scheduled(nightly={"id": "n", "paused": False, "schedules": [on], "work_pool_name": None}, workers=[])
     assert served["worker"].ok
 
 
