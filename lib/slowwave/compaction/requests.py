@@ -2,7 +2,9 @@
 
 Source: ``generateSummary``, ``generateTurnPrefixSummary`` and ``compact`` of pi 0.58.3, §7.5.4 of the ULID
 specification. Two answers where a turn is split: one about the turns before, one about its beginning. A summary that
-exists is never dropped: without new whole turns it stands as it is, where pi writes that there is no history.
+exists is never dropped: without new whole turns it stands as it is, where pi writes that there is no history. Nor is
+that written where turns are not held: a model is asked about what is, and a turn of which only the end is held has no
+beginning to tell of.
 """
 
 from typing import Literal, NamedTuple
@@ -19,6 +21,8 @@ Form = Literal["initial", "update", "prefix", "rounds", "prose"]
 _HISTORY_TENTHS = 8
 _PREFIX_TENTHS = 5
 NO_HISTORY = "No prior history."
+# what is not held is told by the ledger below a model's words
+EARLIER = "What came before is told in the sections below."
 _TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 
 SECTIONS = ("Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context")
@@ -49,6 +53,11 @@ _TASKS: dict[Literal["initial", "update", "prefix"], str] = {
         f"understood, under exactly these headings:\n\n{_PREFIX_STRUCTURE}\n\n{_EXACT}"
     ),
 }
+_MIDDLE = (
+    "Above is the middle of a turn: its beginning is told elsewhere, its end is kept word for word. Say what the end "
+    "needs in order to be understood, under exactly these headings:\n\n## Early Progress\n## Context for Suffix\n\n"
+    f"{_EXACT}"
+)
 
 
 class Request(NamedTuple):
@@ -109,15 +118,24 @@ def requests(
         asked.append(history._replace(reasoning=thinks))
     if _speaks(plan.prefix):
         most = budget.reserve * _PREFIX_TENTHS // 10
-        asked.append(Request("prefix", "prefix", plan.prefix, _TASKS["prefix"], most, separator=separator))
+        task = _MIDDLE if _is_middle(plan) else _TASKS["prefix"]
+        asked.append(Request("prefix", "prefix", plan.prefix, task, most, separator=separator))
     return asked
 
 
 def joined(plan: Plan, answers: dict[Part, str]) -> str:
     """Return the summary that is written: the answers as one, then the lists of files."""
-    history = answers.get("history") or plan.previous_summary or NO_HISTORY
+    before = NO_HISTORY if plan.earlier is None else EARLIER
+    history = answers.get("history") or plan.previous_summary or before
     turn = answers.get("prefix", "")
     return history + (_TURN + turn if turn else "") + plan.files.tags()
+
+
+def _is_middle(plan: Plan) -> bool:
+    """Say whether the turn that is split began before what is held."""
+    if plan.earlier is None or _speaks(plan.history):
+        return False
+    return next((item.kind for item in plan.prefix if item.message is not None), "user") != "user"
 
 
 def _speaks(items: tuple[Item, ...]) -> bool:

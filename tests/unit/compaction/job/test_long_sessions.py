@@ -6,6 +6,7 @@ from pathlib import Path
 from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import Plan
+from slowwave.compaction.requests import EARLIER, NO_HISTORY, joined, requests
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import SessionFiles
 from tests.unit.compaction.job.talks import Talk
@@ -44,10 +45,41 @@ def test_results_whose_calls_were_deleted_do_not_make_more_of_a_session_be_decod
     assert gone(end) == gone(read(talk, 1 << 40))
 
 
+def one_turn(talk: Talk, after: int) -> None:
+    """Make everything behind the first lines one turn."""
+    lines = talk.path.read_bytes().splitlines()
+    kept = [line for n, line in enumerate(lines) if n < after or b"please do" not in line]
+    talk.path.write_bytes(b"\n".join(kept) + b"\n")
+
+
 def test_of_a_turn_that_is_longer_than_the_window_only_the_end_is_decoded(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "ulid", 900).grow(40)
-    lines = [line for n, line in enumerate(talk.path.read_bytes().splitlines()) if n < 6 or b"please do" not in line]
-    talk.path.write_bytes(b"\n".join(lines) + b"\n")
+    one_turn(talk, 6)
+    end = read(talk)
+    assert end.earlier is not None
+    assert held(end) < 3 * WINDOW
+    assert gone(end) == gone(read(talk, 1 << 40))
+
+
+def test_a_model_is_told_that_a_turn_longer_than_the_window_has_a_past(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "ulid", 900).grow(40)
+    one_turn(talk, 6)
+    plan = planned(read(talk), Budget(keep_recent_tokens=KEEP))
+    assert isinstance(plan, Plan)
+    assert (plan.history, plan.is_split) == ((), True)
+    (asked,) = requests(plan, Budget())
+    assert "the middle of a turn" in asked.task
+    assert NO_HISTORY not in (told := joined(plan, {"prefix": "the middle"}))
+    assert EARLIER in told
+    assert "the middle" in told
+
+
+def test_a_giant_result_at_the_end_does_not_make_more_of_a_session_be_decoded(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "ulid", 900).grow(40)
+    lines = talk.path.read_bytes().splitlines()
+    last = max(n for n, line in enumerate(lines) if b'"toolResult"' in line)
+    giant = lines[last].replace(b"r" * 900, b"r" * 4 * KEEP * 2)
+    talk.path.write_bytes(b"\n".join([*lines[:last], giant]) + b"\n")
     end = read(talk)
     assert end.earlier is not None
     assert held(end) < 3 * WINDOW
