@@ -96,11 +96,11 @@ class Trail:
 
     def size(self, stop: int) -> int:
         """Return the bytes of the first ``stop`` records."""
-        return sum(memoryview(self._lengths)[:stop])
+        return sum(self._lengths[:stop])
 
     def tokens(self, stop: int) -> int:
         """Return about how many tokens the first ``stop`` records take."""
-        return self._scales.tokens(sum(memoryview(self._weights)[:stop]))
+        return self._scales.tokens(sum(self._weights[:stop]))
 
     def cut(self, stop: int) -> list[Record]:
         """Take away everything from index ``stop`` on, and return it."""
@@ -136,7 +136,7 @@ class Trail:
     def turn_size(self, stop: int) -> int:
         """Return the bytes of all records from the last turn on that begins before index ``stop``; 0 without one."""
         at = next((at for at in range(stop - 1, -1, -1) if self.has(at, TURN)), None)
-        return 0 if at is None else sum(memoryview(self._lengths)[at:])
+        return 0 if at is None else sum(self._lengths[at:])
 
     def mentions(self, paths: Sequence[Path], words: Collection[bytes], stop: int) -> bool:
         """Say whether one of some words stands anywhere in the first ``stop`` records, which are in the file's order.
