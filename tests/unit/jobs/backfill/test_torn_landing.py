@@ -1,0 +1,91 @@
+"""A landing whose write was torn: what is missing is added, and nothing twice, also where others wrote behind it."""
+
+from pathlib import Path
+
+import pytest
+
+from slowwave.jobs.backfill import landing
+from slowwave.jobs.backfill.blocks import append_rest, block_of, is_in_place, without, written
+from slowwave.memory.candidates import candidates_path, read_candidates
+from tests.unit.jobs.backfill.rig import World, filled
+
+LINES = [b'{"a": 1}', b'{"b": 2}']
+
+
+@pytest.mark.parametrize("before", [None, b"", b'{"old": 0}\n', b'{"torn'])
+def test_of_a_torn_block_only_the_rest_is_added(tmp_path: Path, before: bytes | None):
+    path = tmp_path / "lines.jsonl"
+    if before is not None:
+        path.write_bytes(before)
+    block, data = block_of(path, LINES)
+    assert data.endswith(b'{"a": 1}\n{"b": 2}\n')
+    for there in range(len(data) + 1):
+        path.write_bytes((before or b"") + data[:there])
+        assert written(path, block, data) == (there, True)
+        append_rest(path, data, there)
+        assert path.read_bytes() == (before or b"") + data
+        assert is_in_place(path, block)
+        assert without(path, block) == (before or b"")
+
+
+def test_what_others_wrote_shows(tmp_path: Path):
+    path = tmp_path / "lines.jsonl"
+    block, data = block_of(path, LINES)
+    path.write_bytes(data[:5] + b"\n{}\n")
+    assert written(path, block, data) == (5, False)
+    path.write_bytes(data + b"{}\n")
+    assert written(path, block, data) == (len(data), False)
+    path.write_bytes(b"X")
+    assert written(path, block, data) == (0, False)
+
+
+def torn(world: World, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """Run a backfill that is killed in the middle of the write of its candidates."""
+    append = landing.append_rest
+
+    def half(path: Path, data: bytes, there: int) -> None:
+        if path.name != "candidates.jsonl":
+            append(path, data, there)
+            return
+        append(path, data[: int(share * len(data))], there)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(landing, "append_rest", half)
+        with pytest.raises(KeyboardInterrupt):
+            world.backfill()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.77, 1.0])
+def test_a_torn_landing_is_completed_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float):
+    world, whole = filled(tmp_path / "torn", projects=1), filled(tmp_path / "whole", projects=1)
+    whole.backfill()
+    torn(world, monkeypatch, share)
+    world.backfill(action="resume", backfill="b1")
+    assert {n: d.replace(b"/torn/", b"/whole/") for n, d in world.memories().items()} == whole.memories()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.77, 1.0])
+def test_where_a_night_wrote_behind_it_nothing_is_there_twice_and_a_rollback_leaves_the_night(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
+):
+    world, whole = filled(tmp_path / "torn", projects=1), filled(tmp_path / "whole", projects=1)
+    whole.backfill()
+    torn(world, monkeypatch, share)
+    world.add(70, "Always use ruff for linting.", project="p0")
+    world.extract(project="p0")
+    report = world.backfill(action="resume", backfill="b1")
+    assert report.failures == []
+    memory = world.memory("p0")
+    found, ranges, _ = read_candidates(memory)
+    lines = candidates_path(memory).read_bytes().split(b"\n")
+    assert len(found) == len({c.id for c in found}) == sum(line.startswith(b'{"id"') for line in lines if _whole(line))
+    assert len(ranges) == len({(r.session.id, r.start, r.stop) for r in ranges}) == 13
+    assert {c.id for c in found} >= {c.id for c in read_candidates(whole.memory("p0"))[0]}
+    assert world.backfill(action="rollback", backfill="b1").failures == []
+    left = read_candidates(memory)[1]
+    assert {r.session.id[:8] for r in left} >= {"00000070"}
+
+
+def _whole(line: bytes) -> bool:
+    return line.endswith(b"}")
