@@ -14,12 +14,14 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from slowwave.samples import build
@@ -93,13 +95,28 @@ def carried_out(lines: list[str], desk: Path, ports: dict[str, int], more: dict[
         "DO_NOT_TRACK": "1",
         "COLUMNS": "200",
     }
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=desk, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=LIMIT_S * 2 if FULL else LIMIT_S, check=False,
+    shell = subprocess.Popen(
+        ["bash", "-c", script], cwd=desk, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
+    with shell:
+        try:
+            said, _ = shell.communicate(timeout=LIMIT_S * 2 if FULL else LIMIT_S)
+        finally:
+            # what is left when time ran out: a server that nobody ends would outlive the test
+            for process in psutil.Process().children(recursive=True) if shell.poll() is None else ():
+                if _cwd(process).is_relative_to(desk):
+                    process.kill()
     logs = "".join(f"{log.name}: {log.read_text(errors='replace')[-2000:]}\n" for log in sorted(desk.glob("*.log")))
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:] + logs
-    return done.stdout
+    assert shell.returncode == 0, said[-6000:] + logs
+    return said
+
+
+def _cwd(process: psutil.Process) -> Path:
+    try:
+        return Path(process.cwd())
+    except psutil.Error:
+        return Path("/gone")
 
 
 def check(said: str, home: Path) -> None:
@@ -137,25 +154,25 @@ def running(command: list[str], **how: Any) -> Generator[None]:
 
 
 @contextmanager
-def postgres(folder: Path, port: int) -> Generator[None]:
-    """Run a PostgreSQL of our own, as its own user where we are root: it refuses to run as root."""
+def postgres(port: int) -> Generator[None]:
+    """Run a PostgreSQL of our own, as its own user where we are root: it refuses to run as root.
+
+    Its folder lies outside of pytest's, which every session of pytest closes to other users again.
+    """
     assert POSTGRES is not None
-    folder.mkdir(mode=0o755)
-    as_user = []
-    if os.geteuid() == 0:
-        shutil.chown(folder, "postgres")
-        as_user = ["runuser", "-u", "postgres", "--"]
-        for above in folder.parents[:3]:
-            above.chmod(above.stat().st_mode | 0o711)
-    data = folder / "data"
-    who = ["-U", "postgres", "--auth=trust"]
-    subprocess.run([*as_user, POSTGRES / "initdb", "-D", data, *who], check=True, capture_output=True)
-    options = ["-D", data, "-p", str(port), "-k", folder, "-c", "fsync=off", "-h", "127.0.0.1"]
-    command = [str(part) for part in (*as_user, POSTGRES / "postgres", *options)]
-    with (folder.parent / "postgres.log").open("wb") as log, running(command, stdout=log, stderr=log):
-        ready = ["bash", "-c", f"until {POSTGRES}/pg_isready -q -h 127.0.0.1 -p {port}; do :; done"]
-        subprocess.run(ready, check=True, timeout=120)
-        yield
+    with tempfile.TemporaryDirectory(prefix="slowwave-postgres-", ignore_cleanup_errors=True) as place:
+        as_user: list[str] = []
+        if os.geteuid() == 0:
+            shutil.chown(place, "postgres")
+            as_user = ["runuser", "-u", "postgres", "--"]
+        data = f"{place}/data"
+        made = [*as_user, str(POSTGRES / "initdb"), "-D", data, "-U", "postgres", "--auth=trust"]
+        subprocess.run(made, check=True, capture_output=True, cwd=place)
+        command = [*as_user, str(POSTGRES / "postgres"), "-D", data, "-p", str(port), "-k", place, "-h", "127.0.0.1"]
+        with Path(place, "log").open("wb") as log, running([*command, "-c", "fsync=off"], stdout=log, stderr=log):
+            ready = ["bash", "-c", f"until {POSTGRES}/pg_isready -q -h 127.0.0.1 -p {port}; do :; done"]
+            subprocess.run(ready, check=True, timeout=120)
+            yield
 
 
 @contextmanager
@@ -194,7 +211,7 @@ def test_fifteen_lines_lead_to_the_same_on_postgresql_and_redis(
     lines = commands("PostgreSQL and Redis")
     assert len(lines) <= 15
     ports = {"4200": free_port(), "5432": free_port(), "6379": free_port()}
-    stack.enter_context(postgres(tmp_path / "postgres", ports["5432"]))
+    stack.enter_context(postgres(ports["5432"]))
     stack.enter_context(redis(tmp_path / "redis", ports["6379"]))
     apt, role, *rest = lines
     assert apt.startswith("apt-get install -y postgresql redis-server")
