@@ -15,6 +15,7 @@ from chart import draw
 from measure import cache_bytecode, print_rows
 from rows_context import context
 from rows_load import load, memory
+from rows_orchestration import orchestration
 from rows_plan import plan
 from rows_retention import archive, deciding
 from rows_rewrite import rewrite
@@ -34,6 +35,7 @@ ROWS = {
     "memory": memory,
     "archive": archive,
     "decide": deciding,
+    "orchestration": orchestration,
 }
 ROOT = Path(__file__).parents[2]
 
