@@ -163,6 +163,7 @@ class Result(msgspec.Struct):
         counts: the counters of its report.
         failed: the same failures in words.
         warnings: what else is to be told.
+        unknown_types: records by a type that this version does not know.
         seconds: how long it took.
         cpu_seconds: of the processor.
         asked: of its answers.
@@ -174,6 +175,7 @@ class Result(msgspec.Struct):
     counts: dict[str, int] = {}
     failed: list[str] = []
     warnings: list[str] = []
+    unknown_types: dict[str, int] = {}
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     asked: Asked = msgspec.field(default_factory=Asked)

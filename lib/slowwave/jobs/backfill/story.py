@@ -140,6 +140,8 @@ def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[st
     for of_result in (*(_without_candidates(result.counts) for result in results), counts):
         for name, value in of_result.items():
             report.count(name, value)
+    for result in results:
+        report.absorb(Report("backfill", plan.run_id, unknown_types=result.unknown_types))
     report.failures += [line for result in results for line in result.failed]
     report.warnings += [NAMELESS(line) for line in (*warnings, *(w for result in results for w in result.warnings))]
 

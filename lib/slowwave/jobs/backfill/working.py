@@ -83,6 +83,7 @@ def read_piece(run: Folder, plan: Plan, piece: Piece, environ: Mapping[str, str]
     result.counts = dict(sorted(report.counts.items()))
     result.failed = [NAMELESS(one) for one in report.failures]
     result.warnings = [NAMELESS(one) for one in report.warnings]
+    result.unknown_types = dict(sorted(report.unknown_types.items()))
     result.seconds = round(time.monotonic() - begun, 3)
     result.cpu_seconds = round(time.process_time() - cpu, 3)
     return result

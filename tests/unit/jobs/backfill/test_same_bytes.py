@@ -50,3 +50,12 @@ def test_the_night_after_it_reads_nothing_again(tmp_path: Path):
     night = world.extract()
     assert (night.counts["unchanged"], night.counts.get("extracted", 0)) == (12, 0)
     assert world.memories() == before
+
+
+def test_records_of_unknown_types_are_counted_as_extraction_counts_them(tmp_path: Path):
+    one, other = filled(tmp_path / "one", sessions=3), filled(tmp_path / "other", sessions=3)
+    for world in (one, other):
+        path = world.add(50, project="p0", days_ago=2)
+        path.write_bytes(path.read_bytes() + b'{"type": "hologram", "uuid": "h1", "message": {}}\n')
+    night, backfill = one.extract(), other.backfill()
+    assert backfill.unknown_types == night.unknown_types != {}
