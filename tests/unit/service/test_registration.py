@@ -70,6 +70,7 @@ def test_the_automation_waits_for_three_heartbeats_of_our_runs_and_for_any_end_o
     }
     assert {trigger.within.total_seconds()} == {3 * beat for beat in beats}
     assert trigger.posture.value == "Proactive"
+    assert trigger.after == {"prefect.flow-run.heartbeat", "prefect.flow-run.Running"}
     assert trigger.expect == {"prefect.flow-run.*"}
     assert trigger.match_related.root["prefect.resource.id"] == "prefect.tag.slowwave"
     assert all("slowwave" in deployment["tags"] for deployment in read_project(project_root())["deployments"])
