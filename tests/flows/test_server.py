@@ -106,7 +106,7 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert (flow_run["state"]["name"], flow_run["work_pool_name"]) == ("Completed", "slowwave")
     assert flow_run["parameters"]["params"]["store"] == [str(store)]
     keys = {a["key"] for a in call(api, "/artifacts/filter", {}) if a["flow_run_id"] == flow_run["id"]}
-    assert keys == {"nightly-funnel", "nightly-memory-diff"}
+    assert keys == {"nightly-funnel", "nightly-memory-diff", "nights"}
     assert list(store.glob(".claude/projects/*/memory/MEMORY.md"))
 
     # the command records its run with the same server, and finds nothing to do
