@@ -31,7 +31,8 @@ def fill(root: Path, number: int, *, seed: int = 1, projects: int = 8) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{talk.id}.jsonl"
         path.write_bytes(talk.data())
-        os.utime(path, ns=(int(when.timestamp()) * 10**9,) * 2)
+        seconds = int(when.timestamp())
+        os.utime(path, (seconds, seconds))
     return store
 
 
