@@ -11,7 +11,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.backfill.parameters import BackfillParameters
-from tasks.backfill import answer_backfill, backfilled, published_backfill
+from tasks.backfilling import answer_backfill, backfilled, published_backfill
 from tasks.discretion import discreet_errors
 
 
