@@ -10,8 +10,9 @@ BIN := $(VENV)/bin
 # Exists only when every step of the set-up has succeeded.
 READY := $(VENV)/.slowwave-ready
 SAMPLE := .sample
-# Every core takes tests from one list; one after another with PYTEST="-m pytest".
-PYTEST ?= -m pytest -n logical --maxprocesses 4 --dist worksteal
+# Every core takes tests from one list, in its order: those with Prefect come last, and no other may follow them in a
+# process (tests/conftest.py). One after another with PYTEST="-m pytest".
+PYTEST ?= -m pytest -n logical --maxprocesses 4 --dist load
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
 
 help: ## show this list
