@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
 
 LIMIT_S = 900
 # a night is all of them, one after the other
-JOBS = ("extract", "consolidate", "compact", "retain", "nightly")[0 if os.environ.get("DRILLS") == "full" else -1 :]
+JOBS = ("extract", "consolidate", "compact", "retain", "nightly")[0 if os.environ.get("DRILLS") == "all" else -1 :]
 SETTINGS = [
     *("--set", "extraction.min_messages=0", "--set", "consolidation.min_sessions=0"),
     *("--set", "retention.rescue=60d", "--set", "retention.enforce=true", "--force"),

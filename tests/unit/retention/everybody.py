@@ -24,7 +24,7 @@ LAST = (
 )
 EVERYBODY = tuple(f"{first} {last}" for first in FIRST for last in LAST)
 # the drills look for all of them; the usual tests for some in every script
-PEOPLE = EVERYBODY if os.environ.get("DRILLS") == "full" else EVERYBODY[::9]
+PEOPLE = EVERYBODY if os.environ.get("DRILLS") == "all" else EVERYBODY[::9]
 ZSTD = b"\x28\xb5\x2f\xfd"
 KINDS = ("plain", "json", "json in json", "escaped", "url", "base64 at 0", "base64 at 1", "base64 at 2")
 
