@@ -77,6 +77,7 @@ class _Walk:
     def __init__(self) -> None:
         self._wanted: str | None = None
         self._begins = True
+        self._is_headed = False
         self._beside = set[int]()
 
     @property
@@ -91,8 +92,10 @@ class _Walk:
         for line in lines:
             kind = line.type
             if type(kind) is str and kind in _NOT_WALKED:
-                if kind != "session":
+                # behind a second header entries may stand twice, and the first of them is the one that counts
+                if kind != "session" or self._is_headed:
                     return None
+                self._is_headed = True
                 chosen.append(False)
                 continue
             own = line.id
