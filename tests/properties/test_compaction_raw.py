@@ -127,12 +127,10 @@ def test_a_session_that_grows_by_raw_lines_keeps_its_bytes_its_calls_and_its_fil
         assert listed.modified & by_tools == files.modified & by_tools
         assert files.read <= listed.read | listed.modified
         assert listed.read & by_tools == files.read & by_tools
-    COMPACTED.extend([source.name] * bool(done))
-
-
-COMPACTED: list[str] = []
+    # a test that compacts nothing holds nothing; the few files of pi stay below its trigger
+    assert done or dialect == "pi"
 
 
 @pytest.mark.skipif(not IS_FULL, reason="a few sessions only: DRILLS=full compacts at least twenty")
-def test_enough_sessions_were_compacted() -> None:
-    assert len(COMPACTED) >= LEAST
+def test_enough_sessions_are_compacted() -> None:
+    assert sum(sniff(source) != "pi" for source in SOURCES) >= LEAST
