@@ -23,6 +23,7 @@ from slowwave.jobs.pages import printable
 from slowwave.report import Report
 from tasks.discretion import discreet_errors
 from tasks.progress import progress
+from tasks.repeating import repeatable
 
 # Longer than any shard; it only breaks a hung file system out.
 TIMEOUT_S = 24 * 3600
@@ -43,30 +44,14 @@ def begin_backfill(given: BackfillParameters) -> Begun:
 
 
 # Pieces that were read are not read again, so repeating is safe.
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=[5, 30],
-    retry_jitter_factor=0.5,
-    timeout_seconds=TIMEOUT_S,
-    task_run_name="read-{number}",
-)
-@discreet_errors()
+@repeatable(named="read-{number}", timeout_s=TIMEOUT_S)
 def read_one_shard(read: Read, folder: Path, number: int) -> Done:
     """Read one shard, by whatever means."""
     return read(folder, number)
 
 
 # What has landed does not land again, so repeating is safe.
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=[5, 30],
-    retry_jitter_factor=0.5,
-    timeout_seconds=TIMEOUT_S,
-    task_run_name="land-{number}",
-)
-@discreet_errors()
+@repeatable(named="land-{number}", timeout_s=TIMEOUT_S)
 def land_one_shard(folder: Path, number: int) -> Report:
     """Let one shard land."""
     return discreet(land_shard(folder, number, os.environ))

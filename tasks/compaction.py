@@ -3,28 +3,17 @@
 import os
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from slowwave.jobs.tally import Tally
 from slowwave.jobs.workers import Reports, compact_portion
-from tasks.discretion import discreet_errors
 from tasks.portions import each
+from tasks.repeating import repeatable
 
 # Longer than any night; it only breaks a hung file system out.
 TIMEOUT_S = 4 * 3600
 
 
 # What was compacted holds nothing new, so repeating is safe.
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=[5, 30],
-    retry_jitter_factor=0.5,
-    timeout_seconds=TIMEOUT_S,
-    task_run_name="compact-{index}",
-)
-@discreet_errors()
+@repeatable(named="compact-{index}", timeout_s=TIMEOUT_S)
 def compact_group(manifest: Path, index: int) -> Reports:
     """Compact the sessions of one group of projects."""
     return compact_portion(manifest, index, os.environ)

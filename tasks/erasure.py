@@ -11,20 +11,13 @@ from slowwave.jobs.workers import Reports, erase_portion, erase_rest
 from slowwave.report import Report
 from tasks.discretion import discreet_errors
 from tasks.portions import each, once_for
+from tasks.repeating import repeatable
 
 TIMEOUT_S = 4 * 3600
 
 
 # What is gone is not found again, and what was planned is checked before it is done: repeating is safe.
-@task(
-    cache_policy=NO_CACHE,
-    retries=2,
-    retry_delay_seconds=[5, 30],
-    retry_jitter_factor=0.5,
-    timeout_seconds=TIMEOUT_S,
-    task_run_name="erase-{index}",
-)
-@discreet_errors()
+@repeatable(named="erase-{index}", timeout_s=TIMEOUT_S)
 def erase_group(manifest: Path, index: int) -> Reports:
     """Take the secrets out of one group of projects."""
     return erase_portion(manifest, index, os.environ)
