@@ -13,7 +13,7 @@ from uuid import UUID
 from slowwave.report import Report
 from slowwave.retention.by_hand import bring_back
 from slowwave.retention.holds import Hold, place_hold, release_hold
-from slowwave.retention.job.rescue import CLEANUP_DAYS
+from slowwave.retention.job.cleanup import CLEANUP_DAYS
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.client_index import any_stands
 from slowwave.stores.freeing import is_whole

@@ -88,6 +88,12 @@ def _beside(session: StoredSession) -> Iterator[Path]:
         yield folder
 
 
+def sessions_in_home(home: Path) -> set[str]:
+    """Return the ids of all sessions of which a home of Claude Code keeps something beside its transcripts."""
+    found = {name for folder in _FOLDERS_IN_HOME for name in _named(home / folder)}
+    return found | {name.removesuffix(".json").partition("-agent-")[0] for name in _named(home / "todos")}
+
+
 def _is_todo(name: str, session: str) -> bool:
     return name == f"{session}.json" or name.startswith(f"{session}-agent-")
 

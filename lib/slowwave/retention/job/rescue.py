@@ -1,36 +1,30 @@
 """Rescue: what Claude Code is about to delete by itself is archived first, and left in its place.
 
-The client deletes what was not changed for ``cleanupPeriodDays`` (settings.json in its home, 30 days by default, 1 at
-least), by the time of each file, once a day and in every project folder (clients.md 6). Gate: ``retention.rescue``, and
-as every writing step a run that is no dry run. Deletes nothing; a second run finds everything in a pack.
+What it deletes, and when, tells :mod:`cleanup`. Gate: ``retention.rescue``, and as every writing step a run that is no
+dry run. Deletes nothing; a second run finds everything in a pack.
 """
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, cast
-
-import msgspec
+from typing import NamedTuple
 
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
-from slowwave.places import home_folder
 from slowwave.report import Item, Report
+from slowwave.retention.job.cleanup import Belonging, claude_home, cleanup_days
 from slowwave.retention.job.context import Context
 from slowwave.retention.job.failing import reason_of
-from slowwave.retention.job.fleet import Member, paths_of
+from slowwave.retention.job.fleet import Member
 from slowwave.retention.job.traces import of_shelved
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.rows import with_rows
 from slowwave.stores.archive.shelf import Shelved, ids_of
 from slowwave.stores.archive.writing import Wanted
 from slowwave.stores.belongings import belongings_of
-from slowwave.stores.kinds.claude import PROJECTS, ClaudeHome
 from slowwave.stores.model import Project
 from slowwave.stores.trash import trash_items
 
 RULE = "rescue"
-CLEANUP_DAYS = 30.0
 _DAY_S = 86_400.0
 _PACK_SESSIONS = 200
 _SOON = "Claude Code would delete it soon"
@@ -44,53 +38,26 @@ class Due(NamedTuple):
 
 
 def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
-    """Return the sessions that are due within ``retention.rescue`` and lie in no pack, the most urgent first."""
+    """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first."""
     until = 2 * run.now.timestamp() - run.rules.rescue.start(run.now)
     every = run.archive.all()
     packed = {(file.path, file.size, file.mtime_ns) for one in every for file in one.session.files if file.hash}
-    days: dict[Path, float] = {}
+    homes: dict[Path, tuple[float, Belonging]] = {}
     found: list[Due] = []
     for member in members:
         home = claude_home(member.session.files.paths[0], run.environ)
         if home is None:
             continue
-        if home not in days:
-            days[home] = cleanup_days(home, run.report)
-        ends = [
-            at.st_mtime + days[home] * _DAY_S
-            for path in paths_of(member)
-            if (at := _stat(path)) is not None and (os.fspath(path), at.st_size, at.st_mtime_ns) not in packed
-        ]
+        if home not in homes:
+            homes[home] = cleanup_days(home, run.report) * _DAY_S, Belonging(home, run.home)
+        keeps, belonging = homes[home]
+        try:
+            ends = [file.mtime_ns / 1e9 + keeps for file in belonging.files(member) if file not in packed]
+        except OSError:
+            ends = [run.now.timestamp()]  # nobody knows what else is there: who archives it says what is wrong
         if ends and min(ends) <= until:
             found.append(Due(member, min(ends)))
     return sorted(found, key=lambda due: (due.at, due.member.session.id))
-
-
-def cleanup_days(home: Path, report: Report) -> float:
-    """Return after how many days without a change the client of a home deletes."""
-    path = home / "settings.json"
-    try:
-        value: object = msgspec.json.decode(path.read_bytes())
-    except FileNotFoundError:
-        return CLEANUP_DAYS
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        report.warnings.append(f"rescue: {path}: cannot be read, so the client's default of 30 days counts")
-        return CLEANUP_DAYS
-    days = cast("dict[str, object]", value).get("cleanupPeriodDays") if isinstance(value, dict) else None
-    if not isinstance(days, int | float) or isinstance(days, bool):
-        return CLEANUP_DAYS
-    return max(1.0, float(days))
-
-
-def claude_home(transcript: Path, environ: Mapping[str, str]) -> Path | None:
-    """Return the home of Claude Code whose clean-up reaches a transcript, None where no client cleans up."""
-    project = next((folder for folder in transcript.parents if folder.parent.name == PROJECTS), None)
-    if project is None:
-        return None
-    home = project.parent.parent
-    usual = (*ClaudeHome().usual(environ), home_folder(environ) / ".claude")
-    is_one = home in usual or home.name == ".claude" or (home / ".last-cleanup").exists()
-    return home if is_one else None
 
 
 def rescue(due: Iterable[Due], run: Context) -> None:
@@ -172,10 +139,3 @@ def wanted_of(member: Member, run: Context) -> Wanted:
     at = run.now.isoformat()
     packed = PackedSession(session.id, session.dialect, project.key, project.root, at, last, (), notes=notes)
     return Wanted(with_rows(packed, paths, run.rows), paths)
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None  # gone since it was listed

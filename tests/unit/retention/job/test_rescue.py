@@ -1,8 +1,10 @@
 """What Claude Code would delete is archived before it does, and what is gone already is said."""
 
+import errno
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from slowwave.memory.candidates import append_batches
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.job.rescue import cleanup_days
+from slowwave.retention.job.cleanup import cleanup_days
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 from tests.unit.retention.job.homes import Home
@@ -62,6 +64,70 @@ def test_an_old_sub_agent_of_a_young_session_is_due(tmp_path: Path) -> None:
     home.touch(path, 2)
     assert home.run().counts["rescued"] == 1
     assert home.run().counts.get("rescued") is None
+
+
+def test_an_old_file_beside_a_young_session_is_due(tmp_path: Path) -> None:
+    """Claude Code deletes by the time of each file: one that is resumed for months loses its old results of tools."""
+    home = kept(tmp_path)
+    path = home.add("claude", 1, 28, side=True)
+    for young in (path, path.with_suffix("") / "subagents" / "agent-1.jsonl"):
+        home.touch(young, 2)
+    assert home.run().counts["rescued"] == 1
+    assert home.run().counts.get("rescued") is None
+
+
+@pytest.mark.parametrize(
+    "place", ["file-history/{}/00@v1", "tasks/{}/1.json", "todos/{}.json", "todos/{}-agent-1.json"]
+)
+def test_what_the_client_keeps_of_a_young_session_in_its_home_is_due(tmp_path: Path, place: str) -> None:
+    home = kept(tmp_path)
+    path = home.add("claude", 1, 2)
+    old = home.root / ".claude" / place.format(path.stem)
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"as it was")
+    home.touch(old, 28)
+    assert home.run().counts["rescued"] == 1
+    assert home.run().counts.get("rescued") is None
+
+
+def test_what_another_project_needs_of_the_home_is_not_rescued_night_after_night(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    path = home.add("claude", 1, 2)
+    twin = path.parent.with_name("-home-ann-other") / path.name
+    twin.parent.mkdir()
+    twin.write_bytes(path.read_bytes())
+    home.touch(twin, 2)
+    old = home.root / ".claude" / "tasks" / path.stem / "1.json"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"{}")
+    home.touch(old, 28)
+    runs = [home.run().counts.get("rescued") for _ in range(2)]
+    assert runs == [None, None]
+
+
+def test_a_session_whose_results_cannot_be_listed_is_told_and_keeps_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = kept(tmp_path)
+    first, second = home.add("claude", 1, 2, side=True), home.add("claude", 2, 29)
+    closed, listed = os.fspath(first.with_suffix("") / "tool-results"), os.scandir
+    iterated = Path.iterdir
+
+    def scandir(path: Any = ".") -> Any:
+        if os.fspath(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", closed)
+        return listed(path)
+
+    def iterdir(path: Path) -> Any:
+        scandir(path)
+        return iterated(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    report = home.run()
+    assert (report.counts["rescued"], len(report.failures)) == (1, 1)
+    assert closed in report.failures[0]
+    assert [one.session.id for one in Shelf(home.data / "archive").sessions()] == [second.stem]
 
 
 def test_the_settings_of_the_client_say_how_long_it_keeps(tmp_path: Path) -> None:

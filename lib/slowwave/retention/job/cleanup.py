@@ -1,0 +1,110 @@
+"""What Claude Code deletes by itself, and when: whatever was not changed for ``cleanupPeriodDays`` (clients.md 6).
+
+It goes by the time of each file alone. A session that is resumed for months keeps its transcript and loses its old
+sub-agents, results of tools and checkpoints one by one.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import msgspec
+
+from slowwave.places import home_folder
+from slowwave.report import Report
+from slowwave.retention.job.fleet import Member, paths_of
+from slowwave.stores.belongings import belongings_of, sessions_in_home
+from slowwave.stores.kinds.claude import PROJECTS, ClaudeHome
+
+CLEANUP_DAYS = 30.0
+
+
+class Kept(NamedTuple):
+    """A file as it lies in its place."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Belonging:
+    """The files of sessions in one home, of transcripts and of all that goes with them; each folder is listed once.
+
+    Args:
+        home: the home of Claude Code.
+        user: the home folder of the person whose sessions they are.
+    """
+
+    def __init__(self, home: Path, user: Path) -> None:
+        self._user = user
+        self._in_home = sessions_in_home(home)
+        self._beside: dict[Path, set[str]] = {}
+
+    def files(self, member: Member) -> Iterator[Kept]:
+        """Yield the files of a session that are there.
+
+        Raises:
+            OSError: a folder of it cannot be listed.
+        """
+        found = [kept for path in paths_of(member) if (kept := _kept(os.fspath(path))) is not None]
+        yield from found
+        if found and self._has_more(member):
+            for path in belongings_of(member.session, self._user).paths:
+                yield from _below(os.fspath(path))
+
+    def _has_more(self, member: Member) -> bool:
+        """Say whether something lies beside the transcripts; most sessions have nothing, and cost no call."""
+        session, folder = member.session, member.session.files.paths[0].parent
+        if folder not in self._beside:
+            with os.scandir(folder) as entries:
+                self._beside[folder] = {entry.name for entry in entries if entry.is_dir()}
+        return session.kind == "subagent" or session.id in self._in_home or session.id in self._beside[folder]
+
+
+def cleanup_days(home: Path, report: Report) -> float:
+    """Return after how many days without a change the client of a home deletes."""
+    path = home / "settings.json"
+    try:
+        value: object = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        return CLEANUP_DAYS
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        report.warnings.append(f"rescue: {path}: cannot be read, so the client's default of 30 days counts")
+        return CLEANUP_DAYS
+    days = cast("dict[str, object]", value).get("cleanupPeriodDays") if isinstance(value, dict) else None
+    if not isinstance(days, int | float) or isinstance(days, bool):
+        return CLEANUP_DAYS
+    return max(1.0, float(days))
+
+
+def claude_home(transcript: Path, environ: Mapping[str, str]) -> Path | None:
+    """Return the home of Claude Code whose clean-up reaches a transcript, None where no client cleans up."""
+    project = next((folder for folder in transcript.parents if folder.parent.name == PROJECTS), None)
+    if project is None:
+        return None
+    home = project.parent.parent
+    usual = (*ClaudeHome().usual(environ), home_folder(environ) / ".claude")
+    is_one = home in usual or home.name == ".claude" or (home / ".last-cleanup").exists()
+    return home if is_one else None
+
+
+def _below(path: str) -> Iterator[Kept]:
+    kept = _kept(path)
+    if kept is not None:
+        yield kept
+    elif os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114 - a name of any bytes
+        with os.scandir(path) as entries:
+            below = [entry.path for entry in entries]
+        for one in below:
+            yield from _below(one)
+
+
+def _kept(path: str) -> Kept | None:
+    """Return a file; None for one that is gone since it was listed, and for what is none."""
+    try:
+        at = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - as above
+    except FileNotFoundError:
+        return None
+    return Kept(path, at.st_size, at.st_mtime_ns) if stat.S_ISREG(at.st_mode) else None
