@@ -38,7 +38,7 @@ def planned(job: str, given: JobParameters) -> Generator[Tally]:
     """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
     plan = plan_run(job, given)
     try:
-        with discreet_errors(), plan.logs():
+        with discreet_errors(), plan.logs(), plan.followed(os.environ):
             yield Tally(plan)
     finally:
         plan.manifest.unlink(missing_ok=True)

@@ -11,14 +11,20 @@ _DAY = 24
 
 def of_nights(past: "Lately") -> Iterator[str]:
     """Yield what the history says, for a person."""
-    if past.last is None and not past.problems:
+    if past.last is None and not past.problems and not past.at_work:
         return
     yield ""
+    for note in past.at_work:
+        who = f"process {note.owner.pid} on {note.owner.host}"
+        yield f"At work: {note.job} since {_time(note.at)}, {note.where} ({who})"
     if past.last is not None:
         night = past.last
         good = "" if not night.failed else f"; the last without a failure began {past.last_good[:16] or 'never'}"
-        when = f"{night.at[:16].replace('T', ' ')}, {_ago(past.hours or 0)} ago"
+        when = f"{_time(night.at)}, {_ago(past.hours or 0)} ago"
         yield f"Last run: {night.job} of {when}: {night.outcome}{good}"
+        if past.ahead:
+            yield f"  clock      {past.ahead}"
+    yield from (f"  stopped    {_time(night.at)}: {night.failures[0]}" for night in past.stopped)
     yield from (f"  alarm      {alarm.name}: {alarm.summary}" for alarm in past.alarms)
     yield from _budget(past.budget)
     yield from (f"  problem    {problem}" for problem in past.problems)
@@ -31,6 +37,10 @@ def _budget(budget: "Budget") -> Iterator[str]:
     of_money = f" of {budget.usd:g}" if budget.usd else ""
     spent = f"{budget.spent_tokens:,}{of_tokens} tokens, {budget.spent_usd:.4f}{of_money} USD"
     yield f"  budget     the last run spent {spent}"
+
+
+def _time(at: str) -> str:
+    return at[:16].replace("T", " ")
 
 
 def _ago(hours: float) -> str:

@@ -17,6 +17,7 @@ from slowwave.jobs.outcome import outcome_of
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
+from slowwave.observability.at_work import end_note, note_path
 from slowwave.observability.folders import footprints
 from slowwave.observability.history import append_night, history_path, read_nights
 from slowwave.observability.logs import log_night
@@ -110,7 +111,7 @@ def conclude_broken(job: str, error: BaseException, began: Began, around: Around
 def _tell(report: Report, around: Around, night: Night, view: View) -> None:
     alarms, telemetry = around.settings.alarms, around.settings.telemetry
     steps: list[tuple[str, Callable[[], object]]] = [
-        ("history", lambda: append_night(around.environ, night)),
+        ("history", lambda: _record(night, around.environ)),
         ("report.html", lambda: write_page(around.environ, view)),
         ("telemetry.log_file", lambda: log_night(night)),
     ]
@@ -127,6 +128,18 @@ def _tell(report: Report, around: Around, night: Night, view: View) -> None:
             report.warnings.append(NAMELESS(f"{name}: {told(error, history_path(around.environ).parent)}"))
 
 
+def _record(night: Night, environ: Mapping[str, str]) -> None:
+    """Add a night to the history, and take its note away; where it cannot be added, its note says how it ended."""
+    note = note_path(environ, night.run_id)
+    try:
+        append_night(environ, night)
+    except (SlowwaveError, OSError) as error:
+        first = f"; first failure: {night.failures[0]}" if night.failures else ""
+        end_note(note, f"it ended as {night.outcome} and could not be recorded ({error}){first}")
+        raise
+    note.unlink(missing_ok=True)
+
+
 def _earlier(environ: Mapping[str, str], report: Report) -> tuple[list[Night], list[str]]:
     """Return the history so far; one that cannot be read costs alarms their memory, and says so."""
     try:
@@ -139,7 +152,7 @@ def _earlier(environ: Mapping[str, str], report: Report) -> tuple[list[Night], l
 
 def _changed(projects: Sequence[Project], earlier: Sequence[Night], report: Report) -> int:
     """Return how many sessions had something new since they were last looked at: read now, or large enough to be."""
-    looked = [n.began.timestamp() for n in earlier if n.job in REMEMBERING and n.outcome != BROKEN and not n.partial]
+    looked = [n.began.timestamp() for n in earlier if n.job in REMEMBERING and n.has_looked and not n.partial]
     since = max(looked, default=0.0) * 1e9
     large = sum(
         session.kind == "main" and session.mtime_ns > since and session.size >= WORTH_READING

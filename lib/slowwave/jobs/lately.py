@@ -7,8 +7,9 @@ import msgspec
 
 from slowwave.errors import told
 from slowwave.observability.alarms import REMEMBERING
+from slowwave.observability.at_work import AtWork, over_because, read_notes, stopped
 from slowwave.observability.history import history_path, read_nights
-from slowwave.observability.night import Alarm, Night, Spent
+from slowwave.observability.night import STOPPED, Alarm, Night, Spent
 from slowwave.settings import ModelSettings
 
 
@@ -33,10 +34,14 @@ class Lately(msgspec.Struct):
 
     Attributes:
         last: the last run that reads sessions or dreams, or None; ``last_good`` is the last one without a failure.
+            One that never came to its end counts, also before another run has put it into the history.
         last_good: its beginning, ISO time, or "".
         hours: hours since the last one began, or None.
         alarms: what the last run of each job raised.
         budget: limits and last use of the language model.
+        at_work: runs that are at work now.
+        stopped: runs that never came to their end, and that no run has told of yet.
+        ahead: why the last run lies in the future, or "".
         problems: what of the history cannot be read.
     """
 
@@ -45,6 +50,9 @@ class Lately(msgspec.Struct):
     hours: float | None = None
     alarms: list[Alarm] = []
     budget: Budget = msgspec.field(default_factory=Budget)
+    at_work: list[AtWork] = []
+    stopped: list[Night] = []
+    ahead: str = ""
     problems: list[str] = []
 
 
@@ -55,14 +63,30 @@ def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> L
     except OSError as error:
         return Lately(problems=[told(error, history_path(environ))])
     found = Lately(problems=problems, budget=Budget(model.budget_tokens, model.budget_usd))
+    _look_at_notes(found, environ, {(night.run_id, night.at) for night in nights})
+    nights = sorted([*nights, *found.stopped], key=lambda night: night.began)
     found.alarms = list({a.name: a for night in _latest_of_each(nights) for a in night.alarms}.values())
     remembering = [night for night in nights if night.job in REMEMBERING]
     if remembering:
         last = found.last = remembering[-1]
         found.hours = round((now - last.began).total_seconds() / 3600, 2)
+        if last.began > now:
+            found.ahead = f"it is {now:%Y-%m-%d %H:%M} UTC, before the last run began: the clock was moved"
         found.last_good = next((night.at for night in reversed(remembering) if not night.failed), "")
         _charge(found.budget, last.spent)
     return found
+
+
+def _look_at_notes(found: Lately, environ: Mapping[str, str], known: set[tuple[str, str]]) -> None:
+    """Tell the runs that are at work from those that were stopped."""
+    notes, problems = read_notes(environ)
+    found.problems = [*found.problems, *problems]
+    for note in notes:
+        why = over_because(note)
+        if not why:
+            found.at_work.append(note)
+        elif (note.run_id, note.at) not in known:
+            found.stopped.append(stopped(note, why))
 
 
 def _charge(budget: Budget, spent: Spent) -> None:
@@ -71,5 +95,6 @@ def _charge(budget: Budget, spent: Spent) -> None:
 
 
 def _latest_of_each(nights: list[Night]) -> list[Night]:
-    """Return the last run of each job, over all projects where there was one."""
-    return list({night.job: night for night in nights if not night.partial}.values())
+    """Return the last run of each job that came to its end, over all projects where there was one."""
+    ended = [night for night in nights if not night.partial and night.outcome != STOPPED]
+    return list({night.job: night for night in ended}.values())

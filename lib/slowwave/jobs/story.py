@@ -21,6 +21,7 @@ from slowwave.jobs.compacting import compact, compact_at_night
 from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.everywhere import propose_everywhere
+from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.model import journal_of, language_model, note_account
 from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run_files import remove_old
@@ -152,7 +153,7 @@ def run_job(job: str, run: Run) -> Report:
         SettingsError: the file that logs should go to cannot be opened.
     """
     began = began_of(run)
-    with json_logs(run.settings.telemetry.log_file, run.id):
+    with json_logs(run.settings.telemetry.log_file, run.id), followed(run.id, run.environ, dry_run=run.dry_run):
         projects, report = first_look(job, run, began)
         report = _told(job, run, projects, report)
         if not run.dry_run:
@@ -189,13 +190,18 @@ def began_of(run: Run) -> Began:
 
 
 def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Report]:
-    """As :func:`chosen_projects`; a run over everything that cannot begin is recorded first."""
+    """As :func:`chosen_projects`; the run is noted, and one over everything that cannot begin is recorded first."""
+    said = [] if run.dry_run else begin_note(job, began, run.environ)
     try:
-        return chosen_projects(job, run)
+        projects, report = chosen_projects(job, run)
     except SlowwaveError as error:
-        if not (run.dry_run or run.project):
+        if run.project and not run.dry_run:
+            drop_note(began, run.environ)
+        elif not run.dry_run:
             conclude_broken(job, error, began, Around(run.settings, run.environ))
         raise
+    report.warnings += said
+    return projects, report
 
 
 def for_all(step: Callable[[Sequence[Project], Run], Report], projects: Sequence[Project], run: Run) -> Report:
@@ -241,9 +247,12 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     """
     if retains(job, run.settings):
         check(run.settings.retention, NAMES)
-    found = known_projects(run.settings, run.environ)
+    # what was erased and is there again goes again, and no other job sees it
+    found = known_projects(run.settings, run.environ, with_erased=job == "erase")
     report = Report(job, run.id)
     report.warnings += [str(problem) for problem in found.problems]
+    if erased := sum(problem.kind == "blocked" for problem in found.problems):
+        report.count("erased_sessions", erased)
     if not run.dry_run:
         _clear_away(report, run)
     if extract in STEPS[job]:

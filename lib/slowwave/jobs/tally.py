@@ -10,6 +10,7 @@ from slowwave.jobs.batch_price import fetch_answers
 from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.concluding import Around, Began, Concluded, conclude
 from slowwave.jobs.discreet import discreet
+from slowwave.jobs.following import followed
 from slowwave.jobs.model import note_account
 from slowwave.jobs.story import Run, asks_by_batch, began_of, first_look, retains
 from slowwave.memory.difference import difference
@@ -49,6 +50,10 @@ class Plan:
     retains: bool = False
     began: Began | None = None
 
+    def followed(self, environ: Mapping[str, str]) -> AbstractContextManager[None]:
+        """Return what lets the run note how far it is, and why it ended if it is stopped."""
+        return followed(self.report.run_id, environ, dry_run=self.dry_run)
+
     def logs(self) -> AbstractContextManager[None]:
         """Return what lets the run log where its settings say.
 
@@ -67,6 +72,11 @@ def plan_job(job: str, run: Run) -> Plan:
         NotFoundError: no project matches ``run.project``.
         OSError: the state folder cannot be written.
     """
+    with followed(run.id, run.environ, dry_run=run.dry_run):
+        return _planned(job, run)
+
+
+def _planned(job: str, run: Run) -> Plan:
     began = began_of(run)
     projects, report = first_look(job, run, began)
     by_batch = asks_by_batch(job, run)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import takewhile
 
-from slowwave.observability.night import BROKEN, Alarm, Night
+from slowwave.observability.night import STOPPED, Alarm, Night
 from slowwave.watching import AlarmSettings
 
 # jobs that together turn sessions into memories
@@ -25,7 +25,7 @@ def alarms_of(earlier: Sequence[Night], night: Night, settings: AlarmSettings) -
         night: the night that is over now.
         settings: thresholds.
     """
-    found: list[Alarm] = [*_failures(night)]
+    found: list[Alarm] = [*_failures(night), *_stopped(earlier, night)]
     if night.job in REMEMBERING:
         found += _silence([*earlier, night], settings.silent_nights)
         found += _backlog(night, settings.backlog)
@@ -36,6 +36,15 @@ def _failures(night: Night) -> Iterator[Alarm]:
     if night.failed:
         first = night.failures[0] if night.failures else "see the report of the run"
         yield Alarm("failures", f"{_number(night.failed, 'failure')} in {night.job}, first: {first}", night.failed)
+
+
+def _stopped(earlier: Sequence[Night], night: Night) -> Iterator[Alarm]:
+    """Look for runs that this one found stopped: nobody else could tell of them."""
+    found = [one for one in earlier if one.outcome == STOPPED and one.found_by == night.run_id]
+    if found:
+        last = found[-1]
+        what = f"{last.job} of {last.began:%Y-%m-%d %H:%M}" + (f" and {len(found) - 1} more" if len(found) > 1 else "")
+        yield Alarm("stopped", f"{what}: {last.failures[0]}", len(found))
 
 
 def _silence(nights: Sequence[Night], most: int) -> Iterator[Alarm]:
@@ -62,7 +71,7 @@ def _silence(nights: Sequence[Night], most: int) -> Iterator[Alarm]:
 
 def _vanished(nights: Sequence[Night]) -> int:
     """Return how many sessions there were when the last whole run found some, if now there are none."""
-    whole = [night for night in nights if night.job in REMEMBERING and not night.partial and night.outcome != BROKEN]
+    whole = [night for night in nights if night.job in REMEMBERING and not night.partial and night.has_looked]
     if not whole or whole[-1] is not nights[-1] or whole[-1].sessions:
         return 0
     return next((night.sessions for night in reversed(whole) if night.sessions), 0)

@@ -32,7 +32,12 @@ def append_night(environ: Mapping[str, str], night: Night) -> None:
         size = os.fstat(fd).st_size
         torn = b"\n" if size and os.pread(fd, 1, size - 1) != b"\n" else b""
         at_fault_point("write", path)
-        write_all(fd, torn + msgspec.json.encode(night) + b"\n")
+        try:
+            write_all(fd, torn + msgspec.json.encode(night) + b"\n")
+        except OSError:
+            # half a line would be told as damage for good
+            os.ftruncate(fd, size)
+            raise
         at_fault_point("fsync", path)
         os.fsync(fd)
 

@@ -13,6 +13,8 @@ from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
 VERSION = 1
 # the outcome of a run that could not even begin
 BROKEN = "Broken"
+# the outcome of a run that began and never came to its end
+STOPPED = "Stopped"
 # A history line stays below what one write puts on a disk at once, whatever a fleet is made of.
 MOST_FAILURES = 10
 MOST_SPANS = 20
@@ -26,7 +28,7 @@ class Alarm(msgspec.Struct, frozen=True):
     """Something that a person has to look at.
 
     Attributes:
-        name: silence, failures, backlog, loss or unknown-records; the same alarm has the same name every night.
+        name: silence, failures, stopped, backlog, loss or unknown-records; it stays the same from night to night.
         summary: what is wrong and what to do, in one line.
         count: how many nights, failures, days, dreams or types.
     """
@@ -60,7 +62,8 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
         run_id: id of the run.
         at: when it began, ISO time.
         seconds: how long it took.
-        outcome: Completed, Skipped, Parked, PartlyFailed, Failed or Broken (it could not even begin).
+        outcome: Completed, Skipped, Parked, PartlyFailed, Failed, Broken (it could not even begin) or Stopped (it was
+            killed, cancelled or cut off before it was over).
         partial: whether only chosen projects were worked on.
         projects: how many there were.
         sessions: how many sessions they had.
@@ -78,6 +81,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
         limits: the limits of their indexes.
         steps: seconds by step; ``slowest`` are single projects.
         alarms: what was raised.
+        found_by: of a run that was stopped, the run that found it so and put it here.
     """
 
     v: int = VERSION
@@ -107,6 +111,12 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     steps: dict[str, float] = {}
     slowest: list[Span] = []
     alarms: list[Alarm] = []
+    found_by: str = ""
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether it went over its projects at all, so that its numbers say something."""
+        return self.outcome not in (BROKEN, STOPPED)
 
     @property
     def began(self) -> datetime:

@@ -21,6 +21,7 @@ from slowwave.memory.places import siblings
 from slowwave.service.check import Check
 from slowwave.service.client_checks import clients
 from slowwave.service.model_check import model
+from slowwave.service.run_checks import runs
 from slowwave.service.scheduler_checks import scheduler
 from slowwave.service.storage_checks import archive, disk, first_there, private, storage
 from slowwave.settings import Settings
@@ -51,6 +52,7 @@ def checks(
     yield Check("settings", ok=True, seen="all keys are known and all values well formed")
     yield from scheduler(environ)
     yield model(settings, environ, ask=ask_model)
+    yield runs(settings, environ, clock.now())
     try:
         found = find_projects(settings, environ)
     except SlowwaveError as error:

@@ -55,8 +55,8 @@ def test_a_sound_installation_is_well_and_left_alone(store: Path, own_home: Path
     seen = examined(store)
     assert {name: check.seen for name, check in seen.items() if not check.ok} == {}
     assert set(seen) == {
-        "settings", "prefect", "model", "disk", "stores", "clients", "clock", "permissions", "privacy", "storage",
-        "locks", "leftovers", "state", "archive",
+        "settings", "prefect", "model", "runs", "disk", "stores", "clients", "clock", "permissions", "privacy",
+        "storage", "locks", "leftovers", "state", "archive",
     }  # fmt: skip
     assert {name: check.fix for name, check in seen.items() if check.fix} == {}
     assert seen["stores"].seen.startswith("2 projects with 19 sessions")
