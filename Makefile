@@ -12,7 +12,7 @@ READY := $(VENV)/.slowwave-ready
 SAMPLE := .sample
 # Every core takes tests from one list, in its order: those with Prefect come last, and no other may follow them in a
 # process (tests/conftest.py). One after another with PYTEST="-m pytest".
-PYTEST ?= -m pytest -n logical --maxprocesses 4 --dist load
+PYTEST ?= -m pytest -n logical --maxprocesses 4 --dist load --durations 30 --durations-min 5
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
 
 help: ## show this list

@@ -26,11 +26,12 @@ settings.load_profile("slowwave")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests with Prefect in this process come last.
+    """Let the longest tests come first, and those with Prefect in this process last.
 
-    Threads of its client outlive them and draw global random numbers, which Hypothesis blames on the strategy at work.
+    A test that waits for servers of its own for minutes, begun at the end, would leave the other workers idle. Threads
+    of Prefect's client outlive its tests and draw global random numbers, which Hypothesis blames on the strategy at work.
     """
-    items.sort(key=lambda item: item.get_closest_marker("flow") is not None)
+    items.sort(key=lambda item: 2 if item.get_closest_marker("flow") else 0 if item.get_closest_marker("e2e") else 1)
 
 
 @pytest.fixture(autouse=True)

@@ -44,6 +44,7 @@ def when_there(api: str, prefix: str, number: int) -> list[dict[str, Any]]:
     raise AssertionError
 
 
+@pytest.mark.flow
 def test_the_example_has_an_automation_for_each_way_to_fail() -> None:
     from prefect.events.schemas.automations import AutomationCore  # noqa: PLC0415 - tests of the library never pay
 
