@@ -5,36 +5,26 @@ way along the parents passes only one of their results. Where the client would l
 last row, or bridge over a lost parent (``dialects.claude.leaf``, ``bridge``), there is no trail.
 """
 
-from array import array
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from slowwave.compaction.claude_items import claude_items
-from slowwave.compaction.estimates import CLAUDE
 from slowwave.compaction.items import Item
-from slowwave.compaction.live.claude_groups import ANSWER, OTHER, PROMPT, RESULT, SCALES, Groups, Row
+from slowwave.compaction.live.claude_groups import ANSWER, PROMPT, RESULT, SCALES, Groups, Row
+from slowwave.compaction.live.claude_mark import Mark
+from slowwave.compaction.live.claude_rows import message_of, row_of, thinks, weighed
 from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, backward
 from slowwave.compaction.live.trail import Trail
-from slowwave.compaction.live.weight import LARGE_BYTES
 from slowwave.dialects.claude.bridge import BRIDGE_S
 from slowwave.dialects.claude.context import sent
-from slowwave.dialects.claude.messages import ClaudeMessage
 from slowwave.dialects.claude.records import DECODER, Envelope, Node
 from slowwave.dialects.claude.resume import version_in
 from slowwave.dialects.claude.tree import CHAINED, SPOKEN
-from slowwave.dialects.model import Message, Role, SessionFiles
+from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.times import parse_time
-from slowwave.records.lenient import whole
-from slowwave.records.model import Span
-from slowwave.records.values import clean
 
 _ROWS = ("user", "assistant", "system", "attachment")
-_THINKS = b'[{"type":"thinking"'
-_NEAR_BYTES = 1024
-# Without a last-prompt so far up the way is taken to have none; one further up is not searched for among them.
-_MOST_NOTED = 65_536
 # Ids that stand beside the way: with more of them it is no longer cheap to see that one stands there twice.
 _MOST_BESIDE = 200_000
 
@@ -73,7 +63,7 @@ class _Walk:
         self.wanted: str | None = None
         self.is_plain = False
         self.reached, self.near = "", ""
-        self.mark = _Mark()
+        self.mark = Mark()
         self._version: tuple[int, int] | None = None
         self._last: Envelope | None = None
         self._spoke = False
@@ -107,7 +97,7 @@ class _Walk:
             self.wanted, self.reached, self.near = line.parent, line.timestamp or "", ""
             if mark.is_watching:
                 mark.goes_over(uuid)
-            weight, kind, message = _weighed(offset, raw, line)
+            weight, kind, message = weighed(offset, raw, line)
             above(offset, length, weight, kind, uuid, message, joins=True)
         return True
 
@@ -138,10 +128,10 @@ class _Walk:
         messages = [head.id if kind == ANSWER else None for head, kind in zip(heads, kinds, strict=True)]
         weights = SCALES.weights(
             [len(head.content) for head in heads],
-            lambda at: SCALES.of_large(heads[at].content, partial(_message, block.offsets[at], block.raws[at])),
+            lambda at: SCALES.of_large(heads[at].content, partial(message_of, block.offsets[at], block.raws[at])),
         )
         for at, head in enumerate(heads):
-            if kinds[at] == ANSWER and _thinks(block.raws[at]):
+            if kinds[at] == ANSWER and thinks(block.raws[at]):
                 weights[at] = SCALES.unsigned(bytes(head.content))
         self.groups.extend(block.offsets, block.lengths, weights, kinds, uuids, messages)
 
@@ -155,7 +145,7 @@ class _Walk:
             return False
         if line.uuid is None or line.type not in CHAINED:
             return True
-        return self._met(line, lambda: _row(offset, length, raw, line))
+        return self._met(line, lambda: row_of(offset, length, raw, line))
 
     def _met(self, line: Envelope, make: Callable[[], Row]) -> bool:
         if self._last is None:
@@ -215,88 +205,6 @@ class _Walk:
         if self._is_modern:
             return line.parent == last.uuid and not self.mark.is_found
         return self._begins(line) and (line.timestamp or "") >= (last.timestamp or "")
-
-
-class _Mark:
-    """What the last ``last-prompt`` names, and whether the way up passes it.
-
-    Records are noted by their hashes until it is found: most sessions have it near their end, some have none.
-
-    Attributes:
-        is_found: the last one was read.
-        is_watching: it matters what the way up passes.
-    """
-
-    def __init__(self) -> None:
-        self.is_found, self.is_watching = False, True
-        self._named: str | None = None
-        self._over, self._beside = array("q"), array("q")
-
-    def read(self, raw: bytes) -> bool:
-        """Look at a ``last-prompt``; False where it names another end than the last row, or that cannot be told."""
-        if self.is_found:
-            return True
-        fields = whole(raw)
-        named, is_exact = fields.get("leafUuid"), fields.get("explicit") is True
-        if is_exact and "leafUuid" in fields:
-            return False
-        if not isinstance(named, str) or not named:
-            return "leafUuid" not in fields
-        self.is_found = True
-        if len(self._over) >= _MOST_NOTED or len(self._beside) >= _MOST_NOTED or hash(named) in self._beside:
-            return False
-        self._named = None if hash(named) in self._over else named
-        self.is_watching = self._named is not None
-        self._over, self._beside = array("q"), array("q")
-        return True
-
-    def goes_over(self, *uuids: str | None) -> None:
-        """Note that the way up passes records."""
-        if not self.is_found:
-            self._over.extend(map(hash, uuids))
-            self.is_watching = len(self._over) < _MOST_NOTED
-        elif self._named in uuids:
-            self._named, self.is_watching = None, False
-
-    def leaves(self, uuid: str | None) -> bool:
-        """Note that it passes by a record; False where that is the named one."""
-        if not self.is_found:
-            if len(self._beside) < _MOST_NOTED:
-                self._beside.append(hash(uuid))
-            return True
-        return self._named is None or uuid != self._named
-
-
-def _row(offset: int, length: int, raw: bytes, line: Envelope) -> Row:
-    weight, kind, message = _weighed(offset, raw, line)
-    return Row(offset, length, weight, kind, line.uuid or "", message, line.parent)
-
-
-def _weighed(offset: int, raw: bytes, line: Envelope) -> tuple[int, int, str | None]:
-    """Return the weight of a record, what it is sent as, and the id of the message that it is a piece of."""
-    head = line.message
-    if head is not None and line.type in SPOKEN:
-        content = head.content
-        size = len(content)
-        large = size > LARGE_BYTES
-        weight = SCALES.of_large(content, partial(_message, offset, raw)) if large else SCALES.weight(size)
-        if line.type == "assistant":
-            if _thinks(raw):
-                weight = SCALES.unsigned(bytes(content))
-            return weight, ANSWER, head.id
-        return weight, RESULT if b'"tool_result"' in raw else PROMPT, None
-    is_sent = line.type == "attachment" and b'"rendered"' in raw
-    return SCALES.of_tokens(CLAUDE.tokens(len(raw))) if is_sent else 0, PROMPT if is_sent else OTHER, None
-
-
-def _thinks(raw: bytes) -> bool:
-    """Say whether an answer begins with reasoning; not far into its record, or it is not worth the look."""
-    return raw.find(_THINKS, 0, _NEAR_BYTES) >= 0
-
-
-def _message(offset: int, raw: bytes) -> Message:
-    env = DECODER.decode(clean(raw))
-    return ClaudeMessage(cast("Role", env.type), Node(env, Span(0, 0, offset, raw), 0), True, False)  # noqa: FBT003 - fields of a struct
 
 
 def _items(records: Records, about: About, is_end: bool) -> list[Item]:  # noqa: FBT001 - one of a table

@@ -5,83 +5,50 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-import msgspec
-
 from slowwave.compaction.codex_items import codex_items
-from slowwave.compaction.estimates import CODEX
 from slowwave.compaction.items import Item
+from slowwave.compaction.live.codex_lines import (
+    CONTEXT,
+    LINES,
+    MOST_OUTPUT,
+    SCALES,
+    RolloutItem,
+    RolloutLine,
+    message_of,
+    read_line,
+    sent_of,
+    words_of,
+)
 from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.compaction.live.weight import Scales
-from slowwave.dialects.codex.agents import may_instruct
 from slowwave.dialects.codex.head import is_paginated
-from slowwave.dialects.codex.history import is_boundary, is_renewed
-from slowwave.dialects.codex.injected import is_context, is_summary
-from slowwave.dialects.codex.messages import CodexMessage, Place
 from slowwave.dialects.codex.records import (
     CALLS,
     DECODER,
     KNOWN_ITEMS,
     OUTPUTS,
     UNREADABLE_LINE,
-    Line,
     item_of,
     line_of,
 )
 from slowwave.dialects.codex.replay import repaired, replay
-from slowwave.dialects.codex.sound import beside_of
-from slowwave.dialects.codex.truncate import DEFAULT_LIMIT
 from slowwave.dialects.codex.turns import is_header, rolled_back
 from slowwave.dialects.model import SessionFiles
 from slowwave.records.lenient import whole
-from slowwave.records.model import REFUSALS, Span
 
-# around the words of an item: names of fields, ids; and what of that does not stand around those of a summary
-_AROUND, _UNSAID = 160, 120
-_SCALES = Scales(CODEX, _AROUND)
-# of what a tool returned the client sends about so much, where the line does not say how much
-_MOST_OUTPUT = DEFAULT_LIMIT.size
+# of what a scale takes off each item as standing around its words, what does not stand around a summary's
+_UNSAID = 120
 _NOT_SENT = ("developer", "system")
 # calls that never got a result: few turns are broken off
 _MOST_LEFT = 1_000
-_CONTEXT = 8  # the harness's own words in front of a turn
-
-
-class _Item(msgspec.Struct, gc=False):
-    type: Any = None
-    role: Any = None
-    call_id: Any = None
-    summary: msgspec.Raw = msgspec.Raw()
-
-
-class _Line(msgspec.Struct, gc=False):
-    type: Any = None
-    timestamp: Any = None
-    payload: _Item | None = None
-
-
-class _Text(msgspec.Struct, gc=False):
-    text: str
-
-
-class _Words(msgspec.Struct, gc=False):
-    content: list[_Text]
-
-
-class _Said(msgspec.Struct, gc=False):
-    payload: _Words
-
-
-_LINES = msgspec.json.Decoder(_Line)
-_SAID = msgspec.json.Decoder(_Said)
 
 
 class CodexTrail(Trail):
     """A trail with the newest records that tell of sizes, by their kind."""
 
     def __init__(self) -> None:
-        super().__init__(_SCALES)
+        super().__init__(SCALES)
         self.noted: dict[str, bytes] = {}
 
     def counters(self) -> Iterator[dict[str, Any]]:
@@ -98,7 +65,7 @@ def codex_trail(files: SessionFiles) -> CodexTrail | None:
     if len(files.paths) != 1 or files.paths[0].suffix != ".jsonl" or not files.paths[0].is_file():
         return None
     replay = _Replay()
-    for block in forward(files.paths[0], _LINES, loses_lines(UNREADABLE_LINE)):
+    for block in forward(files.paths[0], LINES, loses_lines(UNREADABLE_LINE)):
         if not replay.takes(block):
             return None
     return None if replay.is_tangled else replay.trail
@@ -107,7 +74,7 @@ def codex_trail(files: SessionFiles) -> CodexTrail | None:
 class _Items(NamedTuple):
     """Items of a block that are on the trail: indexes of their lines, bytes that may be words, and marks."""
 
-    block: Block[_Line]
+    block: Block[RolloutLine]
     chosen: list[int]
     sizes: list[int]
     marks: list[int]
@@ -118,10 +85,10 @@ class _Items(NamedTuple):
 
         def large(at: int) -> int:
             raw = block.raws[chosen[at]]
-            return _SCALES.of_large(raw, partial(_message, block.offsets[chosen[at]], raw))
+            return SCALES.of_large(raw, partial(message_of, block.offsets[chosen[at]], raw))
 
         offsets, lengths = [block.offsets[at] for at in chosen], [block.lengths[at] for at in chosen]
-        trail.add(0, offsets, lengths, _SCALES.weights(self.sizes, large), self.marks)
+        trail.add(0, offsets, lengths, SCALES.weights(self.sizes, large), self.marks)
         for column in (chosen, self.sizes, self.marks):
             column.clear()
 
@@ -144,7 +111,7 @@ class _Replay:
         left = [hash(call) for call in self._left | self._open]
         return self._is_tangled or len(left) > _MOST_LEFT or any(self._calls.count(one) > 1 for one in left)
 
-    def takes(self, block: Block[_Line]) -> bool:  # noqa: C901, PLR0912 - one loop over a hundred thousand records
+    def takes(self, block: Block[RolloutLine]) -> bool:  # noqa: C901, PLR0912 - one loop over a hundred thousand records
         """Take in the next lines; False where one of them tells more than this replay knows."""
         items = _Items(block, [], [], [])
         add, add_size, add_mark = items.chosen.append, items.sizes.append, items.marks.append
@@ -164,7 +131,7 @@ class _Replay:
             # most lines are these, and a rollout has some hundred thousand
             kind, call, size = item.type, item.call_id, block.lengths[at]
             if type(kind) is not str:
-                kind = item_of(_line(block.offsets[at], block.raws[at]).body).kind
+                kind = item_of(read_line(block.offsets[at], block.raws[at]).body).kind
             if kind in CALLS:
                 add_mark(SPEAKS if waiting else SPEAKS | BEGINS)
                 if type(call) is str:
@@ -173,8 +140,8 @@ class _Replay:
                     called.append(call)
             elif kind in OUTPUTS:
                 add_mark(SPEAKS)
-                if size > _MOST_OUTPUT:
-                    size = _sent_of(block.offsets[at], block.raws[at], size)
+                if size > MOST_OUTPUT:
+                    size = sent_of(block.offsets[at], block.raws[at], size)
                 if type(call) is str:
                     if call in waiting:
                         waiting.remove(call)
@@ -200,7 +167,7 @@ class _Replay:
         """Return what the item on a line of a block is to a plan, and to a rollback."""
         mark = 0 if kind == "ghost_snapshot" else SPEAKS
         if kind == "message":
-            mark |= _words(items.block.offsets[at], items.block.raws[at], items.block.values[at].payload)
+            mark |= words_of(items.block.offsets[at], items.block.raws[at], items.block.values[at].payload)
         elif kind == "agent_message":
             mark |= TURN
         if mark & TURN:
@@ -209,14 +176,14 @@ class _Replay:
             self._open.clear()
         return mark if self._open else mark | BEGINS
 
-    def _tells(self, kind: object, offset: int, raw: bytes, item: _Item) -> bool:
+    def _tells(self, kind: object, offset: int, raw: bytes, item: RolloutItem) -> bool:
         """Take in another line; False where it tells more than this replay knows, or the first is no header."""
         if not self._is_begun and kind != "session_meta":
             return False
         self._is_begun = True
         if kind == "event_msg":
             if item.type == "thread_rolled_back":
-                self._roll_back(rolled_back(_line(offset, raw)))
+                self._roll_back(rolled_back(read_line(offset, raw)))
             elif item.type == "token_count" and b"last_token_usage" in raw:
                 self.trail.noted["token_count"] = raw
         elif kind == "turn_context":
@@ -227,7 +194,7 @@ class _Replay:
 
     def _header(self, offset: int, raw: bytes) -> bool:
         """Look at a header: that of a fork refers to another rollout, and a paginated one begins anew with a later."""
-        line = _line(offset, raw)
+        line = read_line(offset, raw)
         fields = line.fields()
         if self._is_paginated is None:
             self._is_paginated = is_paginated(fields)
@@ -243,48 +210,11 @@ class _Replay:
             return
         first, kept = self._starts[0], max(0, len(self._starts) - turns)
         cut = self._starts[kept]
-        while cut > first and self.trail.has(cut - 1, _CONTEXT):
+        while cut > first and self.trail.has(cut - 1, CONTEXT):
             cut -= 1
         self.trail.cut(cut)
         del self._starts[kept:]
         self._open.clear()
-
-
-def _line(offset: int, raw: bytes) -> Line:
-    return line_of(Span(0, 0, offset, raw), DECODER.decode(raw))
-
-
-def _sent_of(offset: int, raw: bytes, size: int) -> int:
-    """Return about how many bytes of a large output its client sends."""
-    if b"fallback_token_limit_override" not in raw:
-        return _MOST_OUTPUT
-    beside = beside_of(_line(offset, raw))
-    limit = beside.token_limit if beside is not None else None
-    return _MOST_OUTPUT if limit is None else min(size, round(limit * CODEX.per_token))
-
-
-def _message(offset: int, raw: bytes) -> CodexMessage:
-    return CodexMessage(item_of(_line(offset, raw).body), Span(0, 0, offset, raw), None, Place(), as_sent=True)
-
-
-def _words(offset: int, raw: bytes, item: _Item | None) -> int:
-    """Return what a message is to a plan, and to a rollback."""
-    role = item.role if item is not None else None
-    if role == "assistant" and (b"trigger_turn" not in raw or not may_instruct(raw)):
-        return 0
-    if role == "user" and (said := _said(raw)) and not is_context(said) and not is_summary(said):
-        return TURN
-    message = _message(offset, raw)
-    return TURN if is_boundary(message) else _CONTEXT if is_renewed(message) else 0  # never both
-
-
-def _said(raw: bytes) -> str:
-    """Return the text of a message that plainly has one, else ""."""
-    try:
-        content = _SAID.decode(raw).payload.content
-    except REFUSALS:
-        return ""
-    return content[0].text if len(content) == 1 else ""
 
 
 def _items(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noqa: FBT001 - one of a table
