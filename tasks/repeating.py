@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from prefect import Task, task
+from prefect import Task
 from prefect.cache_policies import NO_CACHE
 
 from tasks.discretion import discreet_errors
 
 P = ParamSpec("P")
 R = TypeVar("R")
+# How often it is tried again, after so many seconds.
+RETRIES, DELAYS_S, JITTER = 2, [5.0, 30.0], 0.5
 
 
 def repeatable(*, named: str | None = None, timeout_s: float | None = None) -> Callable[[Callable[P, R]], Task[P, R]]:
@@ -18,14 +20,8 @@ def repeatable(*, named: str | None = None, timeout_s: float | None = None) -> C
     ``named`` is the name of its run, with the arguments in braces; ``timeout_s`` only breaks a hung file system out.
     """
 
-    def made(function: Callable[P, R]) -> Task[P, R]:
-        return task(
-            cache_policy=NO_CACHE,
-            retries=2,
-            retry_delay_seconds=[5, 30],
-            retry_jitter_factor=0.5,
-            timeout_seconds=timeout_s,
-            task_run_name=named,
-        )(discreet_errors()(function))
+    def made(step: Callable[P, R]) -> Task[P, R]:
+        once = Task(discreet_errors()(step), cache_policy=NO_CACHE, task_run_name=named, timeout_seconds=timeout_s)
+        return once.with_options(retries=RETRIES, retry_delay_seconds=DELAYS_S, retry_jitter_factor=JITTER)
 
     return made

@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the longest tests come first, and those with Prefect in this process last.
 
     A test that waits for servers of its own for minutes, begun at the end, would leave the other workers idle. Threads
-    of Prefect's client outlive its tests and draw global random numbers, which Hypothesis blames on the strategy at work.
+    of Prefect's client outlive their test and draw global random numbers, which Hypothesis blames on the strategy.
     """
     items.sort(key=lambda item: 2 if item.get_closest_marker("flow") else 0 if item.get_closest_marker("e2e") else 1)
 
