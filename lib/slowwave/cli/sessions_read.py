@@ -10,7 +10,7 @@ from slowwave.cli.output import bold, counted, harmless, say, say_json, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
-from slowwave.stores.catalogue import Catalogue, catalogue_path
+from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.listing import Listing, list_sessions
 from slowwave.stores.rows import SessionRow, ShownRow
 
@@ -21,8 +21,9 @@ _WIDTH = 100
 def list_all(args: argparse.Namespace) -> int:
     """Print every session under the stores."""
     wanted = wanted_by(args, text=args.text)
-    with Catalogue(catalogue_path(os.environ)) as catalogue:
-        listing = list_sessions(settings_of(args), os.environ, catalogue)
+    settings = settings_of(args)
+    with own_catalogue(settings, os.environ) as catalogue:
+        listing = list_sessions(settings, os.environ, catalogue)
         for warning in catalogue.warnings:
             warn(warning)
     rows = chosen_by(args.project, listing.rows, lambda row: (row.project, row.cwd))

@@ -12,7 +12,7 @@ from slowwave.cli.output import counted, harmless, say, say_json, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
-from slowwave.stores.catalogue import Catalogue, catalogue_path
+from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.rows import SessionRow, ShownRow
 from slowwave.stores.search.file import DamagedIndexError, index_path
@@ -32,13 +32,17 @@ def find(args: argparse.Namespace) -> int:
     if cut:
         warn(f"the query is long: only its first {MOST_WORDS} words count")
     warnings: list[str] = []
-    with Catalogue(catalogue_path(os.environ), warnings) as catalogue:
-        rows = list_sessions(settings_of(args), os.environ, catalogue).rows
+    settings = settings_of(args)
+    with own_catalogue(settings, os.environ, warnings) as catalogue:
+        listing = list_sessions(settings, os.environ, catalogue)
+        rows = listing.rows
     asked = wanted.of(chosen_by(args.project, rows, lambda row: (row.project, row.cwd)))
     asked = [row for row in asked if args.all or args.kind == "subagent" or row.kind != "subagent"]
-    with SearchIndex(index_path(os.environ), warnings, os.environ) as index:
+    with SearchIndex(index_path(os.environ), warnings, os.environ, catalogue.blocked) as index:
         index.refresh(rows, _announce)
         hits = _found(index, terms, rows, asked, args) if terms else []
+    if erased := sum(problem.kind == "blocked" for problem in listing.problems):
+        warn(f"{counted(erased, 'session')} blocked: erased on request, and there again; not searched")
     for warning in dict.fromkeys(warnings):
         warn(warning)
     if args.json:

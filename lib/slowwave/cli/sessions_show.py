@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.cli.tree import tree_lines
@@ -16,6 +17,7 @@ from slowwave.errors import DONE
 from slowwave.records.model import Problem
 
 if TYPE_CHECKING:
+    from slowwave.settings import Settings
     from slowwave.stores.rows import SessionRow
     from slowwave.stores.search.kin import Agent
 
@@ -38,7 +40,7 @@ def _show(args: argparse.Namespace, target: Target) -> int:
     everything = args.all or args.tree
     messages = [m for m in transcript.messages if everything or state_of(m, transcript) == "active"]
     problems: list[Problem] = []
-    around = _Around(transcript, target, problems) if args.tree else None
+    around = _Around(args, transcript, target, problems) if args.tree else None
     if args.json:
         form = _session_form(transcript, messages)
         say_json([target.told(form if around is None else form | around.form())])
@@ -59,11 +61,13 @@ def _show(args: argparse.Namespace, target: Target) -> int:
 class _Around:
     """What belongs to a session and does not stand among its messages."""
 
-    def __init__(self, transcript: Transcript, target: Target, problems: list[Problem]) -> None:
+    def __init__(
+        self, args: argparse.Namespace, transcript: Transcript, target: Target, problems: list[Problem]
+    ) -> None:
         from slowwave.stores.search.kin import agents_of, forks_of  # noqa: PLC0415  # only a tree needs the stores
 
         self._dialect = transcript.dialect
-        rows = _rows_around(transcript, target, problems)
+        rows = _rows_around(settings_of(args), transcript, target, problems)
         self.agents = agents_of(transcript, rows, problems)
         self.forks = forks_of(transcript, rows, problems)
         self.labels = cast("Mapping[str, str]", getattr(transcript, "labels", {}))
@@ -96,9 +100,12 @@ class _Around:
         return [place] if place != agent.name else []
 
 
-def _rows_around(transcript: Transcript, target: Target, problems: list[Problem]) -> "list[SessionRow]":
+def _rows_around(
+    settings: "Settings", transcript: Transcript, target: Target, problems: list[Problem]
+) -> "list[SessionRow]":
     """Return the sessions among which those are that belong to one."""
-    from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # only a tree needs the stores
+    from slowwave.secrets.key import blocked_by  # noqa: PLC0415  # only a tree needs the stores
+    from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # as above
     from slowwave.stores.model import StoreProblem  # noqa: PLC0415  # as above
     from slowwave.stores.search.around import rows_around  # noqa: PLC0415  # as above
 
@@ -106,7 +113,7 @@ def _rows_around(transcript: Transcript, target: Target, problems: list[Problem]
     odd: list[StoreProblem] = []
     # what is laid out for this one command is nothing to keep
     known = Path(target.base, "catalogue.sqlite") if target.base else catalogue_path(os.environ)
-    with Catalogue(known) as catalogue:
+    with Catalogue(known, blocked=blocked_by(settings, os.environ)) as catalogue:
         rows = rows_around(path, transcript.dialect, catalogue, odd)
         for warning in catalogue.warnings:
             warn(warning)

@@ -52,6 +52,11 @@ class Blocked:
         self._all = {(phrase.words, phrase.all) for phrase in kept.phrases}
         self._known: dict[str, str] = {}
 
+    @property
+    def has_phrases(self) -> bool:
+        """Whether any phrase is blocked."""
+        return bool(self._lengths)
+
     def has_session(self, name: str) -> bool:
         """Say whether a session was erased."""
         return bool(self._sessions) and fingerprint(self._key, name) in self._sessions
@@ -114,6 +119,11 @@ def read_blocked(environ: Mapping[str, str]) -> Kept:
     if kept.v != _VERSION:
         raise CorruptStateError(path, f"has the form {kept.v}, which a newer version wrote", "use that version")
     return kept
+
+
+def any_blocked(environ: Mapping[str, str]) -> bool:
+    """Say whether anything was ever erased, without reading it."""
+    return _path(environ).exists()
 
 
 def block(environ: Mapping[str, str], key: bytes, phrases: Iterable[str], sessions: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import TEMP_PREFIX, fsync_folder, write_all
 from slowwave.places import config_folder
-from slowwave.secrets.blocked import Blocked, read_blocked
+from slowwave.secrets.blocked import Blocked, any_blocked, read_blocked
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 
@@ -36,6 +36,18 @@ def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool 
     path = settings.secrets.key_file or str(config_folder(environ) / NAME)
     key, kept = _key(Path(path).expanduser(), create=create), read_blocked(environ)
     return Redactor(key, Blocked(key, kept) if kept.phrases or kept.sessions else None)
+
+
+def blocked_by(settings: Settings, environ: Mapping[str, str]) -> Blocked | None:
+    """Return what was erased and must not come back, None when nothing was: then no key is looked for.
+
+    Raises:
+        CorruptStateError: the list of what was erased, or the key, does not parse.
+        UnreadableError: the key cannot be read, or others may read it.
+    """
+    if not any_blocked(environ):
+        return None
+    return redactor_of(settings, environ, create=False).blocked
 
 
 def _key(path: Path, *, create: bool) -> bytes:

@@ -16,7 +16,11 @@ from typing import Any, Self
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.secrets.blocked import Blocked
+from slowwave.secrets.key import blocked_by
+from slowwave.settings import Settings
 from slowwave.stores.catalogue_file import open_database
+from slowwave.stores.erased import PROBLEM, is_erased, without_names
 from slowwave.stores.head import read_head
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.model import StoreProblem
@@ -36,14 +40,16 @@ class Catalogue:
     Args:
         path: the database; its folder is made when it is missing.
         warnings: what went wrong with the cache itself is appended here; it never stops a listing.
+        blocked: what was erased, and is neither looked into nor kept when it is there again.
 
     Attributes:
         reads: how many sessions were looked into, at least in part.
     """
 
-    def __init__(self, path: Path, warnings: list[str] | None = None) -> None:
+    def __init__(self, path: Path, warnings: list[str] | None = None, blocked: Blocked | None = None) -> None:
         self.warnings: list[str] = [] if warnings is None else warnings
         self._database = open_database(path, self.warnings)
+        self.blocked = blocked
         self.reads = 0
 
     def __enter__(self) -> Self:
@@ -127,6 +133,8 @@ class Catalogue:
 
     def _read(self, folder: str, found: FoundSession, old: StoredRow | None) -> tuple[StoredRow, Scanned | None]:
         self.reads += 1
+        if is_erased(found, self.blocked):
+            return no_session(found, PROBLEM), None
         try:
             mark = self._mark(folder, found.key) if old is not None and not old.problem else None
             if mark is not None:
@@ -140,7 +148,18 @@ class Catalogue:
             return no_session(found, f"unreadable: {error.reason}"), None
         except FileNotFoundError:
             return no_session(found, "unreadable: vanished while it was read"), None
+        scanned = without_names(scanned, self.blocked)
         return stored_row(found, scanned.summary), scanned
+
+
+def own_catalogue(settings: Settings, environ: Mapping[str, str], warnings: list[str] | None = None) -> Catalogue:
+    """Return the catalogue of this user, which keeps nothing of what was erased.
+
+    Raises:
+        CorruptStateError: the list of what was erased, or the key of its fingerprints, does not parse.
+        UnreadableError: that key cannot be read, or others may read it.
+    """
+    return Catalogue(catalogue_path(environ), warnings, blocked_by(settings, environ))
 
 
 def catalogue_path(environ: Mapping[str, str]) -> Path:

@@ -6,8 +6,10 @@ from operator import attrgetter
 
 from slowwave.places import archive_folder
 from slowwave.records.bulk import relaxed_collector
+from slowwave.secrets.blocked import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue
+from slowwave.stores.erased import shown_of
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
 from slowwave.stores.kinds.registry import BY_NAME
@@ -49,7 +51,7 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
             for (number, _), page in zip(members, pages, strict=True):
                 titles = BY_NAME[page.place.kind].titles(page.place)
                 if titles:
-                    _entitle(page.shown, titles)
+                    _entitle(page.shown, titles, catalogue.blocked)
                 bundles += _bundles(page)
                 listing.problems += page.odd
                 strangers[number] += page.odd
@@ -64,15 +66,15 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
         if archive_folder(environ).is_dir():
             from slowwave.stores.archive.listed import archived_rows  # noqa: PLC0415 - most people archived nothing yet
 
-            listing.rows += archived_rows(settings, environ, listing.rows, listing.problems)
+            listing.rows += archived_rows(settings, environ, listing.rows, listing.problems, catalogue.blocked)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
     return listing
 
 
-def _entitle(shown: list[SessionRow], titles: Mapping[str, str]) -> None:
+def _entitle(shown: list[SessionRow], titles: Mapping[str, str], blocked: Blocked | None) -> None:
     """Show the titles that a client keeps beside its sessions; they change without a trace in the session."""
     for row in shown:
-        row.title = titles.get(row.id) or row.title
+        row.title = shown_of(titles.get(row.id, ""), blocked) or row.title
 
 
 def _bundles(page: Page) -> list[Bundle[SessionRow]]:

@@ -17,6 +17,7 @@ StoreProblemKind = Literal[
     "ignored",  # transcripts where no client keeps sessions
     "gap",  # a numbered part is missing
     "too-large",  # more than the session's own client would load
+    "blocked",  # it was erased on request, and lies there again
     "catalogue",  # the cache of what is known cannot be kept, so sessions are read again
 ]
 

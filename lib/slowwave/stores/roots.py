@@ -38,6 +38,7 @@ class Root:
         Raises:
             UnknownDialectError: it is such a root.
         """
+        strangers = [stranger for stranger in strangers if stranger.kind != "blocked"]
         if self.is_named and strangers and not known and not self.has_memory():
             text = f"no transcript of a known dialect in it ({len(strangers)} seen, {strangers[-1].kind})"
             raise UnknownDialectError(self.path, text, REMEDY)

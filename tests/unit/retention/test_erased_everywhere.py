@@ -153,12 +153,12 @@ def test_a_backup_that_is_put_back_by_hand_teaches_nothing(
     aged(home)
     capsys.readouterr()
     assert main(["run", "nightly", "--json", *jobs]) == 0
+    main(["sessions", "list", "--all", "--store", str(store)])
+    main(["sessions", "search", "release", "--all", "--store", str(store)])
     printed = capsys.readouterr().out
     assert not any(form.decode() in printed for name in PEOPLE for _, form in forms(name))
     backup = {str(store / path.relative_to(tmp_path / "backup")) for path in (tmp_path / "backup").rglob("*")}
-    # a listing shows what lies in the store, and its catalogue is built anew by the next erasure
-    learnt = {path for path in left_in(home) if path not in backup and not path.endswith("/catalogue.sqlite")}
-    assert learnt == set()
+    assert set(left_in(home)) <= backup
     erase(capsys, *everywhere("--apply", "--store", str(store)))
     assert left_in(home) == []
 

@@ -91,6 +91,64 @@ def test_a_session_that_comes_back_teaches_nothing(folder: Path, capsys: pytest.
     assert not any("Fridays" in text for text in texts(folder))
 
 
+def test_a_session_that_comes_back_is_counted_and_neither_listed_nor_searched_nor_worked_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, path = folder.parents[2], folder / f"{FIRST}.jsonl"
+    agent = folder / FIRST / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir()
+    agent.write_bytes(path.read_bytes().replace(b'"isSidechain":false', b'"isSidechain":true'))
+    backup = {one: one.read_bytes() for one in (path, agent)}
+    erase(capsys, "--session", FIRST, "--apply")
+    for one, data in backup.items():
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.write_bytes(data)
+    aged(home)
+    for _ in range(2):  # the second time nothing is new
+        capsys.readouterr()
+        assert main(["sessions", "list", "--json"]) == 0
+        out, told = capsys.readouterr()
+        assert [json.loads(line)["id"] for line in out.splitlines()] == [SECOND]
+        assert "2 blocked" in told
+        assert "erased on request" in told
+        assert main(["sessions", "search", "Fridays", "--json"]) == 0
+        out, told = capsys.readouterr()
+        assert out == ""
+        assert "2 sessions blocked" in told
+    assert main(["run", "nightly", "--direct", "--json", *GATES, "--set", "retention.enforce=true"]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["erased_sessions"] == 2
+    assert main(["run", "backfill", "--direct", "--json", "--session", FIRST, "--apply"]) != 0  # nobody knows it
+    learnt = {str(one) for one in home.rglob("*") if one.is_file() and b"push on Fridays" in one.read_bytes()}
+    assert learnt == set(map(str, backup))
+    capsys.readouterr()
+    done = erase(capsys, "--session", FIRST, "--apply")
+    assert done["counts"]["sessions_erased"] == 1
+    assert not any(one.exists() for one in backup)
+
+
+def test_a_title_that_comes_back_shows_no_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / f"{FIRST}.jsonl"
+    title = {"type": "custom-title", "customTitle": "never push with Ottilie Kreuzbaum", "sessionId": FIRST}
+    copy = path.read_bytes() + json.dumps(title).encode() + b"\n"
+    path.write_bytes(copy.replace(b"never push on Fridays", b"never push, says Ottilie Kreuzbaum"))
+    copy = path.read_bytes()
+    aged(folder)
+    erase(capsys, "--person", "Ottilie Kreuzbaum", "--apply")
+    path.write_bytes(copy)
+    aged(folder)
+    for _ in range(2):  # the second time from what was kept
+        with path.open("ab") as file:
+            file.write(b"\n")
+        capsys.readouterr()
+        assert main(["sessions", "list", "--json"]) == 0
+        assert {row["title"] for row in map(json.loads, capsys.readouterr().out.splitlines())} == {"[erased]", ""}
+        for words, number in (("Ottilie Kreuzbaum", 0), ("tabs house", 2)):
+            assert main(["sessions", "search", words, "--json"]) == 0
+            assert len(capsys.readouterr().out.splitlines()) == number
+    state = folder.parents[2] / ".local" / "state"
+    assert not [p for p in state.rglob("*") if p.is_file() and b"kreuzbaum" in p.read_bytes().lower()]
+
+
 def test_what_is_held_is_refused_and_remembered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / f"{FIRST}.jsonl"
     before, known = path.read_bytes(), texts(folder)

@@ -16,7 +16,7 @@ from slowwave.retention.job.fleet import Fleet
 from slowwave.retention.job.packing import Archive
 from slowwave.settings import RetentionSettings, Settings
 from slowwave.stores.archive.rows import RowsByPath
-from slowwave.stores.catalogue import Catalogue, catalogue_path
+from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.trash import trash_folder
 
@@ -77,7 +77,7 @@ class Context:
     @cached_property
     def rows(self) -> RowsByPath:
         """The rows of a listing, before anything moves; made once something is packed."""
-        with Catalogue(catalogue_path(self.environ)) as catalogue:
+        with own_catalogue(self.settings, self.environ) as catalogue:
             return RowsByPath(list_sessions(self.settings, self.environ, catalogue).rows)
 
     def may_touch(self, project: str) -> bool:

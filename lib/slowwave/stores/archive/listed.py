@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.places import archive_folder
+from slowwave.secrets.blocked import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf, Shelved
+from slowwave.stores.erased import PROBLEM, is_erased, shown_of
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.walk import FoundFile, FoundSession
@@ -30,7 +32,11 @@ class Archived(NamedTuple):
 
 
 def archived_rows(
-    settings: Settings, environ: Mapping[str, str], present: Sequence[SessionRow], problems: list[StoreProblem]
+    settings: Settings,
+    environ: Mapping[str, str],
+    present: Sequence[SessionRow],
+    problems: list[StoreProblem],
+    blocked: Blocked | None = None,
 ) -> list[SessionRow]:
     """Return the rows of what was archived and does not lie in its place; no frame of a pack is read.
 
@@ -38,11 +44,20 @@ def archived_rows(
         settings: name the roots.
         environ: names the folder of the archive.
         present: the rows of what lies in its place.
-        problems: packs that cannot be read are added.
+        problems: packs that cannot be read are added, and what was erased.
+        blocked: what was erased, and may be here again with an older copy of the archive.
     """
     moved = {_name(row) for row in present}
     there = {row.path for row in present}
-    return [one.row for one in _absent(settings, environ, there, problems) if _name(one.row) not in moved]
+    rows: list[SessionRow] = []
+    for one in _absent(settings, environ, there, problems):
+        if blocked is not None and is_erased(one.as_found(), blocked):
+            problems.append(StoreProblem("blocked", one.row.path, PROBLEM.partition(": ")[2]))
+        elif _name(one.row) not in moved:
+            one.row.title = shown_of(one.row.title, blocked)
+            one.row.first_prompt = shown_of(one.row.first_prompt, blocked)
+            rows.append(one.row)
+    return rows
 
 
 def archived_sessions(

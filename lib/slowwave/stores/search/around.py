@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowwave.stores.catalogue import Catalogue
+from slowwave.stores.erased import shown_of
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
 from slowwave.stores.kinds.registry import BY_NAME
@@ -31,7 +32,7 @@ def rows_around(path: Path, dialect: str, catalogue: Catalogue, problems: list[S
             catalogue.save(page)
         titles = BY_NAME[place.kind].titles(place)
         for row in (stored.row for stored in page.rows if not stored.problem):
-            row.title = titles.get(row.id) or row.title
+            row.title = shown_of(titles.get(row.id, ""), catalogue.blocked) or row.title
             found.append(row)
     return found
 

@@ -14,6 +14,7 @@ from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import UnreadableError
 from slowwave.places import archive_folder
 from slowwave.records.bulk import relaxed_collector
+from slowwave.secrets.blocked import Blocked
 from slowwave.stores.kept import kept_title
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.search.file import is_damage, open_index, remove_index
@@ -62,15 +63,23 @@ class SearchIndex:
         path: the database; its folder is made when it is missing.
         warnings: what went wrong with the index itself, or with a session, is appended here.
         environ: names the archive, when archived sessions are searched, too.
+        blocked: what was erased, and is not found where it is there again.
 
     Raises:
         UnreadableError: no index can be kept there.
     """
 
-    def __init__(self, path: Path, warnings: list[str] | None = None, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        warnings: list[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        blocked: Blocked | None = None,
+    ) -> None:
         self.warnings: list[str] = [] if warnings is None else warnings
         self.path = path
         self._archived = None if environ is None else archived_in(environ)
+        self._blocked = blocked
         self.database = open_index(path, self.warnings)
 
     def __enter__(self) -> Self:
@@ -217,7 +226,7 @@ class SearchIndex:
         transcript = _read(row.dialect, files)
         by_agent = transcript.kind == "subagent" or row.kind == "subagent"
         mark = mark_of(files.paths, transcript.messages, by_agent=by_agent)
-        said = list(said_in(transcript.messages, by_agent=by_agent))
+        said = list(said_in(transcript.messages, by_agent=by_agent, blocked=self._blocked))
         self._remove(key)
         title = _title(row)
         values = (key, stamp, title, msgspec.msgpack.encode(mark))
@@ -231,7 +240,7 @@ class SearchIndex:
     def _continue(
         self, number: int, title: str, row: SessionRow, stamp: bytes, messages: list[Message], mark: Mark
     ) -> None:
-        said = list(said_in(messages, by_agent=mark.by_agent))
+        said = list(said_in(messages, by_agent=mark.by_agent, blocked=self._blocked))
         if title != _title(row):
             self._rename(number, title, _title(row))
             title = _title(row)

@@ -12,6 +12,7 @@ import msgspec
 from slowwave.dialects.model import Injected, Message, Text
 from slowwave.dialects.normal import without_reminders
 from slowwave.records.model import REFUSALS
+from slowwave.secrets.blocked import ERASED, Blocked
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.search.fold import plain, spaced
 
@@ -43,18 +44,21 @@ class Said(msgspec.Struct, gc=False, array_like=True, frozen=True):
     tools: tuple[str, ...] = ()
 
 
-def said_in(messages: Iterable[Message], *, by_agent: bool) -> Iterator[tuple[bool, Said]]:
+def said_in(
+    messages: Iterable[Message], *, by_agent: bool, blocked: Blocked | None = None
+) -> Iterator[tuple[bool, Said]]:
     """Yield what messages say, each with whether it belongs to a sub-agent inside a main session.
 
     Args:
         messages: messages of one session.
         by_agent: the session is a sub-agent's, so that what its user says was written by another agent.
+        blocked: what was erased, and is found by no search where it is there again.
     """
     for message in messages:
         if message.is_result:
             continue
         side = message.sidechain and not by_agent
-        field, text = _words(message, is_agent=by_agent or side)
+        field, text = _words(message, is_agent=by_agent or side, blocked=blocked)
         tools = tuple(plain(call.name) for call in message.calls) if field == "assistant" else ()
         if text or tools:
             at = message.timestamp
@@ -62,25 +66,35 @@ def said_in(messages: Iterable[Message], *, by_agent: bool) -> Iterator[tuple[bo
             yield side, Said(field, own, message.role, at.isoformat() if at else "", text, tools)
 
 
-def _words(message: Message, *, is_agent: bool) -> tuple[str, str]:
+def _words(message: Message, *, is_agent: bool, blocked: Blocked | None) -> tuple[str, str]:
     """Return the column of a message and its words, "" when there is nothing to search."""
     match message.origin:
         case "typed":
-            return "assistant" if is_agent else "user", _kept(message.text)
+            return "assistant" if is_agent else "user", _kept(message.text, blocked)
         case "model":
-            return "assistant", _kept(message.text)
+            return "assistant", _kept(message.text, blocked)
         case "summary":
-            return "summary", _kept(message.text)
+            return "summary", _kept(message.text, blocked)
         case "injected" if is_agent and message.role == "user":
             texts = (without_reminders(b.text) for b in message.blocks if isinstance(b, Text | Injected))
-            return "assistant", _kept("\n".join(text for text in texts if text))
+            return "assistant", _kept("\n".join(text for text in texts if text), blocked)
         case _:
             return "", ""
 
 
-def _kept(text: str) -> str:
+def _kept(text: str, blocked: Blocked | None) -> str:
     # the index is a file of slowwave's own: no secret is kept in it
-    return plain(NAMELESS(text[: MOST_CHARS + _BEHIND_CHARS])[:MOST_CHARS])
+    left = NAMELESS(text[: MOST_CHARS + _BEHIND_CHARS])
+    return plain((_without(left, blocked) if blocked else left)[:MOST_CHARS])
+
+
+def _without(text: str, blocked: Blocked) -> str:
+    """Leave out the lines that name what was erased: beside a name it may stand in base64, too."""
+    if not blocked.masked(text)[1]:
+        return text
+    lines = [ERASED if blocked.masked(line)[1] else line for line in text.split("\n")]
+    # a phrase may stand on two lines
+    return blocked.masked("\n".join(lines))[0]
 
 
 def columns(said: Iterable[Said], title: str) -> list[str]:
