@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from slowwave.retention.holds import Hold
-from tests.properties.retain_truth import File, Tree
+from tests.properties.retain_disk import File, Tree
 from tests.unit.retention.job.homes import Home
 
 PEOPLE = ("Erika Mustermann", "Jürgen Groß", "Ann O'Neill")
@@ -32,8 +32,10 @@ def must_stay(home: Home, here: Tree, now: float, holds: Iterable[Hold], more: I
 def key_of(name: str) -> str:
     """Return what is the same for all files that go together."""
     parts = name.split("/")
-    if parts[0] == ".claude":
+    if parts[:2] == [".claude", "projects"]:
         return parts[3].removesuffix(".jsonl").partition("_part")[0]
+    if parts[0] == ".claude":
+        return parts[2].partition("-agent-")[0]
     return "/".join(parts[:3]) if parts[0] == ".agent" else name
 
 

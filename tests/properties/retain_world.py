@@ -1,6 +1,5 @@
-"""A machine over many days: clients that begin and resume sessions, people who hold and restore, and what fails."""
+"""A machine over many days: clients at work, people who hold and restore, what fails, and a run of retention a day."""
 
-import json
 import math
 import os
 import random
@@ -13,21 +12,21 @@ from uuid import UUID
 from slowwave.report import Report
 from slowwave.retention.by_hand import bring_back
 from slowwave.retention.holds import Hold, place_hold, release_hold
-from slowwave.retention.job.cleanup import CLEANUP_DAYS
-from slowwave.stores.archive.shelf import Shelf
+from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.client_index import any_stands
 from slowwave.stores.freeing import is_whole
-from slowwave.stores.openclaw.lock import lock_path
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
-from slowwave.stores.writing.codex_lock import is_held
 from tests.faults.calls import Fault, closed, denied, faulty, full_from, in_child, kill, once
 from tests.faults.retain_homes import leftovers
+from tests.properties.retain_clients import Clients
+from tests.properties.retain_disk import seen
 from tests.properties.retain_oracle import PEOPLE, must_stay
-from tests.properties.retain_truth import Truth, seen, sessions_in
-from tests.unit.retention.job.fleets import ADD
+from tests.properties.retain_truth import GRACE_S, Truth
 from tests.unit.retention.job.homes import DAY, Home
 
 _MOST_CALLS = 600
+# so many days apart every byte is read anew
+_WHOLE = 50
 RULES: tuple[dict[str, Any], ...] = (
     {"max_age": "20d", "purge": True},
     {"max_age": "40d", "max_count": 6, "openclaw": "own"},
@@ -44,31 +43,33 @@ class World:
     def __init__(self, root: Path, seed: int) -> None:
         self.dice = random.Random(seed)
         self.home = Home(root, **RULES[seed % len(RULES)])
+        self.home.root.mkdir()
         self.truth = Truth(self.home)
-        self.number = 0
+        self.seen: Counter[str] = Counter()
+        self.clients = Clients(self.home, self.truth, self.dice, self.seen)
         self.holds: list[Hold] = []
         self.restored: dict[str, float] = {}
-        self.forks: dict[str, str] = {}
+        self.days = 0
         self.last_run = 0.0
-        self.seen: Counter[str] = Counter()
-        # files that a client has written to, and what was forked from, in the run that is at work
-        self.touched: set[str] = set()
 
     def day(self) -> None:
         """Let one day go by."""
+        self.days += 1
         self.home.clock.advance(hours=24 + self.dice.uniform(-2, 2))
         for _ in range(self.dice.randrange(4)):
-            self._begin()
+            self.clients.begin()
         for chance, happens in (
             (0.12, self._hold), (0.1, self._release), (0.15, self._restore), (0.05, self._restore_packed),
-            (0.25, self._resume), (0.1, self._fork),
+            (0.25, self.clients.resume), (0.1, self.clients.fork),
         ):  # fmt: skip
             if self.dice.random() < chance:
                 happens()
         self.truth.note()
-        self._clean_up()
-        self.touched.clear()
+        if self.dice.random() < 0.15:
+            self.clients.clean_up(self.last_run)
+        self.clients.touched.clear()
         jump = self.dice.choice([-30, -2, 5]) if self.dice.random() < 0.05 else 0
+        self.seen["clock jumps"] += jump != 0
         self.home.clock.advance(days=jump)
         if self.dice.random() < 0.5:
             self._run_with(self._fault())
@@ -78,13 +79,8 @@ class World:
             assert leftovers(self.home) == []
             self.last_run = self.home.clock.at.timestamp()
         self.home.clock.advance(days=-jump)
-
-    def _begin(self) -> None:
-        self.number += 1
-        dialect = self.dice.choice(list(ADD))
-        texts = [f"say {self.number}", *(self.dice.sample(PEOPLE, 1) if self.dice.random() < 0.3 else [])]
-        ADD[dialect](self.home, self.number, self.dice.choice([0.001, 1, 5]), *texts)
-        self.seen[dialect] += 1
+        if self.days % _WHOLE == 0:
+            self.truth.check_whole()
 
     def _hold(self) -> None:
         since = self.home.clock.at.timestamp() - self.dice.choice([2, 9]) * DAY
@@ -92,7 +88,7 @@ class World:
             [
                 {"person": self.dice.choice(PEOPLE)},
                 {"project": self.dice.choice(["shop", ".codex", ".clawdbot"])},
-                {"session": str(UUID(int=self.dice.randrange(1, self.number + 2)))},
+                {"session": str(UUID(int=self.dice.randrange(1, self.clients.number + 2)))},
                 {"since": datetime.fromtimestamp(since, UTC).isoformat()},
             ]
         )
@@ -127,64 +123,25 @@ class World:
 
     def _restore_packed(self) -> None:
         """Bring back a session that was freed."""
-        packed = [one for one in Shelf(self.home.data / "archive").latest() if one.session.files]
-        gone = [one for one in packed if not any(os.path.lexists(file.path) for file in one.session.files)]
+        packed = [(one, [file for file in one.session.files if file.kind == "file"]) for one in self._latest()]
+        gone = [(one, files) for one, files in packed if not any(os.path.lexists(file.path) for file in files)]
         if gone:
-            one = self.dice.choice(gone)
+            one, files = self.dice.choice(gone)
             bring_back(one, self.home.environ, self.home.clock)
-            now = sessions_in(self.home)
-            files = {_name(self.home, Path(file.path)): file for file in one.session.files if file.kind == "file"}
-            assert all((now[name][1], now[name][2]) == (file.mode, file.mtime_ns) for name, file in files.items())
-            self.restored |= dict.fromkeys(files, self.home.clock.at.timestamp())
+            now = self.truth.disk.sessions()
+            for file in files:
+                name = _name(self.home, Path(file.path))
+                assert seen(now[name]) == (file.hash, file.mode, file.mtime_ns)
+                self.restored[name] = self.home.clock.at.timestamp()
             self.seen["restored from the archive"] += 1
 
-    def _resume(self) -> None:
-        if paths := self._transcripts():
-            self.write_to(self.dice.choice(paths))
-
-    def _fork(self) -> None:
-        """Let pi fork one of its sessions."""
-        if paths := [path for path in self._transcripts() if ".pi" in path.parts]:
-            parent, self.number = self.dice.choice(paths), self.number + 1
-            fork = ADD["pi"](self.home, self.number, 0.001)
-            named = f'"parentSession": {json.dumps(parent.name)}, "type"'
-            fork.write_bytes(fork.read_bytes().replace(b'"type"', named.encode(), 1))
-            self.home.touch(fork, 0.001)
-            self.forks[_name(self.home, fork)] = _name(self.home, parent)
-            self.touched |= {_name(self.home, parent), _name(self.home, fork)}
-            self.seen["forked"] += 1
-
-    def _clean_up(self) -> None:
-        """Let Claude Code delete what it would delete, once a week or so: all of that was archived in time."""
-        if self.dice.random() > 0.15:
-            return
-        now, archived = self.home.clock.at.timestamp(), self.truth.archived()
-        for name, one in self.truth.here.items():
-            is_old = now - one[2] / 1e9 > CLEANUP_DAYS * DAY and self.last_run - one[2] / 1e9 > (CLEANUP_DAYS - 2) * DAY
-            if is_old and name.startswith(".claude/projects/"):
-                assert seen(one) in archived.get(name, ()), f"{name} was not rescued"
-                (self.home.root / name).unlink()
-                self.seen["cleaned up"] += 1
-        self.truth.note()
-
-    def _transcripts(self) -> list[Path]:
-        names = (name for name in sessions_in(self.home) if name.endswith(".jsonl") and "/memory/" not in name)
-        return [self.home.root / name for name in sorted(names)]
-
-    def write_to(self, path: Path) -> None:
-        """Let a client append to a session, as it does: under its lock where it has one."""
-        if lock_path(path).exists() or (".codex" in path.parts and is_held(path)):
-            return
-        with path.open("ab") as file:
-            file.write(path.read_bytes().splitlines(keepends=True)[-1])
-        self.home.touch(path, 0.0001)
-        self.touched.add(_name(self.home, path))
-        self.seen["resumed"] += 1
+    def _latest(self) -> list[Shelved]:
+        return [one for one in Shelf(self.home.data / "archive").latest() if one.session.files]
 
     def _fault(self) -> tuple[str, Fault]:
         point = int(math.exp(self.dice.uniform(0, math.log(_MOST_CALLS))))
         folders = [self.home.data / name for name in ("trash", "archive")]
-        folders += {path.parent for path in self._transcripts()}
+        folders += {path.parent for path in self.clients.transcripts()}
         return self.dice.choice(
             [
                 ("killed", once(point, kill)),
@@ -192,18 +149,9 @@ class World:
                 ("full", full_from(point)),
                 ("denied", once(point, denied)),
                 ("closed", closed(self.dice.choice(sorted(folders)))),
-                ("client", once(point, self._client_acts)),
+                ("client", once(point, self.clients.act)),
             ]
         )
-
-    def _client_acts(self, _call: str, _path: str) -> None:
-        paths = self._transcripts()
-        if self.dice.random() < 0.2:
-            self._fork()
-        elif paths:
-            self.write_to(self.dice.choice(paths))
-        for name in self.touched:
-            self.truth.here[name] = sessions_in(self.home)[name]
 
     def _run_with(self, fault: tuple[str, Fault]) -> None:
         kind, what = fault
@@ -231,14 +179,15 @@ class World:
 
     def _check(self) -> None:
         went = self.truth.check(self._guarded())
+        self.clients.opencode.check()
         self.seen["files that went"] += len(went)
-        self.touched.clear()
+        self.clients.touched.clear()
 
     def _guarded(self) -> set[str]:
-        forks = {parent for fork, parent in self.forks.items() if fork in self.truth.here}
+        forks = {parent for fork, parent in self.clients.forks.items() if fork in self.truth.here}
         now = self.home.clock.at.timestamp()
-        restored = {name for name, at in self.restored.items() if 0 <= now - at < 7 * DAY}
-        return must_stay(self.home, self.truth.here, now, self.holds, self.touched | forks | restored)
+        restored = {name for name, at in self.restored.items() if 0 <= now - at < GRACE_S}
+        return must_stay(self.home, self.truth.here, now, self.holds, self.clients.touched | forks | restored)
 
 
 _COUNTED = ("refused", "removed", "freed", "rescued", "purged", "archived", "resumed", "taken", "openclaw")

@@ -32,7 +32,7 @@ def test_nothing_that_must_stay_goes_and_nothing_is_lost(
     print(seed, dict(sorted(world.seen.items())))
     assert world.seen["removed"] > DAYS // 10
     assert world.seen["killed"] > 0
-    world.truth.check_end()
+    world.truth.check_whole()
     _check_freed(world)
     shutil.rmtree(world.home.root)
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from slowwave.places import state_folder
+from slowwave.retention.beside import remove_leftovers
 
 KEPT = timedelta(days=30)
 _FILES = ("*.manifest.json", "*.model.json")
@@ -16,6 +17,8 @@ _FILES = ("*.manifest.json", "*.model.json")
 
 def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
     """Remove the files of other runs that last changed more than :data:`KEPT` ago; return how many.
+
+    What a process that is gone had not written to its end goes at once, uncounted.
 
     Args:
         environ: the environment; the state folder is taken from here.
@@ -28,6 +31,7 @@ def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
     folder = state_folder(environ) / "runs"
     before = (now - KEPT).timestamp()
     removed = 0
+    remove_leftovers(folder)
     for path in [path for name in _FILES for path in sorted(folder.glob(name))]:
         with suppress(FileNotFoundError):  # another run was faster
             if not path.name.startswith(f"{run_id}.") and path.stat().st_mtime < before:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.clock import FixedClock
+from slowwave.files import TEMP_PREFIX
 from slowwave.jobs.run_files import KEPT
 from slowwave.jobs.story import Run, run_job
 from slowwave.settings import Settings
@@ -34,3 +35,13 @@ def test_files_of_runs_are_kept_for_a_month(own_home: Path, age: timedelta, dry_
     report = run_job("extract", Run("r2", Settings(), FixedClock(NOW), environ, dry_run=dry_run))
     assert {path.name for path in folder.iterdir()} == left
     assert report.counts.get("old_run_files", 0) == len(NAMES) - len(left)
+
+
+@pytest.mark.parametrize(("pid", "left"), [(2**22 + 1, False), (os.getpid(), True)])
+def test_what_a_killed_process_had_not_written_to_its_end_goes_at_once(own_home: Path, pid: int, *, left: bool):
+    half = own_home / "state" / "slowwave" / "runs" / f"{TEMP_PREFIX}{pid}-0badcafe"
+    half.parent.mkdir(parents=True)
+    half.write_text("{")
+    environ = {"HOME": str(own_home), "XDG_STATE_HOME": str(own_home / "state")}
+    run_job("extract", Run("r2", Settings(), FixedClock(NOW), environ))
+    assert half.exists() == left

@@ -16,6 +16,8 @@ from tests.unit.stores.store_builder import as_bytes, cersei, tombstone
 PROJECT = ".claude/projects/-home-ann-shop"
 # files in which clients note sessions of all kinds
 INDEXES = ("sessions.json", "session_index.jsonl")
+# the record of every session of Cersei that its tombstone hides
+HIDDEN = "u1"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -50,7 +52,7 @@ def cersei_parts(home: Home, number: int, days: float, *texts: str) -> Path:
     last = cersei("assistant", "well", 9, session_id=name, parent_uuid="u1")
     first, second = folder / f"{name}.jsonl", folder / f"{name}_part2.jsonl"
     first.write_bytes(as_bytes(lines))
-    second.write_bytes(as_bytes([last, tombstone("u1"), cersei("user", "more", 10, session_id=name)]))
+    second.write_bytes(as_bytes([last, tombstone(HIDDEN), cersei("user", "more", 10, session_id=name)]))
     for path in (first, second):
         path.chmod(0o640)
         home.touch(path, days)
