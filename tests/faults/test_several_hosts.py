@@ -115,14 +115,13 @@ def test_a_host_that_wakes_up_in_the_middle_of_its_commit_loses_nothing_of_the_o
 
 def test_a_living_host_is_never_taken_for_dead_by_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = tmp_path / "memory"
-    with held(memory, STALE):
-        with monkeypatch.context() as there:
-            there.setattr(socket, "gethostname", lambda: "other")
-            there.setattr(owner, "_boot", lambda: "another boot")
-            assert f"on {socket.gethostname()}" not in refusal(memory, STALE)
-            assert "held by process" in refusal(memory, STALE)
-            with pytest.raises(LockHeldError), held(memory, STALE):
-                pass
+    with held(memory, STALE), monkeypatch.context() as there:
+        there.setattr(socket, "gethostname", lambda: "other")
+        there.setattr(owner, "_boot", lambda: "another boot")
+        assert f"on {socket.gethostname()}" not in refusal(memory, STALE)
+        assert "held by process" in refusal(memory, STALE)
+        with pytest.raises(LockHeldError), held(memory, STALE):
+            pass
         # on its own host it would be known at once that the process is gone; another one waits for the age
         lock = memory / LOCK_FILE
         assert refusal(memory, STALE, lambda: lock.stat().st_mtime + STALE.total_seconds() + 1) == ""

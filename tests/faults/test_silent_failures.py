@@ -37,6 +37,7 @@ class Village:
         give_key(root / "config")
         self.overrides = ["alarms.silent_nights=3", "alarms.backlog=5d"]
         self.sessions = 0
+        self.cwd = "/home/ann/shop"
         self.folder = root / ".claude" / "projects" / "-home-ann-shop"
         self.folder.mkdir(parents=True)
 
@@ -65,7 +66,7 @@ class Village:
             "uuid": f"{session}-{number}",
             "parentUuid": f"{session}-{number - 1}" if number else None,
             "sessionId": session,
-            "cwd": "/home/ann/shop",
+            "cwd": self.cwd,
             "version": "2.1.0",
             "timestamp": at.isoformat().replace("+00:00", "Z"),
             "message": answer if number % 2 else said,

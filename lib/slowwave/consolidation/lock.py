@@ -1,9 +1,10 @@
 """``.consolidation_lock``: one dream at a time, honoured by Cersei and honouring its locks and Claude Code's.
 
-Line 1 is a Unix timestamp, as Cersei writes it; line 2 names the owner. A heartbeat rewrites line 1 in place, which
-also moves the modification time that Cersei judges by. A lock is stale when both say that it is old, or when its owner
-is provably dead. Take-over happens under the folder's write guard, and the token is checked again right before a
-commit, so that a process that was suspended and overtaken cannot commit.
+Line 1 is a Unix timestamp, as Cersei writes it; line 2 names the owner; line 3 is the time since its machine started. A
+heartbeat rewrites lines 1 and 3 in place, which also moves the modification time that Cersei judges by. A lock is stale
+when both say that it is old, or when its owner is provably dead. On its own machine line 3 alone tells its age, so
+that nobody takes a living owner for dead because the clock was set. Take-over happens under the folder's write guard,
+and the token is checked again right before a commit, so that a process that was suspended and overtaken cannot commit.
 """
 
 import os
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.consolidation.owner import Owner, is_provably_dead, parse_owner, this_process
+from slowwave.consolidation.owner import Owner, is_here, is_provably_dead, parse_owner, steady, this_process
 from slowwave.errors import LockHeldError, LockLostError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
 from slowwave.memory.folder import LOCK_FILE
@@ -27,6 +28,7 @@ from slowwave.processes import is_running
 CLAUDE_LOCK = ".consolidate-lock"
 _CLAUDE_STALE_S = 3600.0
 _DIGITS = 10
+_LINES = 3
 
 
 class DreamLock:
@@ -52,6 +54,7 @@ class DreamLock:
         if _owner_of(self._path) != self._owner:
             return False
         os.pwrite(self._fd, _stamp(self._wall()), 0)
+        os.pwrite(self._fd, _stamp(steady()), len(_head(self._owner, 0)))
         return True
 
     def release(self) -> None:
@@ -79,9 +82,7 @@ def refusal(memory: Path, stale: timedelta, wall: Callable[[], float] = time.tim
     owner = _parse_owner(body)
     if owner and is_provably_dead(owner):
         return ""
-    stamp = body.split(b"\n")[0].strip()
-    written = min(modified, float(stamp)) if stamp.isdigit() and len(stamp) <= _DIGITS else modified
-    age = wall() - written
+    age = _age(body, owner, modified, wall)
     if age > stale.total_seconds():
         return ""
     who = f"process {owner.pid} on {owner.host}" if owner else "another program (Cersei writes such locks)"
@@ -134,7 +135,7 @@ def _acquire(memory: Path, stale: timedelta, wall: Callable[[], float]) -> tuple
         at_fault_point("write", temp)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            write_all(fd, _stamp(wall()) + b"\n" + msgspec.json.encode(owner) + b"\n")
+            write_all(fd, _head(owner, wall()) + _stamp(steady()) + b"\n")
             os.fsync(fd)
             at_fault_point("link", path)
             if os.path.lexists(path):
@@ -151,6 +152,23 @@ def _acquire(memory: Path, stale: timedelta, wall: Callable[[], float]) -> tuple
         finally:
             temp.unlink(missing_ok=True)
     return DreamLock(path, owner, fd, wall), fd
+
+
+def _age(body: bytes, owner: Owner | None, modified: float, wall: Callable[[], float]) -> float:
+    """Return for how many seconds nobody has renewed a lock; less than none when it is dated in the future."""
+    lines = body.split(b"\n")
+    if owner and is_here(owner) and len(lines) > _LINES and _is_stamp(lines[2]):
+        return steady() - float(lines[2])
+    stamp = lines[0].strip()
+    return wall() - (min(modified, float(stamp)) if _is_stamp(stamp) else modified)
+
+
+def _is_stamp(line: bytes) -> bool:
+    return line.isdigit() and len(line) <= _DIGITS
+
+
+def _head(owner: Owner, now: float) -> bytes:
+    return _stamp(now) + b"\n" + msgspec.json.encode(owner) + b"\n"
 
 
 def _stamp(now: float) -> bytes:

@@ -7,6 +7,7 @@ when its process is gone, is a zombie, or is another one that started at another
 
 import os
 import socket
+import time
 from pathlib import Path
 
 import msgspec
@@ -35,10 +36,20 @@ def this_process(token: str) -> Owner:
 
 def is_provably_dead(owner: Owner) -> bool:
     """Say whether the owner cannot be running any more; in doubt it is taken for alive."""
-    here = this_process("")
-    if (owner.host, owner.boot, owner.pid_namespace) != (here.host, here.boot, here.pid_namespace):
+    if not is_here(owner):
         return False
     return not is_running(owner.pid) or (owner.started != "" and _started(owner.pid) != owner.started)
+
+
+def is_here(owner: Owner) -> bool:
+    """Say whether an owner is, or was, a process of this machine as it runs now, so that it can be looked at."""
+    here = this_process("")
+    return (owner.host, owner.boot, owner.pid_namespace) == (here.host, here.boot, here.pid_namespace)
+
+
+def steady() -> float:
+    """Return the seconds since this machine was started, suspended or not, by a clock that nobody can set."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def parse_owner(line: bytes) -> Owner | None:

@@ -3,12 +3,14 @@
 import os
 import socket
 import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from slowwave.consolidation import lock as lock_module
 from slowwave.consolidation.lock import CLAUDE_LOCK, held, refusal
 from slowwave.consolidation.owner import Owner, is_provably_dead, parse_owner, this_process
 from slowwave.errors import LockHeldError, LockLostError
@@ -33,9 +35,10 @@ def _lock(memory: Path, body: str, *, age: float = 0.0) -> Path:
 def test_the_lock_names_its_time_and_owner_and_is_gone_afterwards(tmp_path: Path) -> None:
     with held(tmp_path / "m", HOUR) as lock:
         lock.check()
-        stamp, owner = (tmp_path / "m" / LOCK_FILE).read_bytes().splitlines()
-        assert len(stamp) == 10
+        stamp, owner, since_start = (tmp_path / "m" / LOCK_FILE).read_bytes().splitlines()
+        assert len(stamp) == len(since_start) == 10
         assert stamp.isdigit()
+        assert since_start.isdigit()
         found = parse_owner(owner)
         assert found
         assert (found.host, found.pid) == (socket.gethostname(), os.getpid())
@@ -73,6 +76,23 @@ def test_cersei_judges_our_lock_by_its_modification_time_and_finds_it_alive(tmp_
         assert lock.beat()
         assert path.stat().st_mtime > 1_000_000
         assert path.read_bytes().startswith(b"1795145400\n")
+
+
+@pytest.mark.parametrize("hours", [2, -2])
+def test_a_clock_that_is_set_makes_nobody_take_a_living_owner_for_dead(tmp_path: Path, hours: int) -> None:
+    with held(tmp_path, HOUR, beat_s=3600):
+        assert f"held by process {os.getpid()}" in refusal(tmp_path, HOUR, lambda: time.time() + hours * 3600)
+
+
+def test_an_owner_that_has_been_suspended_for_too_long_counts_as_dead_whatever_the_clock_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with held(tmp_path, HOUR, beat_s=3600) as lock:
+        now = lock_module.steady()
+        monkeypatch.setattr(lock_module, "steady", lambda: now + 3601)
+        assert refusal(tmp_path, HOUR, lambda: time.time() - 7200) == ""
+        assert lock.beat()
+        assert "held by process" in refusal(tmp_path, HOUR)
 
 
 def test_the_heartbeat_runs_while_the_lock_is_held(tmp_path: Path) -> None:
