@@ -15,6 +15,7 @@ from slowwave.jobs import workers
 from slowwave.jobs.parameters import NightlyParameters, run_of
 from slowwave.jobs.story import Run, run_job
 from slowwave.memory.candidates import read_candidates
+from slowwave.observability.at_work import note_path, read_notes
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.launch import entrypoint_of, load_job
@@ -219,7 +220,7 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
     assert "would lose 40 %" in state.message
 
 
-def test_a_cancellation_passes_through_and_takes_the_manifest_along(
+def test_a_cancellation_passes_through_and_leaves_no_more_than_a_note_of_it(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = build(own_home, NOW).home
@@ -233,7 +234,10 @@ def test_a_cancellation_passes_through_and_takes_the_manifest_along(
     with pytest.raises(Cancelled):
         flow_state("consolidate", given(store), monkeypatch)
     assert len(seen) == 1
-    assert list((own_home / "state" / "slowwave" / "runs").iterdir()) == []
+    (left,) = (own_home / "state" / "slowwave" / "runs").iterdir()
+    (note,), _ = read_notes({"HOME": str(own_home), "XDG_STATE_HOME": str(own_home / "state")})
+    assert left == note_path({"XDG_STATE_HOME": str(own_home / "state")}, note.run_id)
+    assert note.ended == "Cancelled"
 
 
 def test_wrong_parameters_are_refused_before_anything_runs(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
