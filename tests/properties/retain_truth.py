@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from slowwave.retention.audit import AuditLog
 from tests.properties.retain_disk import Disk, File, Tree, seen
@@ -10,13 +9,6 @@ from tests.unit.retention.job.fleets import HIDDEN
 from tests.unit.retention.job.homes import DAY, Home
 
 GRACE_S = 7 * DAY
-
-
-class Gone(NamedTuple):
-    """A file that left its place: as it was, and when, in seconds since 1970."""
-
-    file: File
-    at: float
 
 
 class Truth:
@@ -32,7 +24,9 @@ class Truth:
         self._home = home
         self.disk = Disk(home)
         self.here: Tree = {}
-        self.gone: dict[str, Gone] = {}
+        self.gone: Tree = {}
+        # of these no run has seen the end of their grace: when they went, in seconds since 1970
+        self._young: dict[str, float] = {}
         self._unpurged: Tree = {}
 
     def note(self) -> None:
@@ -52,7 +46,7 @@ class Truth:
         now, at = self.disk.sessions(), self._home.clock.at.timestamp()
         changed = {name for name, one in self.here.items() if now.get(name) != one}
         # a removal that was killed is taken back; nothing else comes by itself
-        assert all(name in self.gone and self.gone[name].file == now[name] for name in now.keys() - self.here.keys())
+        assert {name: now[name] for name in now.keys() - self.here.keys()}.items() <= self.gone.items()
         assert sorted(changed & set(kept)) == []
         went = changed - now.keys()
         for name in changed & now.keys():
@@ -61,9 +55,11 @@ class Truth:
             _check_purged(name, one, now[name])
             assert seen(one) in self.disk.archived().get(name, ()), f"{name} was purged without a copy"
         self.gone = {name: one for name, one in self.gone.items() if name not in now}
-        self.gone |= {name: Gone(self.here[name], at) for name in went}
+        self.gone |= {name: self.here[name] for name in went}
+        self._young = {name: then for name, then in self._young.items() if name in self.gone and at - then < GRACE_S}
+        self._young |= dict.fromkeys(went, at)
         self.here = now
-        self._check_gone(went, at)
+        self._check_gone(went)
         assert AuditLog(self._home.environ).verify() == []
         return went
 
@@ -71,18 +67,17 @@ class Truth:
         """Read every byte anew: of all that is here, all that went, and all that was packed."""
         self.disk.forget()
         assert self.disk.sessions() == self.here
-        self._check_gone(self.gone, self._home.clock.at.timestamp())
+        self._check_gone(self.gone)
 
-    def _check_gone(self, names: Iterable[str], at: float) -> None:
+    def _check_gone(self, names: Iterable[str]) -> None:
         """Say that what went is in the trash until its grace is over, and in a pack where that is asked for."""
         thrown = self.disk.thrown()
-        for name, one in self.gone.items():
-            if 0 <= at - one.at < GRACE_S:
-                assert one.file in thrown.get(name, ()), f"{name} cannot be restored"
+        for name in self._young:
+            assert self.gone[name] in thrown.get(name, ()), f"{name} cannot be restored"
         if self._home.settings.retention.require_archive and names:
             archived = self.disk.archived()
             for name in names:
-                assert seen(self.gone[name].file) in archived.get(name, ()), f"{name} is in no pack"
+                assert seen(self.gone[name]) in archived.get(name, ()), f"{name} is in no pack"
 
 
 def _check_purged(name: str, old: File, new: File) -> None:

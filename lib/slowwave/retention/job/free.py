@@ -35,8 +35,8 @@ class Freer:
         begun = False
         pause = self._run.rules.pause
         for item in trash_items(self._run.trash):
-            line = said.find("trash", item.id, item.session)
-            if line is None or line.run == self._run.report.run_id or not self._is_due(item):
+            by = said.run_of("trash", item.id, item.session)
+            if by is None or by == self._run.report.run_id or not self._is_due(item):
                 continue
             if begun and pause and not self._run.dry_run:
                 self._run.rest(pause.total_seconds())
@@ -59,7 +59,7 @@ class Freer:
         report, dry_run = self._run.report, self._run.dry_run
         if not dry_run:
             # the log comes first: what a killed process freed in part is finished by the next run without a second line
-            if said.find("free", item.id, item.session) is None:
+            if said.run_of("free", item.id, item.session) is None:
                 self._run.log.append([of_item("free", item, report.run_id)], self._run.now)
             free(item, self._run.trash)
         report.count("would_free" if dry_run else "freed")

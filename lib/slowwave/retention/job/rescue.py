@@ -15,7 +15,7 @@ from slowwave.retention.job.cleanup import Belonging, claude_home, cleanup_days
 from slowwave.retention.job.context import Context
 from slowwave.retention.job.failing import reason_of
 from slowwave.retention.job.fleet import Member
-from slowwave.retention.job.traces import of_shelved
+from slowwave.retention.job.traces import Told, of_shelved
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.rows import with_rows
 from slowwave.stores.archive.shelf import Shelved, ids_of
@@ -83,27 +83,35 @@ def rescue(due: Iterable[Due], run: Context) -> None:
         ]
 
 
-def note_gone(projects: Iterable[Project], run: Context) -> None:
+def note_gone(projects: Iterable[Project], said: Told, run: Context) -> None:
     """Put into the report what candidates and memories name, and neither client nor slowwave has any more.
 
     What slowwave itself removed is told by its own log.
 
     Raises:
         UnreadableError: the candidates or memories of a project cannot be read.
-        CorruptStateError: the log or a manifest of the trash is damaged.
+        CorruptStateError: a manifest of the trash is damaged.
     """
-    known = {name for one in run.archive.all() for name in ids_of(one.session)}
-    known |= {item.session for item in trash_items(run.trash)} | {line.session for line in run.log.lines()}
+    known: set[str] | None = None
     for project in projects:
         if not project.memory.is_dir():
             continue
         ranges = read_candidates(project.memory)[1]
         named = {Path(name_from_json(one.session.path)): name_from_json(one.session.id) for one in ranges}
         for path, session in sorted(named.items()):
-            if session not in known and claude_home(path, run.environ) is not None and not path.exists():
+            if claude_home(path, run.environ) is None or path.exists():
+                continue
+            # most nights nothing is gone, and nobody has to know all that ever was
+            known = _ever_known(said, run) if known is None else known
+            if session not in known:
                 run.report.count("already_gone")
                 reason = f"{path} is neither there nor archived"
                 run.report.items.append(Item(session, "gone", reason, project.key))
+
+
+def _ever_known(said: Told, run: Context) -> set[str]:
+    archived = {name for one in run.archive.all() for name in ids_of(one.session)}
+    return archived | said.sessions | {item.session for item in trash_items(run.trash)}
 
 
 def note_due(due: Iterable[Due], report: Report) -> None:

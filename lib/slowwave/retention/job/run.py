@@ -121,16 +121,16 @@ def _take_steps(run: Context, said: Told, projects: Sequence[Project]) -> None:
         if plan.goes:
             Remover(run).remove(plan.goes)
         tidy(loose, run)
-    _rescue(run, plan, projects)
+    _rescue(run, plan)
+    note_gone(projects, said, run)
     if run.rules.purge:
         Purger(run).purge({verdict.subject.id for verdict in plan.goes})
 
 
-def _rescue(run: Context, plan: Plan, projects: Sequence[Project]) -> None:
+def _rescue(run: Context, plan: Plan) -> None:
     """Archive what its client deletes soon; what goes by the plan lies in the archive, or will."""
     goes = {verdict.subject.id for verdict in plan.goes} if run.dry_run else set[str]()
     due = due_soon((member for key, member in run.fleet.members.items() if key not in goes), run)
-    note_gone(projects, run)
     if run.dry_run:
         note_due(due, run.report)
     elif due:

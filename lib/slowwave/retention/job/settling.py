@@ -29,18 +29,15 @@ def settle(trash: Path, archive: Archive, log: AuditLog, at: datetime, report: R
     said = Told(log)
     whole: list[TrashItem] = []
     for item in trash_items(trash):
-        if said.find("trash", item.id, item.session):
+        if said.run_of("trash", item.id, item.session) is not None:
             whole.append(item)
         elif is_whole(item, trash):
             whole.append(item)
             _let_go(item)
         elif item.reason.startswith(BY_RUN):
             _take_back(item, trash, report)
-    missing = said.missing(archive.all(), whole, report.run_id)
-    if not missing:
-        return said
-    log.append(missing, at)
-    return Told(log)
+    said.complete(archive.all(), whole, report.run_id, at)
+    return said
 
 
 def put_back(trash: Path, session: str, report: Report) -> None:

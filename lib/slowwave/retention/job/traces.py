@@ -1,11 +1,11 @@
 """Lines of the audit log about what the job does, and those that a killed run could not write any more."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from slowwave.retention.audit import Action, AuditLog, Entry, Line
+from slowwave.retention.audit import Action, AuditLog, Entry
 from slowwave.stores.trash import TrashItem
 
 if TYPE_CHECKING:
@@ -57,20 +57,37 @@ class Told:
         Raises:
             CorruptStateError: a line does not parse.
         """
-        self._items: dict[tuple[Action, str, str], Line] = {}
+        self._log = log
+        # the run that wrote each line, by what the line is about
+        self._runs: dict[tuple[Action, str, str], str] = {}
         # when a session was brought back last, in seconds since 1970
         self.restored: dict[str, float] = {}
         for line in log.lines():
-            self._items[line.action, line.item, line.session] = line
+            self._note(line)
             if line.action == "restore":
                 self.restored[line.session] = datetime.fromisoformat(line.at).timestamp()
 
-    def find(self, action: Action, item: str, session: str) -> Line | None:
-        """Return the line about this, or None."""
-        return self._items.get((action, item, session))
+    def _note(self, one: Entry) -> None:
+        self._runs[one.action, one.item, one.session] = one.run
 
-    def missing(self, archived: "Iterable[Shelved]", thrown: Sequence[TrashItem], run: str) -> list[Entry]:
-        """Return the lines about what is in the archive and the trash that the log does not tell of."""
-        packed = [of_shelved(one, run) for one in archived]
-        items = [of_item("trash", item, run) for item in thrown]
-        return [one for one in (*packed, *items) if (one.action, one.item, one.session) not in self._items]
+    @property
+    def sessions(self) -> set[str]:
+        """The ids of all sessions that some line is about."""
+        return {session for _, _, session in self._runs}
+
+    def run_of(self, action: Action, item: str, session: str) -> str | None:
+        """Return the run that wrote the line about this, None where there is no such line."""
+        return self._runs.get((action, item, session))
+
+    def complete(self, archived: "Iterable[Shelved]", thrown: Iterable[TrashItem], run: str, at: datetime) -> None:
+        """Write the lines about what is in the archive and the trash that the log does not tell of.
+
+        Raises:
+            OSError: the log cannot be written.
+        """
+        packed = [one for one in archived if ("archive", one.pack.name, one.session.id) not in self._runs]
+        items = [item for item in thrown if ("trash", item.id, item.session) not in self._runs]
+        missing = [*(of_shelved(one, run) for one in packed), *(of_item("trash", item, run) for item in items)]
+        self._log.append(missing, at)
+        for one in missing:
+            self._note(one)
