@@ -20,7 +20,7 @@ def of_nights(past: "Lately") -> Iterator[str]:
     if past.last is not None:
         night = past.last
         good = "" if not night.failed else f"; the last without a failure began {past.last_good[:16] or 'never'}"
-        when = f"{_time(night.at)}, {_ago(past.hours or 0)} ago"
+        when = f"{_time(night.at)}, {_ago(past.hours or 0)}"
         yield f"Last run: {night.job} of {when}: {night.outcome}{good}"
         if past.ahead:
             yield f"  clock      {past.ahead}"
@@ -44,4 +44,6 @@ def _time(at: str) -> str:
 
 
 def _ago(hours: float) -> str:
-    return f"{hours:.1f} h" if hours < 2 * _DAY else f"{hours / _DAY:.0f} days"
+    if hours < 0:
+        return f"in {-hours:.1f} h by this clock"
+    return f"{hours:.1f} h ago" if hours < 2 * _DAY else f"{hours / _DAY:.0f} days ago"
