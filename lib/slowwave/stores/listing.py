@@ -29,10 +29,16 @@ class Listing:
     problems: list[StoreProblem] = field(default_factory=list[StoreProblem])
 
 
-def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Catalogue) -> Listing:
+def list_sessions(
+    settings: Settings, environ: Mapping[str, str], catalogue: Catalogue, *, archived: bool = True
+) -> Listing:
     """Return a row for every session under the roots; only what changed since the last listing is read.
 
-    What was archived from under the roots is listed, too, unless it lies in its place again.
+    Args:
+        settings: name the roots.
+        environ: the environment.
+        catalogue: what is known of the sessions.
+        archived: list what was archived from under the roots, too, unless it lies in its place again.
 
     Raises:
         UnreadableError: a named root is missing, a file, or unreadable.
@@ -63,7 +69,7 @@ def list_sessions(settings: Settings, environ: Mapping[str, str], catalogue: Cat
             for row in group.items:
                 row.project = key
             listing.rows += group.items
-        if archive_folder(environ).is_dir():
+        if archived and archive_folder(environ).is_dir():
             from slowwave.stores.archive.listed import archived_rows  # noqa: PLC0415 - most people archived nothing yet
 
             listing.rows += archived_rows(settings, environ, listing.rows, listing.problems, catalogue.blocked)

@@ -76,9 +76,9 @@ class Context:
 
     @cached_property
     def rows(self) -> RowsByPath:
-        """The rows of a listing, before anything moves; made once something is packed."""
+        """The rows of all that lies in its place, before anything moves; made once something is packed."""
         with own_catalogue(self.settings, self.environ) as catalogue:
-            return RowsByPath(list_sessions(self.settings, self.environ, catalogue).rows)
+            return RowsByPath(list_sessions(self.settings, self.environ, catalogue, archived=False).rows)
 
     def may_touch(self, project: str) -> bool:
         """Say whether something of a project may go."""
