@@ -1,5 +1,6 @@
 """A home in which one run of retention does all that it can do, copies of it, and what must be equal afterwards."""
 
+import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -76,11 +77,12 @@ def _is_shared(name: str) -> bool:
 
 def leftovers(home: Home) -> list[str]:
     """Return what of ours lies where nothing should lie after a whole run."""
-    found = [path for path in home.root.rglob("*") if path.name.startswith(files.TEMP_PREFIX)]
+    every = [Path(folder, name) for folder, inside, names in os.walk(home.root) for name in (*inside, *names)]
+    found = [path for path in every if path.name.startswith(files.TEMP_PREFIX)]
+    found += [path for path in every if path.name.endswith(".lock") and path.is_relative_to(home.root / ".clawdbot")]
     trash = trash_folder(home.environ)
     items = {item.id for item in trash_items(trash)}
     found += [path for path in trash.glob("*") if path.name not in items]
-    found += [path for path in home.root.rglob("*.lock") if path.is_relative_to(home.root / ".clawdbot")]
     noted = home.root / "state" / "slowwave" / "purge"
     return [str(path) for path in (*found, *(noted.iterdir() if noted.is_dir() else ()))]
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.files import TEMP_PREFIX
-from slowwave.stores.archive.model import digest
+from slowwave.stores.archive.model import SUFFIX, digest
 from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import MANIFEST, trash_folder
 from tests.unit.retention.job.fleets import INDEXES
 from tests.unit.retention.job.homes import Home
@@ -37,14 +36,14 @@ class Disk:
 
     def __init__(self, home: Home) -> None:
         self._root = os.fspath(home.root)
-        self._shelf = Shelf(home.data / "archive")
+        self._archive = os.fspath(home.data / "archive")
         self._trash = os.fspath(trash_folder(home.environ))
         self.forget()
 
     def forget(self) -> None:
         """Read every byte anew from now on."""
         self._files: dict[str, tuple[_Stamp, File]] = {}
-        self._packs: dict[Path, _Stamp] = {}
+        self._packs: dict[str, _Stamp] = {}
         self._packed: dict[str, set[Seen]] = {}
 
     def sessions(self) -> Tree:
@@ -60,7 +59,7 @@ class Disk:
     def thrown(self) -> dict[str, list[File]]:
         """Return what lies in the trash, by where it lay."""
         found: dict[str, list[File]] = {}
-        for path, stamp in _below(self._trash) if os.path.isdir(self._trash) else ():  # noqa: PTH112 - as the walk
+        for path, stamp in _in(self._trash):
             folder, _, name = path.rpartition("/")
             if name != MANIFEST:
                 continue
@@ -73,12 +72,12 @@ class Disk:
 
     def archived(self) -> dict[str, set[Seen]]:
         """Return what all packs hold of each file, read back and compared with its hash."""
-        packs = {path: _stamp(path.stat()) for path in self._shelf.packs()}
+        packs = {path: stamp for path, stamp in _in(self._archive) if path.endswith(SUFFIX)}
         if any(packs.get(path) != stamp for path, stamp in self._packs.items()):
             self._packs, self._packed = {}, {}
         for path in packs.keys() - self._packs.keys():
             self._packs[path] = packs[path]
-            with Pack(path) as pack:
+            with Pack(Path(path)) as pack:
                 for session in pack.table.sessions:
                     pack.check(session)
                     for file in session.files:
@@ -92,6 +91,12 @@ class Disk:
         if known is None or known[0] != stamp:
             known = self._files[path] = stamp, (Path(path).read_bytes(), stat.S_IMODE(stamp[4]), stamp[2])
         return known[1]
+
+
+def _in(folder: str) -> Iterator[tuple[str, _Stamp]]:
+    """As :func:`_below`, of a folder that need not be there, but for what is half written."""
+    if os.path.isdir(folder):  # noqa: PTH112 - as the walk
+        yield from ((path, stamp) for path, stamp in _below(folder) if TEMP_PREFIX not in path)
 
 
 def _below(folder: str, without: tuple[str, ...] = ()) -> Iterator[tuple[str, _Stamp]]:

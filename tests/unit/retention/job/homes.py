@@ -11,9 +11,11 @@ from uuid import UUID
 import msgspec
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.retaining import retain_everywhere
+from slowwave.jobs.story import Run, for_all, run_job
 from slowwave.report import Report
 from slowwave.settings import RetentionSettings, Settings
+from slowwave.stores.known import known_projects
 from tests.faults.hostile_sessions import Link, session
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)
@@ -80,10 +82,12 @@ class Home:
         at = self.clock.at.timestamp() - days * DAY
         os.utime(path, (at, at))
 
-    def run(self, *, apply: bool = True, project: str = "", force: bool = False) -> Report:
-        """Run retention now."""
+    def run(self, *, apply: bool = True, project: str = "", force: bool = False, step: bool = False) -> Report:
+        """Run retention now: the whole job, or its step without the history and the page that the job keeps."""
         self.runs += 1
         run = Run(f"r{self.runs}", self.settings, self.clock, self.environ, project, force, not apply)
+        if step:
+            return for_all(retain_everywhere, known_projects(self.settings, self.environ).projects, run)
         return run_job("retain", run)
 
     def clients(self) -> Tree:
