@@ -29,5 +29,10 @@ def config_folder(environ: Mapping[str, str]) -> Path:
     return _own_folder(environ, "XDG_CONFIG_HOME", ".config")
 
 
+def scheduler_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of Prefect's own files: ``$PREFECT_HOME``, else one below the state folder."""
+    return Path(environ.get("PREFECT_HOME") or state_folder(environ) / "prefect")
+
+
 def _own_folder(environ: Mapping[str, str], variable: str, usual: str) -> Path:
     return Path(environ.get(variable) or home_folder(environ) / usual).expanduser() / "slowwave"

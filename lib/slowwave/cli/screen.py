@@ -174,6 +174,7 @@ _DONE = {
     "drop": "Refused or dropped",
     "replaced": "Secrets taken out",
     "refused": "Left alone",
+    "not searched": "Not searched",
     "removed": "Removed, to be built anew",
 }
 _PLANNED = {
@@ -184,6 +185,7 @@ _PLANNED = {
     "drop": "Would be refused or dropped",
     "found": "Secrets found",
     "refused": "Would be left alone",
+    "not searched": "Would not be searched",
 }
 
 

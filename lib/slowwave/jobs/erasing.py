@@ -15,7 +15,7 @@ from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
 from slowwave.retention.eraser import Across, Changed, Eraser
 from slowwave.retention.erasure import erase_project
-from slowwave.retention.rest import finish, refuse_held
+from slowwave.retention.rest import finish, finish_within, refuse_held
 from slowwave.retention.subjects.wanted import Asked, Subjects
 from slowwave.secrets.blocked import block
 from slowwave.secrets.key import redactor_of
@@ -59,6 +59,8 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "")
         report.absorb(contained(erase, project, run))
     if not run.project:
         report.absorb(for_all(lambda every, _run: finish(every, eraser(), [scheduler]), projects, run))
+    else:
+        report.absorb(for_all(lambda some, _run: finish_within(some, eraser()), projects, run))
     if elsewhere:
         first = eraser()
         first.refuse("", elsewhere, "a scheduler keeps runs there, in a database that is not looked into")

@@ -73,7 +73,7 @@ class _Changes:
 
     def _file(self, name: str, data: bytes) -> bytes:
         try:
-            found = overwritten(data, self._what, packed=name.endswith(SUFFIX))
+            found = overwritten(data, self._what, packed=name.endswith(SUFFIX) or None)
         except RefusedError as error:
             self.stays.append((name, str(error)))
             return data

@@ -11,6 +11,7 @@ from slowwave.files import atomic_write
 from slowwave.places import data_folder
 from slowwave.report import Report
 from slowwave.retention.eraser import Changed
+from slowwave.retention.left_out import ACTION, NEVER
 
 FOLDER = "certificates"
 _SEARCHED = ("projects", "sessions", "searched_files")
@@ -37,6 +38,7 @@ class Certificate(msgspec.Struct, frozen=True):
         done: what was taken out, by place.
         refused: what was left, and why; the same run, repeated, deals with it when the reason is gone.
         failures: what went wrong.
+        left_out: what was not searched, and why.
         files: every file that was written, with the SHA-256 of its bytes before and after; "" when it went.
     """
 
@@ -48,7 +50,8 @@ class Certificate(msgspec.Struct, frozen=True):
     refused: tuple[Line, ...]
     failures: tuple[str, ...]
     files: tuple[Changed, ...]
-    v: int = 1
+    left_out: tuple[Line, ...]
+    v: int = 2
 
 
 def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Changed], at: datetime) -> Certificate:
@@ -66,6 +69,7 @@ def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Chan
         tuple(line for line in lines if line.what == "refused"),
         tuple(report.failures),
         tuple(files),
+        (*(line for line in lines if line.what == ACTION), Line("elsewhere", ACTION, NEVER)),
     )
 
 
@@ -96,7 +100,11 @@ def _page(certificate: Certificate, digest: str) -> list[str]:
         "",
         "Asked for, by fingerprint: " + ", ".join(f"`{one}`" for one in certificate.subjects) + ".",
     ]
-    for title, lines in (("Taken out", certificate.done), ("Refused", certificate.refused)):
+    for title, lines in (
+        ("Taken out", certificate.done),
+        ("Refused", certificate.refused),
+        ("Not searched", certificate.left_out),
+    ):
         page += ["", f"## {title}: {len(lines)}", ""]
         page += [f"- `{line.where}`: {line.reason}" for line in lines]
     if certificate.failures:

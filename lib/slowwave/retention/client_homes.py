@@ -10,6 +10,8 @@ from slowwave.retention.beside import home_files, remove_leftovers
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import tell, write_plan
 from slowwave.retention.everywhere import INDEXES, Sort, homes, other_files
+from slowwave.retention.git_store import objects_in
+from slowwave.retention.layers import is_packed, layers
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import drop_lines, lines_of
 from slowwave.retention.transcripts import plan_file
@@ -46,10 +48,12 @@ def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path])
         remove_leftovers(folder, below=True)
     for path, sort in other_files(folders, eraser.across.seen | set(known), memories):
         eraser.report.count("searched_files")
-        if eraser.what.hits(os.fsencode(path)):
-            eraser.refuse("", str(path), "its name holds a subject; rename it")
         if sort is Sort.DATABASE:
             databases.append(path)
+        elif sort is Sort.GIT:
+            _look_into_git(path, eraser)
+        elif is_packed(path) and _is_refused_packed(path, eraser):
+            continue
         elif sort is Sort.KNOWN:
             if path.name in INDEXES:
                 _drop_sessions(path, eraser)  # the last session of this home has gone, now or in a run that was killed
@@ -57,6 +61,38 @@ def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path])
         elif eraser.what.hits(path.read_bytes()):
             eraser.refuse("", str(path), sort.value)
     return databases
+
+
+def look_into_names(folders: Collection[Path], eraser: Eraser) -> None:
+    """Name every file and folder whose own name holds a subject: other programs find it by that."""
+    for home in folders:
+        for folder, inner, names in os.walk(home):
+            for name in sorted((*inner, *names)):
+                if eraser.what.hits(os.fsencode(name)):
+                    eraser.refuse("", os.path.join(folder, name), "its name holds a subject; rename it")  # noqa: PTH118 - as it is on disk
+
+
+def _look_into_git(folder: Path, eraser: Eraser) -> None:
+    try:
+        number = sum(bool(eraser.what.hits(one)) for one in objects_in(folder))
+    except (SlowwaveError, OSError) as error:
+        eraser.refuse("", str(folder), str(error))
+        return
+    if number:
+        reason = f"a git store with {number} objects that hold a subject; they are named by their hashes, so it goes as"
+        eraser.refuse("", str(folder), f"{reason} a whole: end its client, then remove the folder")
+
+
+def _is_refused_packed(path: Path, eraser: Eraser) -> bool:
+    """Refuse a file when what is packed in it holds a subject, or nobody can look into it."""
+    try:
+        is_found = any(eraser.what.hits(one) for one in layers(path.read_bytes()))
+    except (SlowwaveError, OSError) as error:
+        eraser.refuse("", str(path), str(error))
+        return True
+    if is_found:
+        eraser.refuse("", str(path), "what is packed in it holds a subject; remove it, or unpack it and run this again")
+    return is_found
 
 
 def erase_from_home_file(path: Path, eraser: Eraser, *, whole: bool = False) -> None:

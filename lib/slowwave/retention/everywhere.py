@@ -6,6 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from slowwave.records.database import HEADER
+from slowwave.retention.git_store import OBJECTS, is_git_store
 from slowwave.stores.kinds.registry import HOMES
 from slowwave.stores.roots import is_persons_home
 
@@ -29,6 +30,7 @@ class Sort(Enum):
     KNOWN = "written by a client of what was said"
     UNKNOWN = "not known: look at it yourself"
     DATABASE = "a database"
+    GIT = "a git store"
 
 
 def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
@@ -47,10 +49,16 @@ def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
 def other_files(
     folders: Collection[Path], seen: Collection[Path], memories: Collection[Path]
 ) -> Iterator[tuple[Path, Sort]]:
-    """Yield every file below the folders that was not seen yet and is in no memory folder, with what it is."""
+    """Yield every file below the folders that was not seen yet and is in no memory folder, with what it is.
+
+    Of a git store (opencode's snapshots of working folders) its folder stands for all of its objects.
+    """
     for home in folders:
         for folder, inner, names in os.walk(home):
             inner[:] = sorted(name for name in inner if Path(folder, name) not in memories)
+            if is_git_store(inner, names):
+                inner.remove(OBJECTS)
+                yield Path(folder), Sort.GIT
             for name in sorted(names):
                 path = Path(folder, name)
                 if path in seen or path.is_symlink() or not path.is_file() or _is_of_database(path):

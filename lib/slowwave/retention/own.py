@@ -7,7 +7,7 @@ dreams can be undone and evidence re-reads. What can be rebuilt, the search inde
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -29,8 +29,6 @@ from slowwave.retention.zipped import overwritten
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".db", ".db-wal", ".db-shm")
 _MOST_BYTES = 256 << 20
-# the scheduler's own files lie below the state folder
-_OTHERS = "prefect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,13 @@ class OwnFile:
 
 
 def plan_own(
-    folder: Path, what: What, hashes: dict[str, str], *, same_length: bool = False, gone: Gone | None = None
+    folder: Path,
+    what: What,
+    hashes: dict[str, str],
+    *,
+    same_length: bool = False,
+    gone: Gone | None = None,
+    but: Collection[Path] = (),
 ) -> list[OwnFile]:
     """Return which files below a folder change; ``hashes`` gets the old and new hashes of lines and files.
 
@@ -63,7 +67,7 @@ def plan_own(
         CorruptStateError: the ledger is damaged.
     """
     changed: dict[Path, OwnFile] = {}
-    for path in _files(folder):
+    for path in _files(folder, but):
         if path.stat().st_size > _MOST_BYTES:
             changed[path] = OwnFile(path, b"", b"", refused=("is larger than 256 MB, and was not looked into",))
             continue
@@ -179,22 +183,21 @@ def _write(folder: Path, one: OwnFile) -> list[str]:
     return []
 
 
-def caches(folder: Path) -> list[Path]:
-    """Return the databases and other rebuildable files of the state folder that may hold text of transcripts."""
-    if not folder.is_dir():
-        return []
-    return sorted(p for p in folder.iterdir() if p.is_file() and p.name.endswith(_DATABASES))
+def caches(folder: Path, but: Collection[Path] = ()) -> list[Path]:
+    """Return the databases of the state folder, which can be rebuilt and may hold text of transcripts.
+
+    Args:
+        folder: the state folder.
+        but: folders in it that are not looked into: a scheduler's own files may lie there.
+    """
+    return [path for path in _every(folder, but) if path.name.endswith(_DATABASES)]
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        return
-    for path in sorted(folder.rglob("*")):
-        if (
-            _OTHERS in path.relative_to(folder).parts
-            or path.is_symlink()
-            or not path.is_file()
-            or path.name.endswith((*_DATABASES, ".lock", ".key"))
-        ):
-            continue
-        yield path
+def _files(folder: Path, but: Collection[Path]) -> Iterator[Path]:
+    yield from (path for path in _every(folder, but) if not path.name.endswith((*_DATABASES, ".lock", ".key")))
+
+
+def _every(folder: Path, but: Collection[Path]) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        if not path.is_symlink() and path.is_file() and not any(path.is_relative_to(one) for one in but):
+            yield path

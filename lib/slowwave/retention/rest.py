@@ -4,19 +4,27 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
-from slowwave.memory.guard import OWN_FOLDER
-from slowwave.places import config_folder, data_folder, state_folder
+from slowwave.places import data_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.archived import erase_from_packs
 from slowwave.retention.beside import remove_leftovers
 from slowwave.retention.client_databases import erase_from_databases
-from slowwave.retention.client_homes import erase_from_homes
+from slowwave.retention.client_homes import erase_from_homes, look_into_names
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_in
+from slowwave.retention.everywhere import homes
 from slowwave.retention.holds import held_by
 from slowwave.retention.journal import settle, standing
+from slowwave.retention.left_out import note_left_out
 from slowwave.retention.memories import erase_memory, write_own
 from slowwave.retention.own import caches, plan_own
+from slowwave.retention.own_places import (
+    erase_from_logs,
+    look_into_rest,
+    memories_in,
+    refuse_on_their_way,
+    roots_of,
+)
 from slowwave.retention.scheduler import erase_from_scheduler
 from slowwave.retention.sessions_gone import free_from_trash, in_archive, in_trash, leave_archive, put_by
 from slowwave.retention.transcripts import Ranges
@@ -35,7 +43,8 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
         OSError: a folder cannot be written.
     """
     state, data = state_folder(eraser.environ), data_folder(eraser.environ)
-    every = {p.parent.parent for p in data.rglob(f"{OWN_FOLDER}/*.jsonl")} if data.is_dir() else set[Path]()
+    others = [scheduler_folder(eraser.environ)]
+    every = memories_in(eraser.settings, eraser.environ)
     mine = {project.memory for project in projects}
     if not eraser.dry_run:
         for folder in (state, data):
@@ -55,26 +64,38 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
         except SlowwaveError as error:
             eraser.report.failures.append(f"{memory}: erase: {error}")
     for folder in (data / "trash", state):
-        changed = plan_own(folder, eraser.what, {}, same_length=folder != state)
+        changed = plan_own(folder, eraser.what, {}, same_length=folder != state, but=others)
         stays = {eraser.journals, *held}
         write_own("", folder, [one for one in changed if stays.isdisjoint(one.path.parents)], eraser)
     if eraser.what.keeps_length:
         erase_from_scheduler(more, eraser)
-        _look_into_settings(eraser)
+        erase_from_logs(eraser)
+        look_into_rest(eraser, every | mine)
+        look_into_names([*homes(eraser.settings.store.roots, eraser.environ), *roots_of(eraser.environ)], eraser)
+        refuse_on_their_way(eraser)
     if not eraser.dry_run:
-        for path in caches(state):
-            path.unlink(missing_ok=True)
-            eraser.report.items.append(Item(str(path), "removed", f"is built anew without {eraser.what.noun}"))
+        remove_caches(eraser)
         settle(eraser.journals, every | mine)
     return eraser.report
 
 
-def _look_into_settings(eraser: Eraser) -> None:
-    """Look into what people wrote for slowwave itself, holds and settings: it is named, and theirs to change."""
-    for folder in (data_folder(eraser.environ), config_folder(eraser.environ)):
-        for path in sorted(folder.glob("*")):
-            if path.is_file() and eraser.what.hits(path.read_bytes()):
-                eraser.refuse("", str(path), "settings or holds name a subject; change or release them yourself")
+def finish_within(projects: Sequence[Project], eraser: Eraser) -> Report:
+    """Name what is left out when only some projects are dealt with; what is built anew goes all the same.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    note_left_out(projects, eraser)
+    if not eraser.dry_run:
+        remove_caches(eraser)
+    return eraser.report
+
+
+def remove_caches(eraser: Eraser) -> None:
+    """Remove the databases that are built anew when they are asked for: they hold titles and words of sessions."""
+    for path in caches(state_folder(eraser.environ), [scheduler_folder(eraser.environ)]):
+        path.unlink(missing_ok=True)
+        eraser.report.items.append(Item(str(path), "removed", f"is built anew without {eraser.what.noun}"))
 
 
 def _recorded(memories: Collection[Path]) -> Ranges:

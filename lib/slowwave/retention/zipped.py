@@ -1,14 +1,17 @@
-"""Bytes of a whole file overwritten in place; what is packed is packed again."""
+"""Bytes of a whole file overwritten in place; what is packed by zstd or gzip is packed again."""
+
+import gzip
+from collections.abc import Iterable
 
 import zstandard
 
 from slowwave.errors import RefusedError
-from slowwave.records.sources.compressed import STEP_BYTES
+from slowwave.retention.layers import GZIP, layers
 from slowwave.retention.masking import Masked, masked
+from slowwave.retention.unpacking import ZSTD, unpacked
 from slowwave.retention.what import What
 
-MAGIC = b"\x28\xb5\x2f\xfd"
-_MOST_BYTES = 1 << 30
+ONLY_READ = "what is packed in it holds what must go, in a form that is not packed again; remove it, or unpack it"
 
 
 def overwritten(data: bytes, what: What, *, packed: bool | None = None) -> Masked:
@@ -20,35 +23,36 @@ def overwritten(data: bytes, what: What, *, packed: bool | None = None) -> Maske
         packed: it is packed by zstd; by default its first bytes tell.
 
     Raises:
-        RefusedError: what is packed is damaged, so that nobody can look into it.
+        RefusedError: what is packed is damaged, so that nobody can look into it; or it holds what must go and is packed
+            by something else than zstd or gzip, or packed twice.
     """
-    if not (packed if packed is not None else data.startswith(MAGIC)):
-        return masked(data, what)
-    found = masked(unpacked(data), what)
-    if not found.places:
-        return found._replace(data=data)
-    return found._replace(data=zstandard.ZstdCompressor(level=3, write_checksum=True).compress(found.data))
+    if packed if packed is not None else data.startswith(ZSTD):
+        found = masked(_plain(unpacked(data), what), what)
+        packer = zstandard.ZstdCompressor(level=3, write_checksum=True).compress
+    elif packed is None and data.startswith(GZIP):
+        plain, *inside = layers(data)
+        _refuse_inside(inside, what)
+        found = masked(plain, what)
+        packer = _gzipped
+    else:
+        return masked(_plain(data, what) if packed is None else data, what)
+    return found._replace(data=packer(found.data) if found.places else data)
 
 
-def unpacked(data: bytes) -> bytes:
-    """Return what all frames of packed data hold.
+def _plain(data: bytes, what: What) -> bytes:
+    """Return data again, unless something is packed in it that must go and cannot.
 
     Raises:
-        RefusedError: it is damaged, cut short, or stands for more than a gigabyte.
+        RefusedError: so it is.
     """
-    plain = bytearray()
-    rest = memoryview(data)
-    while rest:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        while rest and not frame.eof:
-            step = rest[:STEP_BYTES]
-            try:
-                plain += frame.decompress(step)
-            except zstandard.ZstdError as error:
-                raise RefusedError(f"what is packed in it is damaged, so nobody can look into it: {error}") from error
-            if len(plain) > _MOST_BYTES:
-                raise RefusedError("it unpacks to more than a gigabyte, which is not looked into")
-            rest = rest[len(step) - len(frame.unused_data) :]
-        if not frame.eof:
-            raise RefusedError("what is packed in it is cut short, so nobody can look into its end")
-    return bytes(plain)
+    _refuse_inside(layers(data), what)
+    return data
+
+
+def _refuse_inside(inside: Iterable[bytes], what: What) -> None:
+    if any(what.hits(one) for one in inside):
+        raise RefusedError(ONLY_READ)
+
+
+def _gzipped(plain: bytes) -> bytes:
+    return gzip.compress(plain, mtime=0)

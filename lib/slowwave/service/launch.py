@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import ServerError, SlowwaveError
 from slowwave.jobs.choice import require_input
-from slowwave.places import state_folder
+from slowwave.places import scheduler_folder
 from slowwave.service.reach import require_server, unreachable
 from slowwave.settings import load_settings
 
@@ -64,8 +64,8 @@ def prefect_environment(home: Path) -> dict[str, str]:
 
 
 def prefect_home(environ: Mapping[str, str]) -> Path:
-    """Return the folder of Prefect's own files: ``$PREFECT_HOME``, else one under the state folder."""
-    return Path(environ.get("PREFECT_HOME") or state_folder(environ) / "prefect")
+    """Return the folder of Prefect's own files."""
+    return scheduler_folder(environ)
 
 
 def enter_project() -> None:

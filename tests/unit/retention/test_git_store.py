@@ -1,0 +1,64 @@
+"""The objects of a git store are searched whatever they lie in: alone, in packs, and as deltas."""
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from slowwave.errors import RefusedError
+from slowwave.retention.git_store import is_git_store, objects_in
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git makes the stores that are read here")
+
+
+def git(store: Path, *arguments: str, **given: bytes) -> bytes:
+    """Run git over a bare store, without anybody's settings."""
+    environ = {**os.environ, "GIT_DIR": str(store), "GIT_CONFIG_NOSYSTEM": "1"}
+    return subprocess.run(
+        ["git", *arguments], input=given.get("text", b""), capture_output=True, env=environ, check=True
+    ).stdout
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Return a store with objects that resemble each other, one large and one empty."""
+    store = tmp_path / "snapshot"
+    git(store, "init", "-q", "--bare", str(store))
+    chance = random.Random(1)
+    text = [f"line {number} {chance.random()}" for number in range(2_000)]
+    for number in range(30):
+        text[chance.randrange(len(text))] = f"changed {number}"
+        git(store, "hash-object", "-w", "--stdin", text="\n".join(text).encode())
+    git(store, "hash-object", "-w", "--stdin", text=chance.randbytes(300_000))
+    git(store, "hash-object", "-w", "--stdin", text=b"")
+    return store
+
+
+def told_by_git(store: Path) -> set[bytes]:
+    """Return what git itself says that the objects are."""
+    names = git(store, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").decode().split()
+    return {git(store, "cat-file", "blob", name) for name in names}
+
+
+def test_loose_objects_are_read(store: Path) -> None:
+    assert is_git_store([path.name for path in store.iterdir()], ["HEAD"])
+    assert {one.partition(b"\0")[2] for one in objects_in(store)} == told_by_git(store)
+
+
+@pytest.mark.parametrize("by_name", [False, True], ids=["by offset", "by name"])
+def test_objects_in_packs_are_read_with_what_they_are_made_of(store: Path, *, by_name: bool) -> None:
+    names = git(store, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)")
+    offset = [] if by_name else ["--delta-base-offset"]
+    git(store, "pack-objects", "-q", "--depth=20", *offset, str(store / "objects" / "pack" / "pack"), text=names)
+    git(store, "prune-packed")
+    (pack,) = (store / "objects" / "pack").glob("*.pack")
+    assert pack.stat().st_size < 500_000  # as deltas: plain they are more
+    assert set(objects_in(store)) == told_by_git(store)
+    data = pack.read_bytes()
+    pack.chmod(0o600)
+    pack.write_bytes(data[: len(data) // 2])
+    with pytest.raises(RefusedError, match="nobody can look into"):
+        list(objects_in(store))
