@@ -23,5 +23,6 @@ def backfill(params: BackfillParameters = BackfillParameters()) -> State[dict[st
         params: The range, how fast it is read, and what is to be done.
     """
     with discreet_errors():
-        report = answer_backfill(params) or backfilled(params)
-        return published_backfill(report, dry_run=params.dry_run or params.action == "preview")
+        ended = answer_backfill(params) or backfilled(params)
+        changes_nothing = params.dry_run or params.action in ("preview", "coverage")
+        return published_backfill(ended, params.action, dry_run=changes_nothing)

@@ -11,18 +11,22 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
+from slowwave.jobs.backfill.conclusion import UNFINISHED, Ended
 from slowwave.jobs.backfill.coverage import table_of
 from slowwave.jobs.backfill.engines import Read, reading
-from slowwave.jobs.backfill.parameters import BackfillParameters
+from slowwave.jobs.backfill.parameters import Action, BackfillParameters
 from slowwave.jobs.backfill.run import at_once, lead
+from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
-from slowwave.jobs.backfill.story import Begun, begin, land_shard
+from slowwave.jobs.backfill.story import Begun, begin
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.outcome import outcome_of
 from slowwave.jobs.pages import printable
+from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
+from tasks.announcement import announce
 from tasks.discretion import discreet_errors
-from tasks.progress import progress
+from tasks.progress import Shown
 from tasks.repeating import repeatable
 
 # Longer than any shard; it only breaks a hung file system out.
@@ -31,7 +35,7 @@ TIMEOUT_S = 24 * 3600
 
 @task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
 @discreet_errors()
-def answer_backfill(given: BackfillParameters) -> Report | None:
+def answer_backfill(given: BackfillParameters) -> Ended | None:
     """Do what needs no shard to be read: a preview, coverage, a pause, a rollback."""
     return at_once(given, os.environ)
 
@@ -57,26 +61,30 @@ def land_one_shard(folder: Path, number: int) -> Report:
     return discreet(land_shard(folder, number, os.environ))
 
 
-def backfilled(given: BackfillParameters) -> Report:
+def backfilled(given: BackfillParameters) -> Ended:
     """Read every shard of a run and let it land, one after another; a pause ends it."""
     begun = begin_backfill(given)
     if not begun.shards:
-        return discreet(begun.report)
-    show = progress("backfill-progress", begun.shards)
-
-    def land(folder: Path, number: int) -> Report:
-        show(number + 1)
-        return land_one_shard(folder, number)
-
-    with reading(given.runner, begun.folder, begun.shards, os.environ) as read:
-        return lead(begun, os.environ, partial(read_one_shard, read), land)
+        return Ended(discreet(begun.report))
+    with (
+        reading(begun.runner, begun.folder, begun.shards, os.environ) as read,
+        watched_by(Shown("backfill-progress", "read", watcher())),
+    ):
+        return lead(begun, os.environ, partial(read_one_shard, read), land_one_shard)
 
 
-def published_backfill(report: Report, *, dry_run: bool) -> State[dict[str, Any]]:
+def published_backfill(ended: Ended, action: Action, *, dry_run: bool) -> State[dict[str, Any]]:
     """Publish what a backfill did, or would do, and return its final state, which carries the report."""
+    report = ended.report
+    announce(ended.concluded)
     create_table_artifact(table_of(report), key="backfill", description="What of the range was, or would be, read")
     outcome = outcome_of(report, dry_run=dry_run)
-    message, data = printable(outcome.message), report.to_builtins()
-    if outcome.name == "Failed":
+    name, message = outcome.name, printable(outcome.message)
+    if ended.concluded and not report.failures:
+        name = ended.concluded.night.outcome
+    if action == "pause" or name == UNFINISHED:
+        name, message = UNFINISHED, printable("; ".join([*(item.reason for item in report.items), *report.warnings]))
+    data = report.to_builtins()
+    if name == "Failed":
         return Failed(message=message, data=data)
-    return Completed(name=outcome.name, message=message, data=data)
+    return Completed(name=name, message=message, data=data)

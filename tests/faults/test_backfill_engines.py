@@ -17,7 +17,8 @@ from slowwave.errors import UsageError
 from slowwave.jobs.backfill import planning
 from slowwave.jobs.backfill.engines import places_of, reading
 from slowwave.jobs.backfill.run import lead
-from slowwave.jobs.backfill.story import begin, land_shard
+from slowwave.jobs.backfill.shards import land_shard
+from slowwave.jobs.backfill.story import begin
 from slowwave.report import Report
 from tests.unit.jobs.backfill.rig import World, filled
 
@@ -90,7 +91,7 @@ def test_with_a_worker_killed_it_leaves_the_bytes_of_one_process(
             return land_shard(folder, number, world.environ)
 
         with reading(runner, begun.folder, begun.shards, world.environ) as read:
-            report = lead(begun, world.environ, read, land)
+            report = lead(begun, world.environ, read, land).report
     assert (report.failures, report.counts["extracted"]) == ([], 24)
     assert not psutil.pid_exists(killed[0])
     assert _as_of(world) == _as_of(whole)

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     more.add_argument("--sessions-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
     more.add_argument("--mb-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
     more.add_argument(
-        "--runner", choices=("threads", "dask", "ray"), default="", help="who reads; threads: this machine"
+        "--runner", choices=("threads", "dask", "ray"), default="", help="who reads (setting: backfill.task_runner)"
     )
     more.add_argument("--coverage", action="store_true", help="what of the range was read by which version")
     more.add_argument("--resume", default="", metavar="RUN", help="go on with a backfill that was paused or killed")
@@ -85,7 +85,7 @@ def _parameters(args: argparse.Namespace) -> dict[str, Any]:
         "limit": args.limit,
         "upgrade": args.upgrade,
         "retry_failed": args.retry_failed,
-        "runner": args.runner or "threads",
+        "runner": args.runner or "as set",
         "sessions_per_second": args.sessions_per_second,
         "mb_per_second": args.mb_per_second,
         "store": [str(path.expanduser().absolute()) for path in args.store or ()],

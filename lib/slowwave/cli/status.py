@@ -13,6 +13,7 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 
 if TYPE_CHECKING:
+    from slowwave.jobs.backfill.unfinished import Unfinished
     from slowwave.jobs.kept import Kept
     from slowwave.jobs.standing import Standing
 
@@ -29,19 +30,25 @@ def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
     if args.html:
         return _write_report()
-    from slowwave.jobs.kept import kept_by  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.backfill.unfinished import unfinished  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.kept import kept_by  # noqa: PLC0415 - as above
     from slowwave.jobs.lately import lately  # noqa: PLC0415 - as above
     from slowwave.jobs.standing import standings  # noqa: PLC0415 - as above
 
     settings, clock = settings_of(args), SystemClock()
     rows, problems = standings(settings, os.environ, clock, project=args.project)
     kept, past = kept_by(os.environ), lately(settings.model, os.environ, clock.now())
+    backfills, broken = unfinished(os.environ)
     if args.json:
-        say_json([{"projects": rows, "problems": problems, "retention": kept, "lately": past}])
+        of_backfills = {"unfinished": backfills, "problems": broken}
+        say_json(
+            [{"projects": rows, "problems": problems, "retention": kept, "lately": past, "backfills": of_backfills}]
+        )
     else:
-        for line in (*lines(rows, problems), *_retention(kept), *of_nights(past)):
+        for line in (*lines(rows, problems), *_retention(kept), *of_nights(past), *_backfills(backfills, broken)):
             say(line)
-    return PARTLY_FAILED if kept.problem or past.problems or any(row.problem for row in rows) else DONE
+    is_unknown = kept.problem or past.problems or broken or any(row.problem for row in rows)
+    return PARTLY_FAILED if is_unknown else DONE
 
 
 def _write_report() -> int:
@@ -81,6 +88,17 @@ def _retention(kept: "Kept") -> Iterator[str]:
     yield f"Retention: {trash}, {counted(kept.holds, 'hold')}{last}"
     if kept.problem:
         yield f"  problem    {kept.problem}"
+
+
+def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[str]:
+    """Yield the backfills that wait for a person, with the command that goes on with them."""
+    if backfills or problems:
+        yield ""
+    for one in backfills:
+        read = f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
+        yield f"Backfill {one.run_id} is {one.how}: {read}{f'; {one.why}' if one.why else ''}"
+        yield f"  go on with {one.command}"
+    yield from (f"  problem    {problem}" for problem in problems)
 
 
 def _project(row: "Standing") -> Iterator[str]:

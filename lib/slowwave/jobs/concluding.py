@@ -69,7 +69,13 @@ class Concluded:
 
 
 def conclude(
-    report: Report, began: Began, around: Around, projects: Sequence[Project], *, outcome: str = ""
+    report: Report,
+    began: Began,
+    around: Around,
+    projects: Sequence[Project],
+    *,
+    outcome: str = "",
+    sessions: int | None = None,
 ) -> Concluded:
     """Record a run that changed something or might have, and tell whoever the settings name.
 
@@ -79,6 +85,7 @@ def conclude(
         around: settings and environment.
         projects: the projects that were worked on.
         outcome: how it ended; by default what the report amounts to.
+        sessions: how many it was about, where the projects come without theirs.
     """
     earlier, problems = _earlier(around.environ, report)
     folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
@@ -89,9 +96,9 @@ def conclude(
         seconds=perf_counter() - began.timer,
         outcome=outcome or outcome_of(report).name,
         partial=began.partial,
-        sessions=sum(len(project.sessions) for project in projects),
+        sessions=sum(len(project.sessions) for project in projects) if sessions is None else sessions,
         changed=_changed(projects, earlier, report),
-        spent=_spent(began.run_id, around.environ),
+        spent=_spent(began.run_id, around.environ, earlier),
         folders=folders,
         limits=Limits(limits.index_lines, limits.index_bytes),
     )
@@ -162,9 +169,14 @@ def _changed(projects: Sequence[Project], earlier: Sequence[Night], report: Repo
     return max(large, report.counts.get("extracted", 0))
 
 
-def _spent(run_id: str, environ: Mapping[str, str]) -> Spent:
-    """Return what the run was charged; a damaged account is in the report already."""
+def _spent(run_id: str, environ: Mapping[str, str], earlier: Sequence[Night]) -> Spent:
+    """Return what a run was charged since it was last recorded; a damaged account is in the report already."""
     account = Account()
     with suppress(ModelError, FileNotFoundError):
         account = read_account(journal_of(run_id, environ))
-    return Spent(account.prompt_tokens, account.completion_tokens, account.usd)
+    known = [night.spent for night in earlier if night.run_id == run_id]
+    return Spent(
+        account.prompt_tokens - sum(one.prompt_tokens for one in known),
+        account.completion_tokens - sum(one.completion_tokens for one in known),
+        account.usd - sum(one.usd for one in known),
+    )

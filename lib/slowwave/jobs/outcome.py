@@ -53,6 +53,8 @@ def did_something(report: Report) -> bool:
         or report.counts.get("pruned")
         or report.counts.get("model_answers")
         or report.counts.get("model_batch_questions")
+        or report.counts.get("carried_over")
+        or report.counts.get("rolled_back")
     )
 
 

@@ -190,6 +190,8 @@ def over_because(note: AtWork, wall: Callable[[], float] = time.time) -> str:
 
 def stopped(note: AtWork, why: str, found_by: str = "") -> Night:
     """Return what the history says of a run that never came to its end."""
+    resumes = note.job == "backfill"
+    remedy = f"go on with slowwave run backfill --resume {note.run_id}" if resumes else "the next run does what it left"
     return Night(
         job=note.job,
         run_id=note.run_id,
@@ -198,7 +200,7 @@ def stopped(note: AtWork, why: str, found_by: str = "") -> Night:
         outcome=STOPPED,
         partial=note.partial,
         failed=1,
-        failures=[f"{note.job} stopped {note.where}: {why}; the next run does what it left"],
+        failures=[f"{note.job} stopped {note.where}: {why}; {remedy}"],
         found_by=found_by,
     )
 

@@ -129,6 +129,18 @@ class CompactionSettings(_Section, frozen=True):
     ] = False
 
 
+class BackfillSettings(_Section, frozen=True):
+    """How past ranges are read."""
+
+    task_runner: Annotated[
+        Literal["threads", "dask", "ray"],
+        Meta(
+            description="Who reads: threads, the processors of this machine; or the workers of Dask or of Ray,"
+            " which must see the transcripts and the state folder"
+        ),
+    ] = "threads"
+
+
 class MemorySettings(_Section, frozen=True):
     """Where memory folders are."""
 
@@ -218,6 +230,7 @@ class Settings(_Section, frozen=True):
     extraction: ExtractionSettings = ExtractionSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     compaction: CompactionSettings = CompactionSettings()
+    backfill: BackfillSettings = BackfillSettings()
     memory: MemorySettings = MemorySettings()
     model: ModelSettings = ModelSettings()
     secrets: SecretsSettings = SecretsSettings()

@@ -60,7 +60,7 @@ def test_json_has_what_the_history_says(own_home: Path, capsys: pytest.CaptureFi
     append_night(environ(own_home), night)
     assert main(["status", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert set(told) == {"projects", "problems", "retention", "lately"}
+    assert set(told) == {"projects", "problems", "retention", "lately", "backfills"}
     assert told["lately"]["last"] == msgspec.to_builtins(night)
 
 

@@ -12,7 +12,7 @@ from slowwave.jobs.backfill.model import Wanted
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.story import Run
 from slowwave.settings import Settings
-from slowwave.stores.catalogue import Catalogue, catalogue_path
+from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.known import known_projects
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.model import Project, StoredSession
@@ -31,7 +31,7 @@ def chosen_sessions(run: Run, wanted: Wanted) -> tuple[list[Project], list[str]]
     if wanted.since and wanted.until and wanted.since >= wanted.until:
         raise UsageError(f"the range ends ({wanted.until:%Y-%m-%d %H:%M}) before it begins; exchange since and until")
     found = known_projects(run.settings, run.environ)
-    projects = _projects(found.projects, (*([run.project] if run.project else ()), *wanted.projects))
+    projects = _projects(found.projects, wanted.projects)
     last = _last_activity(run.settings, run.environ) if wanted.since or wanted.until else None
     chosen = [_within(project, wanted, last) for project in projects]
     if wanted.sessions:
@@ -67,7 +67,7 @@ def _last_activity(settings: Settings, environ: Mapping[str, str]) -> LastActivi
 
     The time of a file alone is that of the last copy or restore.
     """
-    with Catalogue(catalogue_path(environ)) as catalogue:
+    with own_catalogue(settings, environ) as catalogue:
         rows = list_sessions(settings, environ, catalogue).rows
     times = {(row.id, row.path): row.last_activity for row in rows}
 

@@ -18,6 +18,7 @@ from typing import Any
 from slowwave.errors import SlowwaveError, UsageError
 from slowwave.jobs.backfill.spread import Done, read_shard
 from slowwave.jobs.backfill.working import Counts, run_shard
+from slowwave.observability.progress import watcher
 
 Read = Callable[[Path, int], Done]
 
@@ -104,6 +105,8 @@ def _done(number: int, result: Callable[[], Counts]) -> Done:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an engine raises, the other shards go on
         return Done({}, [f"shard {number}: backfill: {type(error).__name__}: {error}; resume the run to try again"])
+    for _ in range(counts.get("pieces", 0)):
+        watcher().done("read", f"shard {number + 1}")  # read elsewhere, where nobody watches
     return Done(counts, is_paused=bool(counts.get("paused")))
 
 

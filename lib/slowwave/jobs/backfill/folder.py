@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -22,6 +22,10 @@ from slowwave.jobs.batches import packed, unpacked
 from slowwave.places import state_folder
 
 T = TypeVar("T")
+
+Standing = Literal["rolled-back", "rolling-back", "done", "failed"]
+# the first that is noted counts
+STANDINGS: tuple[Standing, ...] = ("rolled-back", "rolling-back", "done", "failed")
 
 
 def backfills_folder(environ: Mapping[str, str]) -> Path:
@@ -105,6 +109,10 @@ class Folder:
         """Return where the answers of a model about a piece are kept until the piece is written."""
         return self.path / "pieces" / f"{piece:07}.answers.jsonl"
 
+    def deaths(self, piece: int) -> Path:
+        """Return where it is noted what killed the processes that read a piece."""
+        return self.path / "pieces" / f"{piece:07}.deaths"
+
     def landed(self, name: str) -> Path:
         """Return where it is noted what a landing wrote."""
         return self.path / "landed" / name
@@ -124,12 +132,20 @@ class Folder:
 
     @property
     def standing(self) -> str:
-        """What became of the run: "", done or rolled-back."""
-        return next((name for name in ("rolled-back", "done") if (self.path / name).exists()), "")
+        """What became of the run: rolled-back, rolling-back (a part is taken back), done, failed, or ""."""
+        return next((name for name in STANDINGS if (self.path / name).exists()), "")
 
-    def note(self, standing: str, data: bytes = b"\n") -> None:
+    def note(self, standing: Standing, data: bytes = b"\n") -> None:
         """Note what became of the run."""
         atomic_write(self.path / standing, data)
+
+    def forget(self, standing: Standing) -> None:
+        """Remove what was noted before."""
+        (self.path / standing).unlink(missing_ok=True)
+
+    def said(self, standing: Standing) -> str:
+        """Return the words that were noted with a standing."""
+        return (self.path / standing).read_text(encoding="utf-8").strip()
 
     def drop_work(self) -> None:
         """Remove shards and results of a run that nobody will resume."""
@@ -152,6 +168,20 @@ class Folder:
             yield
         finally:
             os.close(fd)
+
+    def is_led(self) -> bool:
+        """Say whether a process leads the run now."""
+        path = self.path / "lead.lock"
+        if not path.exists():
+            return False
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
 
     def _shard(self, number: int) -> Path:
         return self.path / "shards" / f"{number:05}.json"

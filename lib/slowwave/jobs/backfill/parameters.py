@@ -1,10 +1,10 @@
 """What a person can give to a backfill: Prefect's run form, and the options of ``slowwave run backfill``."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt
 
-from slowwave.jobs.parameters import JobParameters
+from slowwave.jobs.parameters import AS_SET, JobParameters, Sets
 
 Dialect = Literal["claude", "cersei", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid"]
 # all but "run" are about a run that is there, but "preview" and "coverage", which are about a range
@@ -51,11 +51,12 @@ class BackfillParameters(JobParameters):
         title="Retry failures",
         description="Only sessions that could not be read before, also those that were given up",
     )
-    runner: Literal["threads", "dask", "ray"] = Field(
-        default="threads",
+    runner: Annotated[Literal["as set", "threads", "dask", "ray"], Sets("backfill.task_runner")] = Field(
+        default=AS_SET,
         title="Runner",
-        description="Who reads: the processes of this machine; or the workers of a Dask cluster"
-        " (DASK_SCHEDULER_ADDRESS) or of Ray (RAY_ADDRESS), which must see the transcripts and the state folder",
+        description="threads: the processes of this machine read; dask, ray: the workers of a Dask cluster"
+        " (DASK_SCHEDULER_ADDRESS) or of Ray (RAY_ADDRESS), which must see the transcripts and the state folder"
+        " (backfill.task_runner)",
     )
     sessions_per_second: NonNegativeFloat = Field(
         default=0.0, title="Sessions a second", description="Read no faster than this; 0 sets no limit"

@@ -1,19 +1,26 @@
 """Leading a backfill: shards are read, by whatever means, and land in the order of the plan."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from time import perf_counter, time
 
 from slowwave.errors import SlowwaveError, told
+from slowwave.jobs.backfill.conclusion import Ended, recorded
 from slowwave.jobs.backfill.coverage import cover
 from slowwave.jobs.backfill.engines import Read, reading
 from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.preview import preview
+from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
-from slowwave.jobs.backfill.story import Begun, begin, end, land_shard, pause, take_back, wanted_of
+from slowwave.jobs.backfill.story import Begun, begin, end, pause, take_back, wanted_of
+from slowwave.jobs.concluding import Began
 from slowwave.jobs.discreet import discreet
-from slowwave.jobs.parameters import run_of
-from slowwave.report import Report
+from slowwave.jobs.following import begin_note, drop_note, followed
+from slowwave.jobs.parameters import clock_of, run_of
+from slowwave.observability.logs import json_logs, log_step
+from slowwave.observability.progress import watcher
+from slowwave.report import Report, Span
 from slowwave.secrets.redactor import NAMELESS
 
 # lets one shard land
@@ -29,34 +36,45 @@ def run_backfill(given: BackfillParameters, environ: Mapping[str, str]) -> Repor
     """
     answer = at_once(given, environ)
     if answer is not None:
-        return answer
+        return answer.report
     begun = begin(given, environ)
     if not begun.shards:
         return discreet(begun.report)
-    with reading(given.runner, begun.folder, begun.shards, environ) as read:
-        return lead(begun, environ, read, lambda folder, number: land_shard(folder, number, environ))
+    with reading(begun.runner, begun.folder, begun.shards, environ) as read:
+        return lead(begun, environ, read, lambda folder, number: land_shard(folder, number, environ)).report
 
 
-def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Report | None:
-    """Return the report of an action that reads no shard for good, None for one that does.
+def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Ended | None:
+    """Do what needs no shard to be read, and return its report; None where shards are to be read.
 
     Raises:
         SlowwaveError: as :func:`run_backfill`.
         OSError: as :func:`run_backfill`.
     """
     if given.action == "pause":
-        return discreet(pause(given, environ))
+        return Ended(discreet(pause(given, environ)))
     if given.action == "rollback":
-        return discreet(take_back(given, environ))
+        return _taken_back(given, environ)
     if given.action == "coverage":
-        return discreet(cover(run_of(given, environ), wanted_of(given))[1])
+        return Ended(discreet(cover(run_of(given, environ), wanted_of(given))[1]))
     if given.action == "preview" or given.dry_run:
-        return discreet(preview(given, environ))
+        return Ended(discreet(preview(given, environ)))
     return None
 
 
-def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> Report:
-    """Read every shard and let it land as soon as those before it have; return the report of the run.
+def _taken_back(given: BackfillParameters, environ: Mapping[str, str]) -> Ended:
+    plan = Folder.of(given.backfill, environ).plan()
+    began = Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
+    with json_logs(plan.settings.telemetry.log_file, plan.run_id):
+        drop_note(began, environ)
+        report = discreet(take_back(given, environ))
+        if report.failures or report.counts:
+            return recorded(report, plan, began, environ, anew=True)
+    return Ended(report)
+
+
+def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> Ended:
+    """Read every shard and let it land as soon as those before it have; record it, and return its report.
 
     Args:
         begun: the run.
@@ -69,25 +87,38 @@ def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> Re
         CorruptStateError: the plan is damaged.
         OSError: the run's folder cannot be written.
     """
-    report = begun.report
-    with Folder(begun.folder).alone():
-        for number, done in _read_in_order(begun, range(begun.shards), read):
+    report, folder = begun.report, Folder(begun.folder)
+    plan = folder.plan()
+    with folder.alone(), json_logs(plan.settings.telemetry.log_file, plan.run_id), followed(plan.run_id, environ):
+        drop_note(begun.began, environ)  # of a part of this run that was killed: whoever goes on with it knows
+        report.warnings += begin_note("backfill", begun.began, environ)
+        watcher().plan("read", sum(not folder.has(number) for number in range(plan.pieces)))
+        watcher().plan("land", plan.shards)
+        for number, done in _read_in_order(begun, report, read):
             report.failures += done.failures
             if done.is_paused:
                 break
-            report.absorb(_contained(land, begun.folder, number, report.run_id))
-        return discreet(end(begun.folder, environ, report))
+            landed = _contained(land, begun.folder, number, report.run_id)
+            report.absorb(landed)
+            for span in landed.spans:
+                log_step(span)
+            watcher().done("land", f"shard {number + 1} of {plan.shards}")
+        return recorded(discreet(end(begun.folder, environ, report)), plan, begun.began, environ)
 
 
-def _read_in_order(begun: Begun, numbers: Iterable[int], read: Read) -> Iterator[tuple[int, Done]]:
+def _read_in_order(begun: Begun, report: Report, read: Read) -> Iterator[tuple[int, Done]]:
     """Yield what became of each shard; one that breaks as a whole is named and does not stop the others."""
-    for number in numbers:
+    for number in range(begun.shards):
+        begin, timer = time(), perf_counter()
         try:
-            yield number, read(begun.folder, number)
+            done = read(begun.folder, number)
         except SlowwaveError as error:
-            yield number, Done({}, [NAMELESS(f"shard {number}: backfill: {error}")])
+            done = Done({}, [NAMELESS(f"shard {number}: backfill: {error}")])
         except OSError as error:
-            yield number, Done({}, [NAMELESS(f"shard {number}: backfill: {told(error, begun.folder)}")])
+            done = Done({}, [NAMELESS(f"shard {number}: backfill: {told(error, begun.folder)}")])
+        report.spans.append(Span("read", "", begin, perf_counter() - timer))
+        log_step(report.spans[-1])
+        yield number, done
 
 
 def _contained(land: Land, folder: Path, number: int, run_id: str) -> Report:

@@ -6,25 +6,26 @@ read finds nothing to do and says so.
 
 from collections.abc import Mapping
 from pathlib import Path
+from time import perf_counter
 
 import msgspec
 
-from slowwave.errors import SlowwaveError, UsageError, told
+from slowwave.errors import NotFoundError, SlowwaveError, UsageError
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.backfill.history import note_speed
-from slowwave.jobs.backfill.landing import land
 from slowwave.jobs.backfill.model import Pace, Plan, Shard, Wanted
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.planning import plan_backfill
-from slowwave.jobs.backfill.record import read_record
 from slowwave.jobs.backfill.rollback import roll_back
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
+from slowwave.jobs.concluding import Around, Began, conclude_broken
 from slowwave.jobs.model import journal_of, note_account
-from slowwave.jobs.parameters import run_of
+from slowwave.jobs.parameters import AS_SET, clock_of, run_of
+from slowwave.jobs.story import Run, began_of
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers
-from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import NAMELESS
+from slowwave.settings import Settings
 
 
 class Begun(msgspec.Struct, frozen=True):
@@ -34,11 +35,15 @@ class Begun(msgspec.Struct, frozen=True):
         folder: of the run.
         shards: how many there are; 0 when there is nothing to do.
         report: what there is to say before anything is read.
+        runner: who reads: threads, dask or ray.
+        began: when it was begun, or taken up, this time.
     """
 
     folder: Path
     shards: int
     report: Report
+    runner: str
+    began: Began
 
 
 def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
@@ -54,31 +59,52 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     if given.action == "resume":
         return _taken_up(given, environ)
     run = run_of(given, environ)
+    began, runner = began_of(run), _runner(given, run.settings)
     folder = Folder(backfills_folder(environ) / run.id)
     if (folder.path / "plan.json").exists():
         raise UsageError(f"there is a backfill {run.id} already; go on with it by --resume {run.id}")
-    plan, shards = plan_backfill(run, wanted_of(given), Pace(given.sessions_per_second, given.mb_per_second))
+    plan, shards = _planned(run, given, began)
     report = first_words(plan)
     if is_batched(run.settings):
         fetch_answers(report, run.settings, environ, plan.now)
     if not plan.sessions:
         report.warnings.append("nothing of the range is left to read; --coverage says what was read by which version")
-        return Begun(folder.path, 0, report)
+        return Begun(folder.path, 0, report, runner, began)
     folder.write(plan, shards)
-    return Begun(folder.path, plan.shards, report)
+    return Begun(folder.path, plan.shards, report, runner, began)
+
+
+def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:
+    """Return the plan of a run; one that cannot begin, through no fault of its range, is recorded first."""
+    try:
+        return plan_backfill(run, wanted_of(given), Pace(given.sessions_per_second, given.mb_per_second))
+    except (UsageError, NotFoundError):
+        raise
+    except SlowwaveError as error:
+        conclude_broken("backfill", error, began, Around(run.settings, run.environ))
+        raise
 
 
 def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     folder = Folder.of(given.backfill, environ)
     plan = folder.plan()
+    began = Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
+    runner = _runner(given, plan.settings)
+    report = Report("backfill", plan.run_id)
     if folder.standing == "rolled-back":
         raise UsageError(f"backfill {plan.run_id} was taken back; start a new one")
-    report = Report("backfill", plan.run_id)
+    if folder.standing == "rolling-back":
+        raise UsageError(f"backfill {plan.run_id} is being taken back; go on with --rollback {plan.run_id}")
     if folder.standing == "done":
         report.warnings.append(f"backfill {plan.run_id} is done; a new one reads what has changed since")
-        return Begun(folder.path, 0, report)
+        return Begun(folder.path, 0, report, runner, began)
     folder.unpause()
-    return Begun(folder.path, plan.shards, first_words(plan))
+    return Begun(folder.path, plan.shards, first_words(plan), runner, began)
+
+
+def _runner(given: BackfillParameters, settings: Settings) -> str:
+    """Return who reads: what is asked for now wins, also over what the run was begun with."""
+    return settings.backfill.task_runner if given.runner == AS_SET else given.runner
 
 
 def wanted_of(given: BackfillParameters) -> Wanted:
@@ -86,7 +112,7 @@ def wanted_of(given: BackfillParameters) -> Wanted:
     return Wanted(
         since=given.since,
         until=given.until,
-        projects=tuple(given.projects),
+        projects=tuple(filter(None, (given.project, *given.projects))),
         dialects=tuple(given.dialects),
         sessions=tuple(given.sessions),
         limit=given.limit,
@@ -107,64 +133,6 @@ def first_words(plan: Plan) -> Report:
     return report
 
 
-def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
-    """Let a shard land that was read as a whole; what goes wrong stays within its project.
-
-    Raises:
-        CorruptStateError: the run's files are damaged.
-        OSError: the run's folder cannot be written.
-    """
-    run = Folder(folder)
-    plan, shard = run.plan(), run.shard(number)
-    report = Report("backfill", plan.run_id)
-    if not all(run.has(piece.number) for piece in shard.pieces):
-        return report
-    for index in dict.fromkeys(piece.project for piece in shard.pieces):
-        project = plan.projects[index]
-        try:
-            _land(run, plan, shard, index, environ, report)
-        except SlowwaveError as error:
-            report.failures.append(NAMELESS(f"{project.key}: backfill: {error}"))
-        except OSError as error:
-            report.failures.append(NAMELESS(f"{project.key}: backfill: {told(error, project.memory)}"))
-    return report
-
-
-def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[str, str], report: Report) -> None:
-    pieces = [piece for piece in shard.pieces if piece.project == index]
-    results = [run.result(piece.number) for piece in pieces]
-    outcomes = [(piece.seed, result) for piece, result in zip(pieces, results, strict=True)]
-    redact = redactor_of(plan.settings, environ, create=True)
-    folder = run.landed(name_of(shard.number, index))
-    counts, warnings = land(folder, plan.projects[index], plan, outcomes, redact, _previous(run, shard.number, index))
-    for of_result in (*(_without_candidates(result.counts) for result in results), counts):
-        for name, value in of_result.items():
-            report.count(name, value)
-    for result in results:
-        report.absorb(Report("backfill", plan.run_id, unknown_types=result.unknown_types))
-    report.failures += [line for result in results for line in result.failed]
-    report.warnings += [NAMELESS(line) for line in (*warnings, *(w for result in results for w in result.warnings))]
-
-
-def _without_candidates(counts: Mapping[str, int]) -> dict[str, int]:
-    """Leave out how many candidates a piece gave: how many of them are new shows when they land."""
-    return {name: value for name, value in counts.items() if name != "candidates"}
-
-
-def _previous(run: Folder, shard: int, project: int) -> Mapping[str, str | None] | None:
-    """Return the renewed files as the run's last landing in a memory folder left them."""
-    for number in range(shard - 1, -1, -1):
-        folder = run.landed(name_of(number, project))
-        if (folder / "record.json").exists():
-            return read_record(folder).after
-    return None
-
-
-def name_of(shard: int, project: int) -> str:
-    """Return the name of a landing."""
-    return f"{shard:05}-{project:05}"
-
-
 def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
     """Close a run whose shards have all landed, or say what is left of it; return its report.
 
@@ -177,19 +145,29 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
     if is_batched(plan.settings):
         hand_over_questions(report, plan.settings, environ, plan.now)
     note_account(report, journal_of(plan.run_id, environ))
-    left = [piece for number in range(plan.shards) for piece in run.shard(number).pieces if not run.has(piece.number)]
-    if left:
-        number = sum(len(piece.sessions) for piece in left)
+    broken = [line for line in report.failures if line.split(": ", 2)[1:2] == ["backfill"]]
+    if left := left_of(run, plan):
         how = "paused" if run.is_paused else "not done"
-        report.count("left", number)
-        report.warnings.append(f"{how}: {number:,} sessions are left; go on with --resume {plan.run_id}")
-    elif not any(line.split(": ", 2)[1:2] == ["backfill"] for line in report.failures):
+        report.count("left", left)
+        report.warnings.append(f"{how}: {left:,} sessions are left; go on with --resume {plan.run_id}")
+    elif not broken:
         note_speed(run, plan, environ)
         run.note("done", msgspec.json.encode(report.counts))
         run.drop_work()
         remove_leftovers(run.path, below=True)
         report.items.append(Item(plan.run_id, "done", f"take it back with --rollback {plan.run_id}"))
+    if broken and not run.is_paused:
+        run.note("failed", f"{broken[0]}\n".encode("utf-8", "backslashreplace"))
+    else:
+        run.forget("failed")
     return report
+
+
+def left_of(run: Folder, plan: Plan) -> int:
+    """Return how many sessions of a run are still to be read."""
+    left = {number for number in range(plan.pieces) if not run.has(number)}
+    shards = (run.shard(number) for number in range(plan.shards)) if left else ()
+    return sum(len(piece.sessions) for shard in shards for piece in shard.pieces if piece.number in left)
 
 
 def pause(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
@@ -200,7 +178,7 @@ def pause(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
     """
     folder = Folder.of(given.backfill, environ)
     report = Report("backfill", given.backfill)
-    if folder.standing:
+    if folder.standing not in ("", "failed"):
         report.warnings.append(f"backfill {given.backfill} is {folder.standing} already")
         return report
     folder.pause()
@@ -222,8 +200,11 @@ def take_back(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
         if folder.standing == "rolled-back":
             report.warnings.append(f"backfill {given.backfill} was taken back already")
             return report
+        folder.note("rolling-back")
         roll_back(folder, report)
         if not report.failures:
             folder.note("rolled-back")
             folder.drop_work()
+        if not (report.failures and report.counts.get("rolled_back")):
+            folder.forget("rolling-back")
     return report
