@@ -22,8 +22,9 @@ TRAILER = struct.Struct("<QQ32s8s")
 CHUNK = 8 << 20
 # files up to this size gain from a dictionary; above it they have learnt enough by themselves
 SMALL = 128 << 10
-# the fast strategy with long matches over a whole chunk: as small as level 3 on transcripts, at half its time
-LEVEL, WINDOW_LOG, HASH_LOG, MIN_MATCH = 2, 23, 17, 6
+# The fast strategy with long matches over a whole chunk: nearly as small as level 3 on transcripts, at half its time. A
+# table of 256 KiB stays in the cache of a core; one of 512 KiB takes a fifth more time for 1 % of real ones.
+LEVEL, WINDOW_LOG, HASH_LOG, MIN_MATCH = 2, 23, 16, 7
 # small files are few bytes in all, and gain by a closer look
 LEVEL_OF_SMALL = 12
 

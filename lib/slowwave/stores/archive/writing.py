@@ -37,6 +37,9 @@ _LARGEST_DICTIONARY = 112 << 10
 _SMALLEST_DICTIONARY = 4 << 10
 # training looks at so many times its size at most
 _SAMPLES = 100
+# It is put together of pieces this long, chosen by runs of so many bytes that many files share. To let the trainer try
+# several lengths at this level takes three times as long, and what it finds on real sessions differs by 0.3 %.
+_PIECE, _RUN = 500, 8
 _PLAIN = cast("Any", zstandard.ZstdCompressionParameters).from_level(
     LEVEL, source_size=CHUNK, window_log=WINDOW_LOG, hash_log=HASH_LOG, min_match=MIN_MATCH, write_checksum=True
 )
@@ -161,7 +164,8 @@ def compressor(trained: zstandard.ZstdCompressionDict | None = None) -> zstandar
     """Return what compresses files, small ones with the dictionary that was trained on them."""
     if trained is None:
         return zstandard.ZstdCompressor(compression_params=_PLAIN)
-    return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True, dict_data=trained)
+    # the number of the dictionary would be one byte in a hundred; the table says what needs it, a checksum that it fits
+    return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True, write_dict_id=False, dict_data=trained)
 
 
 def packed_dictionary(trained: zstandard.ZstdCompressionDict) -> bytes:
@@ -182,7 +186,8 @@ def train(small: Sequence[tuple[T, int]], read: Callable[[T], bytes]) -> zstanda
     every = max(1, sum(size for _, size in small) // (size * _SAMPLES))
     samples = [read(one) for one, _ in small[::every]]
     try:
-        return zstandard.train_dictionary(size, cast("list[Any]", samples))
+        # what is to be frequent in it depends on the level that it is used at
+        return zstandard.train_dictionary(size, cast("list[Any]", samples), k=_PIECE, d=_RUN, level=LEVEL_OF_SMALL)
     except zstandard.ZstdError:
         return None  # the files have too little in common; they are packed without one
 
