@@ -123,7 +123,8 @@ class Hand:
     def plan(self, step: str, total: int) -> None:
         assert total > self.left, step
 
-    def done(self, _step: str, _what: str) -> None:
+    def done(self, step: str, what: str) -> None:
+        assert step, what
         self.left -= 1
         if not self.left:
             self.clock.at += self.by
