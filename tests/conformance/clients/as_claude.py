@@ -43,9 +43,9 @@ class _Writer:
         if turn.queued:
             attachment = {"type": "queued_command", "prompt": turn.queued, "commandMode": "prompt"}
             self._add("attachment", self._last, attachment=attachment)
-        if turn.answer:
+        if turn.answer and not turn.killed:
             self._answer(fresh(self._draw), {"type": "text", "text": turn.answer}, model)
-        else:
+        elif not turn.killed:
             self._user([{"type": "text", "text": "[Request interrupted by user]"}])
         self._answers.append(self._last)
         if str(self._envelope["version"]).startswith("2.1"):
@@ -54,6 +54,7 @@ class _Writer:
 
     def _step(self, step: Step, model: str) -> None:
         message = fresh(self._draw)
+        self._odd(step.oddity, model)
         if step.thought:
             self._answer(message, {"type": "thinking", "thinking": step.thought, "signature": "Eq" + message}, model)
         if step.said:
@@ -70,15 +71,51 @@ class _Writer:
             self._last = above[call.id]
             self._user([block | {"content": [*words, _PICTURE] if call.shows_picture else call.output}])
 
-    def _answer(self, message: str, block: Mapping[str, Any], model: str) -> None:
+    def _odd(self, oddity: str, model: str) -> None:
+        caveat = "<local-command-caveat>The command below was run directly.</local-command-caveat>"
+        match oddity:
+            case "note":
+                self._add("system", self._last, subtype="informational", content="a note", level="info")
+            case "failed answer":
+                failed: Record = {"type": "text", "text": "API Error: 500 Internal error"}
+                self._answer(fresh(self._draw), failed, "<synthetic>", isApiErrorMessage=True)
+            case "blank answer":
+                self._answer(fresh(self._draw), {"type": "text", "text": self._draw.choice(("", " \n"))}, model)
+            case "thought alone":
+                thought = {"type": "thinking", "thinking": "hm", "signature": "Eqhm"}
+                self._answer(fresh(self._draw), thought, model)
+            case "hidden thought":
+                self._answer(fresh(self._draw), {"type": "redacted_thinking", "data": "EqREDACTED"}, model)
+            case "command":
+                self._user(caveat, isMeta=True)
+                self._user("<command-name>/cost</command-name>\n<command-args></command-args>")
+                self._user("<local-command-stdout>Total cost: $0.01</local-command-stdout>")
+            case "meta":
+                self._user("Caveat: nobody typed this.", isMeta=True)
+            case "progress":
+                data: Record = {"type": "hook_progress", "hookName": "PreToolUse"}
+                self._add("progress", self._last, data=data, toolUseID="toolu_none")
+            case "sub-agent":
+                self._sidechain(model)
+            case _:
+                pass
+
+    def _sidechain(self, model: str) -> None:
+        """What a sub-agent says stands among the rest, on a chain of its own."""
+        main, own = self._last, {"isSidechain": True, "agentId": fresh(self._draw)[:8]}
+        self._add("user", None, message={"role": "user", "content": "count the files"}, **own)
+        self._answer(fresh(self._draw), {"type": "text", "text": "two files"}, model, **own)
+        self._last = main
+
+    def _answer(self, message: str, block: Mapping[str, Any], model: str, **more: object) -> None:
         head = {"id": f"msg_{message}", "type": "message", "role": "assistant", "model": model, "usage": _USAGE}
-        self._add("assistant", self._last, message=head | {"content": [block]})
+        self._add("assistant", self._last, message=head | {"content": [block]}, **more)
 
-    def _user(self, content: object) -> None:
-        self._add("user", self._last, message={"role": "user", "content": content})
+    def _user(self, content: object, **more: object) -> None:
+        self._add("user", self._last, message={"role": "user", "content": content}, **more)
 
-    def _add(self, kind: str, parent: str, **fields: object) -> None:
-        self._at += timedelta(milliseconds=self._draw.choice((3, 800)))
+    def _add(self, kind: str, parent: str | None, **fields: object) -> None:
+        self._at += timedelta(milliseconds=self._draw.choice((0, 3, 800)))
         digits = f"{self._draw.getrandbits(128):032x}"
         uuid = f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
         head = {"parentUuid": parent, "isSidechain": False, **self._envelope, "type": kind}

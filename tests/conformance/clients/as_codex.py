@@ -22,6 +22,13 @@ def records_of(turns: Sequence[Turn], before: Sequence[Mapping[str, Any]], draw:
     return writer.made
 
 
+def rolled_back(before: Sequence[Mapping[str, Any]]) -> Record:
+    """Return the line that takes the last turn back."""
+    writer = _Writer(before, random.Random(0))
+    writer.roll_back()
+    return writer.made[0]
+
+
 class _Writer:
     def __init__(self, before: Sequence[Mapping[str, Any]], draw: random.Random) -> None:
         self.made: list[Record] = []
@@ -33,7 +40,7 @@ class _Writer:
 
     def turn(self, turn: Turn) -> None:
         if turn.goes_back:
-            self._add("event_msg", {"type": "thread_rolled_back", "num_turns": 1})
+            self.roll_back()
         made = fresh(self._draw)
         self._add("event_msg", {"type": "task_started", "turn_id": made, "model_context_window": 200_000})
         model = {"model": "fake-2"} if turn.another_model else {}
@@ -44,6 +51,8 @@ class _Writer:
             self._step(step)
         if turn.queued:
             self._message("user", [{"type": "input_text", "text": turn.queued}])
+        if turn.killed:
+            return
         if turn.answer:
             self._message("assistant", [{"type": "output_text", "text": turn.answer}])
             self._add("event_msg", {"type": "task_complete", "turn_id": made, "last_agent_message": None})
@@ -51,7 +60,11 @@ class _Writer:
             self._message("user", [{"type": "input_text", "text": _ABORTED}])
             self._add("event_msg", {"type": "turn_aborted", "turn_id": made, "reason": "interrupted"})
 
+    def roll_back(self) -> None:
+        self._add("event_msg", {"type": "thread_rolled_back", "num_turns": 1})
+
     def _step(self, step: Step) -> None:
+        self._odd(step.oddity)
         if step.thought:
             parts = [{"type": "summary_text", "text": step.thought}]
             self._item("rs", "reasoning", summary=parts, content=None, encrypted_content="gAAAA")
@@ -70,6 +83,36 @@ class _Writer:
             shown = parts if call.shows_picture else call.output
             self._item("fco", kind, call_id=f"call_{call.id}", output=shown)
 
+    def _odd(self, oddity: str) -> None:
+        match oddity:
+            case "note":
+                self._add("event_msg", {"type": "warning", "message": "a note"})
+            case "failed answer":
+                self._add("event_msg", {"type": "stream_error", "message": "Reconnecting... 1/5"})
+            case "blank answer":
+                blank = [{"type": "output_text", "text": ""}] * self._draw.randrange(2)
+                self._message("assistant", blank)
+            case "thought alone" | "hidden thought":
+                sealed = "gAAAA" if oddity == "thought alone" else None
+                self._item("rs", "reasoning", summary=[], content=None, encrypted_content=sealed)
+            case "command":
+                self._message("user", [{"type": "input_text", "text": "<user_shell_command>ls</user_shell_command>"}])
+            case "meta":
+                self._message("developer", [{"type": "input_text", "text": "You may write everywhere."}])
+            case "search":
+                action = {"type": "search", "query": "how"}
+                self._item("ws", "web_search_call", status="completed", action=action)
+            case "snapshot":
+                commit: Record = {"id": "0" * 40, "parent": None}
+                self._item("gs", "ghost_snapshot", ghost_commit=commit)
+            case "shell":
+                call = f"call_{fresh(self._draw)}"
+                action = {"type": "exec", "command": ["ls"], "timeout_ms": None, "env": None}
+                self._item("lsc", "local_shell_call", call_id=call, status="completed", action=action)
+                self._item("fco", "function_call_output", call_id=call, output="a.py")
+            case _:
+                pass
+
     def _message(self, role: str, content: Sequence[Record]) -> None:
         self._item("msg", "message", role=role, content=content)
 
@@ -77,7 +120,7 @@ class _Writer:
         self._add("response_item", {"type": kind, "id": f"{prefix}_{fresh(self._draw)}", **fields})
 
     def _add(self, kind: str, payload: Mapping[str, Any]) -> None:
-        self._at += timedelta(milliseconds=self._draw.choice((3, 800)))
+        self._at += timedelta(milliseconds=self._draw.choice((0, 3, 800)))
         self._ordinal += 1
         head = {"timestamp": millisecond_time(self._at), "ordinal": self._ordinal}
         self.made.append({**head, "type": kind, "payload": payload})

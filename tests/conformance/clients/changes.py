@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,40 @@ def compact_to_the_last(path: Path) -> Path:
 def compact_widely(path: Path) -> Path:
     """Keep several turns."""
     return compact(path, 200)
+
+
+def compact_surely(path: Path, keep: int) -> Path:
+    """Compact with a planned summary; where that would gain nothing, with one of one's own."""
+    before = path.stat().st_size
+    unless_refused(path, partial(compact, keep=keep))
+    return path if path.stat().st_size > before else summarise(path)
+
+
+def compact_within(path: Path, limits: Sequence[str]) -> Path:
+    """Let slowwave decide by other limits, written as settings."""
+    run("sessions", "compact", str(path), *(word for limit in limits for word in ("--set", limit)))
+    return path
+
+
+def unless_refused(path: Path, change: Callable[[Path], Path]) -> Path:
+    """Make a change that slowwave may refuse; then no byte changes.
+
+    Raises:
+        RefusedError: it failed for another reason, or wrote something and said that it had not.
+    """
+    before = path.read_bytes()
+    try:
+        return change(path)
+    except RefusedError as error:
+        if "nothing was written" not in str(error) or path.read_bytes() != before:
+            raise
+    return path
+
+
+def prune(path: Path) -> Path:
+    """Clear old outputs of tools."""
+    run("sessions", "prune", str(path))
+    return path
 
 
 def take_back(path: Path) -> Path:

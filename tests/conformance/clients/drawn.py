@@ -1,4 +1,4 @@
-"""Turns drawn from a seed, as every client may write them: parallel calls, long results, pictures, errors, rewinds."""
+"""Turns drawn from a seed, as every client may write them, the awkward ones first of all."""
 
 import random
 from collections.abc import Sequence
@@ -9,8 +9,14 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 _WORDS = (
     *("alpha", "beta", "tests", "fail", "build", "passes", "token", "limit", "don't", "always", "never", "use", "tabs"),
     *("café", "日本語", "🙂", "naïve", "\u2028line", "\u202ertl\u202c", "server.py", "src/app.ts", "42", "3.14"),
+    *("\t", "\r\n", "\n\n", "\x07", '"', "\\n", "```", "</summary>", "<b>", "e\u0301", "👩\u200d💻", "\ufeff", "\xa0"),
 )
-_FEW, _SOME, _MANY = 5, 40, 400
+_FEW, _SOME, _MANY, _GIANT = 5, 40, 400, 9_000
+# What stands beside the talk; every client has its own records for some of these.
+ODDITIES = (
+    *("note", "failed answer", "blank answer", "thought alone", "hidden thought", "command", "meta"),
+    *("sub-agent", "progress", "search", "snapshot", "shell", "settings"),
+)
 
 
 @dataclass(frozen=True)
@@ -27,12 +33,16 @@ class Call:
 
 @dataclass(frozen=True)
 class Step:
-    """What the model says at once: a thought, words, calls; their results arrive in the order of ``results``."""
+    """What the model says at once: a thought, words, calls; their results arrive in the order of ``results``.
+
+    A call without a result was cut off. One of ``ODDITIES`` stands before it all, or nothing ("").
+    """
 
     thought: str
     said: str
     calls: Sequence[Call]
     results: Sequence[Call]
+    oddity: str
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ class Turn:
         steps: what the model does.
         queued: what they typed while it worked, or "".
         answer: its last words, or "" where it was interrupted.
+        killed: its client died after the last step: neither an answer nor an interruption is written.
         another_model: not the one that answers otherwise.
         goes_back: the turn before is left behind.
     """
@@ -54,6 +65,7 @@ class Turn:
     steps: Sequence[Step]
     queued: str
     answer: str
+    killed: bool
     another_model: bool
     goes_back: bool
 
@@ -77,6 +89,7 @@ def _turn(draw: random.Random, *, goes_back: bool) -> Turn:
         steps,
         _said(draw, _FEW) if steps and draw.random() < 0.3 else "",
         _said(draw, _SOME) if draw.random() < 0.85 else "",
+        bool(steps) and draw.random() < 0.1,
         draw.random() < 0.2,
         goes_back,
     )
@@ -88,7 +101,8 @@ def _step(draw: random.Random) -> Step:
         _said(draw, _FEW) if draw.random() < 0.4 else "",
         _said(draw, _FEW) if draw.random() < 0.5 else "",
         calls,
-        draw.sample(calls, len(calls)),
+        draw.sample(calls, len(calls) if draw.random() < 0.95 else draw.randrange(len(calls))),
+        draw.choice(ODDITIES) if draw.random() < 0.3 else "",
     )
 
 
@@ -97,7 +111,7 @@ def _call(draw: random.Random) -> Call:
         fresh(draw),
         f"/src/{draw.choice('abcxyz')}.py",
         draw.random() < 0.4,
-        _said(draw, _MANY if draw.random() < 0.2 else _FEW),
+        _said(draw, draw.choices((0, _FEW, _MANY, _GIANT), (5, 75, 17, 3))[0]),
         draw.random() < 0.2,
         draw.random() < 0.1,
     )

@@ -1,71 +1,17 @@
-"""What happens to a session before its client resumes it: changes by slowwave, drawn turns, the client's own turns."""
+"""The rows: what happens to a session of whose clients before it is resumed, one step after the other."""
 
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple
 
+from slowwave.compaction.pruning import CLEARED
 from tests.conformance.clients import changes, retained
 from tests.conformance.clients.changes import NOTE, PLANNED, SUMMARY
-from tests.conformance.clients.grown import grow
-
-CLAUDE = ("claude", "claude-2.0.76", "claude-1.0.128")
-ALL = (*CLAUDE, "codex", "pi")
-# Clawdbot takes long to start, so only for this.
-COMPACTED = (*ALL, "clawdbot")
-KEEPING = ("claude", "codex", "pi", "clawdbot")
-
-Change = Callable[[Path], Path]
-
-
-class Asks(NamedTuple):
-    """A turn that the client itself takes, for real.
-
-    Attributes:
-        prompt: what it is asked; the scripted server has it use tools for some prompts.
-    """
-
-    prompt: str
-
-
-# What has a client compact by itself: a command, or a server that reports a full window, which the next turn finds.
-_COMPACTING = {
-    **dict.fromkeys(CLAUDE, (Asks("/compact"),)),
-    "codex": (Asks("Please give a long answer [ctx=190000]"), Asks("Please say hello again")),
-    **dict.fromkeys(("pi", "clawdbot"), (Asks("Please give a long answer"), Asks("And a long answer [ctx=127000]"))),
-}
-
-
-class Compacts(NamedTuple):
-    """The client compacts the session by itself."""
-
-    def turns(self, client: str) -> tuple[Asks, ...]:
-        """Return the turns that make a client do it."""
-        return _COMPACTING[client]
-
-
-Step = Change | Asks | Compacts
-
-
-class Operation(NamedTuple):
-    """What is done to a session, one step after the other.
-
-    Attributes:
-        name: what it is called in the report.
-        clients: whose sessions take it.
-        steps: what is done; the last file is then resumed.
-        shows: a text that the client must send afterwards, or "".
-        sessions: of how many sessions at most; 0 for all that are asked for.
-    """
-
-    name: str
-    clients: tuple[str, ...]
-    steps: tuple[Step, ...] = ()
-    shows: str = ""
-    sessions: int = 0
-
+from tests.conformance.clients.grown import grow, grow_outputs, roll_back
+from tests.conformance.clients.steps import ALL, CLAUDE, COMPACTED, KEEPING, Asks, Change, Compacts, Lists, Operation
 
 _WORK = (Asks("Please fix the bug in calc.py"), Asks("Read the files in parallel"))
+
+
+_LISTED = Lists(retained.listed_all_along)
 
 
 def _drawn(seed: int, *compactions: Change) -> Operation:
@@ -76,12 +22,12 @@ def _drawn(seed: int, *compactions: Change) -> Operation:
 
 
 OPERATIONS = (
-    Operation("unchanged", ALL),
-    Operation("two messages appended", ALL, (changes.append,), NOTE),
-    Operation("torn tail healed by an append", ALL, (changes.tear, changes.append), NOTE),
-    Operation("compaction appended", ALL, (changes.summarise,), SUMMARY),
-    Operation("compaction that keeps the last turn", ("claude", "pi", "codex"), (changes.summarise_keeping,), SUMMARY),
-    Operation("compacted twice, with messages between", ALL, (changes.summarise, changes.append) * 2, NOTE),
+    Operation("unchanged", COMPACTED),
+    Operation("two messages appended", COMPACTED, (changes.append,), NOTE),
+    Operation("torn tail healed by an append", COMPACTED, (changes.tear, changes.append), NOTE),
+    Operation("compaction appended", COMPACTED, (changes.summarise,), SUMMARY),
+    Operation("compaction that keeps the last turn", KEEPING, (changes.summarise_keeping,), SUMMARY),
+    Operation("compacted twice, with messages between", COMPACTED, (changes.summarise, changes.append) * 2, NOTE),
     Operation("compacted by slowwave once", COMPACTED, (changes.lengthen, changes.compact), PLANNED),
     Operation("compacted by slowwave twice", COMPACTED, (changes.lengthen, changes.compact) * 2, PLANNED),
     Operation(
@@ -127,6 +73,21 @@ OPERATIONS = (
         PLANNED,
         1,
     ),
+    Operation(
+        "gone back, then compacted",
+        ("codex",),
+        (changes.lengthen, *_WORK, roll_back, changes.lengthen, changes.compact),
+        PLANNED,
+        1,
+    ),
+    Operation("old outputs of tools cleared", ("codex",), (grow_outputs, changes.prune), CLEARED, 1),
+    Operation(
+        "old outputs of tools cleared, turn of the client, then compacted",
+        ("codex",),
+        (grow_outputs, changes.prune, *_WORK, changes.compact_widely),
+        PLANNED,
+        1,
+    ),
     Operation("forked, then compacted", (*CLAUDE, "pi"), (*_WORK, changes.fork, changes.compact), PLANNED, 1),
     _drawn(1, changes.compact),
     _drawn(2, changes.compact_widely, changes.compact),
@@ -135,6 +96,9 @@ OPERATIONS = (
     Operation("kept by retention while another one went", COMPACTED, (retained.keep_alone,), "", 1),
     Operation("removed by retention, back from the trash", COMPACTED, (retained.back_from_trash,), "", 1),
     Operation("removed and freed by retention, back from the archive", COMPACTED, (retained.back_from_archive,), "", 1),
+    Operation(
+        "listed by its client: what was kept, not what went, what came back", ALL, (_LISTED,), "conformance-old", 1
+    ),
     Operation("purged by retention", ALL, (retained.purge,), "", 1),
     Operation("session named", ALL, (changes.name,)),
     Operation("message labelled", ("pi",), (changes.label,)),

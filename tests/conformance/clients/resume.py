@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 SHARED = Path(__file__).parents[3].parent / "shared" / "clients"
 TOOLS = SHARED / "tools"
@@ -15,7 +15,8 @@ CORPUS = SHARED / "corpus"
 # Where the tools install and look for the clients.
 INSTALLED = Path(os.environ.get("CLIENTS", "/tmp/clients"))
 PROMPT = "Please say hello"
-_SECONDS = 360
+# On a loaded machine Clawdbot starts for minutes.
+_SECONDS = 720
 # Codex says again where and on which day it works when that has changed since the last turn.
 _NEW_TURN = "<environment_context>"
 # The folder of each client's package, and the package, below INSTALLED.
@@ -80,23 +81,13 @@ def resume(client: str, path: Path) -> Resumed:
     Raises:
         RuntimeError: the tool itself failed.
     """
-    result = _run(client, path, PROMPT)
-    context: list[dict[str, Any]] = result["context"] or []
-    if context and PROMPT in str(context[-1].get("text", "")):
-        # Claude Code sends what stood last, the output of a local command say, in one message with the prompt
-        before = {**context[-1], "text": context[-1]["text"].partition(PROMPT)[0].strip()}
-        if not before["text"]:
-            del before["text"]
-        context = [*context[:-1], *([before] if len(before) > 1 else [])]
-        if context and str(context[-1].get("text", "")).startswith(_NEW_TURN):
-            context = context[:-1]
-    file: dict[str, Any] = result["file"] if isinstance(result.get("file"), dict) else {}
-    error = (result["stderr"] or result["stdout"])[-300:]
-    return Resumed(result["rc"], context, bool(file.get("prefix_kept")), file.get("bad_lines_after", []), error)
+    return _resumed(_run(client, path, PROMPT), PROMPT)
 
 
-def go_on(client: str, path: Path, prompt: str) -> None:
+def go_on(client: str, path: Path, prompt: str) -> Resumed:
     """Let a client take a turn for real: the session is afterwards what the client has left.
+
+    Returns what it did, as `resume` does.
 
     Raises:
         RuntimeError: the tool or the client failed, or the client rewrote what was there.
@@ -111,10 +102,36 @@ def go_on(client: str, path: Path, prompt: str) -> None:
         shutil.copyfile(left, path)
         if left.with_suffix("").is_dir():
             shutil.copytree(left.with_suffix(""), path.with_suffix(""), dirs_exist_ok=True)
+    return _resumed(result, prompt)
+
+
+def _resumed(result: dict[str, Any], prompt: str) -> Resumed:
+    context: list[dict[str, Any]] = result["context"] or []
+    if context and prompt in str(context[-1].get("text", "")):
+        # Claude Code sends what stood last, the output of a local command say, in one message with the prompt
+        before = {**context[-1], "text": context[-1]["text"].rpartition(prompt)[0].strip()}
+        if not before["text"]:
+            del before["text"]
+        context = [*context[:-1], *([before] if len(before) > 1 else [])]
+        if context and str(context[-1].get("text", "")).startswith(_NEW_TURN):
+            context = context[:-1]
+    file: dict[str, Any] = result["file"] if isinstance(result.get("file"), dict) else {}
+    error = (result["stderr"] or result["stdout"])[-300:]
+    return Resumed(result["rc"], context, bool(file.get("prefix_kept")), file.get("bad_lines_after", []), error)
 
 
 def _run(client: str, path: Path, prompt: str, *more: str) -> dict[str, Any]:
-    command = [sys.executable, INSTALLED / "accept.py", client, path, "--prompt", prompt, *more]
+    command = [
+        sys.executable,
+        INSTALLED / "accept.py",
+        client,
+        path,
+        "--prompt",
+        prompt,
+        "--timeout",
+        str(_SECONDS // 2),
+        *more,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if not done.stdout.lstrip().startswith("{"):
         raise RuntimeError(f"{client}: {path.name}: {(done.stderr or done.stdout)[-400:]}")
@@ -123,12 +140,20 @@ def _run(client: str, path: Path, prompt: str, *more: str) -> dict[str, Any]:
 
 
 def comparable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out reasoning, and arguments of calls, which clients fill with defaults."""
+    """Leave out reasoning, and arguments of calls, which clients fill with defaults; a result in parts is one text."""
     kept: list[dict[str, Any]] = []
     for message in messages:
         form = {k: v for k, v in message.items() if k != "thinking"}
         if "calls" in form:
             form["calls"] = [(c["id"], c["name"]) for c in form["calls"]]
+        if "results" in form:
+            form["results"] = [{**result, "text": _joined(result["text"])} for result in form["results"]]
         if len(form) > 1 and form["role"] != "reasoning":
             kept.append(form)
     return kept
+
+
+def _joined(parts: Any) -> Any:
+    if isinstance(parts, list):
+        return "\n".join(part.get("text", f"[{part['type']}]") for part in cast("list[dict[str, str]]", parts))
+    return parts
