@@ -1,12 +1,11 @@
 """Alarms on a real server: a planted cause becomes an event, and the automation of the example takes it up."""
 
-import itertools
+import asyncio
 import os
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -14,6 +13,9 @@ import yaml
 from slowwave.service.server import own_server
 from tests.faults.test_silent_failures import Village
 from tests.flows.test_server import LIMIT_S, call, run
+
+if TYPE_CHECKING:
+    from prefect.events import Event
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -27,24 +29,23 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def events(api: str, prefix: str) -> list[dict[str, Any]]:
-    asked = {"filter": {"event": {"prefix": [prefix]}}, "limit": 50}
-    return call(api, "/events/filter", asked)["events"]
+async def heard_while(api: str, work: Callable[[], object], wanted: dict[str, int]) -> dict[str, list["Event"]]:
+    """Do some work, and return the events with each prefix as soon as there are so many of them."""
+    from prefect.events.clients import PrefectEventSubscriber  # noqa: PLC0415 - tests of the library never pay
+    from prefect.events.filters import EventFilter, EventNameFilter  # noqa: PLC0415 - as above
+
+    heard: dict[str, list[Event]] = {prefix: [] for prefix in wanted}
+    asked = EventFilter(event=EventNameFilter(prefix=list(wanted)))
+    async with asyncio.timeout(LIMIT_S), PrefectEventSubscriber(api, asked) as subscriber:
+        # what the server tells is kept for us meanwhile
+        await asyncio.to_thread(work)
+        async for event in subscriber:
+            next(heard[prefix] for prefix in wanted if event.event.startswith(prefix)).append(event)
+            if all(len(heard[prefix]) >= number for prefix, number in wanted.items()):
+                return heard
+    raise AssertionError(f"the server ended the stream; heard {heard}")
 
 
-def when_there(api: str, prefix: str, number: int) -> list[dict[str, Any]]:
-    """Return events as soon as there are so many; the server takes them up in the background."""
-    deadline = time.monotonic() + LIMIT_S
-    for _ in itertools.count():
-        found = events(api, prefix)
-        if len(found) >= number:
-            return found
-        assert time.monotonic() < deadline, f"{len(found)} events {prefix}"
-        time.sleep(0.5)
-    raise AssertionError
-
-
-@pytest.mark.flow
 def test_the_example_has_an_automation_for_each_way_to_fail() -> None:
     from prefect.events.schemas.automations import AutomationCore  # noqa: PLC0415 - tests of the library never pay
 
@@ -64,17 +65,18 @@ def test_a_planted_cause_triggers_the_automation_and_shows_the_report(api: str, 
 
     village = Village(tmp_path / "home")
     village.work(5, 12, {"type": "hologram", "uuid": "h", "sessionId": "s"})
-    done = run("slowwave", "run", "nightly", "--json", **village.environ, **env)
-    assert done.returncode == 0, done.stderr
 
-    (over,) = when_there(api, "slowwave.run.", 1)
-    (alarm,) = when_there(api, "slowwave.alarm.", 1)
-    assert over["payload"]["dreams"] == 1
-    assert alarm["event"] == "slowwave.alarm.unknown-records"
-    assert alarm["resource"]["prefect.resource.id"].startswith("slowwave.nightly.")
-    assert "hologram" in alarm["payload"]["summary"]
-    triggered = when_there(api, "prefect.automation.triggered", 1)
-    assert {one["resource"]["prefect.resource.name"] for one in triggered} == {"slowwave: alarm"}
+    def night() -> None:
+        done = run("slowwave", "run", "nightly", "--json", **village.environ, **env)
+        assert done.returncode == 0, done.stderr
+
+    wanted = {"slowwave.run.": 1, "slowwave.alarm.": 1, "prefect.automation.triggered": 1}
+    (over,), (alarm,), triggered = asyncio.run(heard_while(api, night, wanted)).values()
+    assert over.payload["dreams"] == 1
+    assert alarm.event == "slowwave.alarm.unknown-records"
+    assert alarm.resource.id.startswith("slowwave.nightly.")
+    assert "hologram" in alarm.payload["summary"]
+    assert {one.resource["prefect.resource.name"] for one in triggered} == {"slowwave: alarm"}
     (report,) = call(api, "/artifacts/filter", {"artifacts": {"key": {"any_": ["nights"]}}})
     assert report["data"].startswith("## Alarms")
     assert "unknown\\-records" in report["data"] or "unknown-records" in report["data"]
