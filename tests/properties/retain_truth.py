@@ -34,6 +34,9 @@ class Truth:
         for name, one in now.items():
             if self.here.get(name) != one:
                 self._unpurged.pop(name, None)
+        # what was brought back does not count as gone any more, also where its client then deletes it
+        self.gone = {name: one for name, one in self.gone.items() if name not in now}
+        self._young = {name: then for name, then in self._young.items() if name not in now}
         self.here = now
 
     def check(self, kept: Iterable[str]) -> set[str]:

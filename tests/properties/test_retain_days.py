@@ -3,22 +3,35 @@
 Clients begin, resume and fork sessions, also in the middle of a run, and Claude Code cleans up by itself. Whatever
 happens: nothing that a guard keeps ever goes, no byte is lost, all that went comes back as it was, within its grace
 period from the trash and afterwards from the archive, and the audit log proves itself.
+
+Three years of a fleet take some minutes of a processor; two fleets with each set of rules, with DRILLS=all.
 """
 
 import os
 import shutil
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from slowwave.retention import by_hand, guards
 from slowwave.retention.audit import AuditLog
-from slowwave.stores.trash import trash_folder, trash_items
+from slowwave.retention.job.free import Freer
+from slowwave.stores.archive import writing
+from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.properties.retain_world import World
 from tests.unit.consolidation.dreams import no_fsync
+from tests.unit.retention.job.fleets import ADD
 from tests.unit.retention.job.homes import DAY
 
-DAYS, FLEETS = (1_095, 12) if os.environ.get("DRILLS") == "all" else (25, 3)
+DAYS, FLEETS = (1_095, 12) if os.environ.get("DRILLS") == "all" else (20, 3)
+# what three years of any fleet must have met
+_MET = (
+    *ADD,
+    *("opencode", "resumed", "resumed in the database", "forked", "wrote in mid-run", "cleaned up", "clock jumps"),
+    *("killed", "full", "denied", "closed", "client", "removed", "restored", "refused_held", "refused_database"),
+)
 
 
 @pytest.mark.parametrize("seed", range(FLEETS))
@@ -27,14 +40,70 @@ def test_nothing_that_must_stay_goes_and_nothing_is_lost(
 ) -> None:
     monkeypatch.setattr(os, "fsync", no_fsync)
     world = World(tmp_path / "home", seed)
-    for _ in range(DAYS):
-        world.day()
+    _live(world, DAYS)
     print(seed, dict(sorted(world.seen.items())))
     assert world.seen["removed"] > DAYS // 10
     assert world.seen["killed"] > 0
+    assert [what for what in _MET if not world.seen[what]] == [] or DAYS < 1_000
     world.truth.check_whole()
     _check_freed(world)
     shutil.rmtree(world.home.root)
+
+
+def _ignores_holds(patch: pytest.MonkeyPatch) -> None:
+    def nobody(*_: object) -> str:
+        return ""
+
+    patch.setattr(guards, "held_by", nobody)
+
+
+def _frees_at_once(patch: pytest.MonkeyPatch) -> None:
+    def due(*_: object) -> bool:
+        return True
+
+    patch.setattr(Freer, "_is_due", due)
+
+
+def _packs_another_byte(patch: pytest.MonkeyPatch) -> None:
+    real = writing._read
+
+    def changed(fd: int, size: int) -> bytes:
+        data = real(fd, size)
+        return data[:-1] + b" " if data else data
+
+    def compared(*_: object) -> None:
+        return
+
+    patch.setattr(writing, "_read", changed)
+    patch.setattr(writing, "_compare", compared)
+
+
+def _restores_without_times(patch: pytest.MonkeyPatch) -> None:
+    real = by_hand.restore
+
+    def untimed(item: TrashItem, trash: Path) -> list[str]:
+        said = real(item, trash)
+        for file in item.files:
+            os.utime(file.path)
+        return said
+
+    patch.setattr(by_hand, "restore", untimed)
+
+
+@pytest.mark.parametrize("broken", [_ignores_holds, _frees_at_once, _packs_another_byte, _restores_without_times])
+def test_a_defect_that_costs_something_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    monkeypatch.setattr(os, "fsync", no_fsync)
+    broken(monkeypatch)
+    world = World(tmp_path / "home", 0)
+    with pytest.raises(AssertionError):
+        _live(world, 60)
+
+
+def _live(world: World, days: int) -> None:
+    for _ in range(days):
+        world.day()
 
 
 def _check_freed(world: World) -> None:
