@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from slowwave.cli.output import counted
+
 if TYPE_CHECKING:
     from slowwave.jobs.lately import Budget, Lately
 
 _DAY = 24
+_ASK = "slowwave doctor --model asks whether it is there"
 
 
 def of_nights(past: "Lately") -> Iterator[str]:
@@ -22,6 +25,9 @@ def of_nights(past: "Lately") -> Iterator[str]:
         good = "" if not night.failed else f"; the last without a failure began {past.last_good[:16] or 'never'}"
         when = f"{_time(night.at)}, {_ago(past.hours or 0)}"
         yield f"Last run: {night.job} of {when}: {night.outcome}{good}"
+        if unanswered := night.counted("model_postponed"):
+            what = counted(unanswered, "question")
+            yield f"  model      {what} got no answer and wait for the next run; {_ASK}"
         if past.ahead:
             yield f"  clock      {past.ahead}"
     yield from (f"  stopped    {_time(night.at)}: {night.failures[0]}" for night in past.stopped)
