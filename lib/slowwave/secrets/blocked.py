@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from unicodedata import normalize
 
 import msgspec
 
@@ -65,6 +66,8 @@ class Blocked:
         """Return a text with every blocked phrase replaced, and how many there were."""
         if not self._lengths:
             return text, 0
+        # an accent by itself parts no word
+        given, text = text, normalize("NFC", text)
         out: list[str] = []
         at = number = 0
         for start, stop in self._spans(text):
@@ -72,7 +75,7 @@ class Blocked:
                 out += [text[at:start], ERASED]
                 at = stop
                 number += 1
-        return ("".join([*out, text[at:]]), number) if number else (text, 0)
+        return ("".join([*out, text[at:]]), number) if number else (given, 0)
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         words = list(_WORD.finditer(text))
@@ -94,7 +97,7 @@ class Blocked:
 
 def phrase_of(key: bytes, text: str) -> Phrase | None:
     """Return what is kept of a phrase, or None when it has no words."""
-    words = _WORD.findall(text)
+    words = _WORD.findall(normalize("NFC", text))
     return Phrase(len(words), _of_words(key, words[:1]), _of_words(key, words)) if words else None
 
 

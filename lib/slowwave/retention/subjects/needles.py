@@ -10,6 +10,8 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Sequence
+from html.entities import codepoint2name
+from unicodedata import normalize
 from urllib.parse import quote
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -24,7 +26,10 @@ _BREAKS = re.compile(_BREAK)
 DEPTH = 3
 _ENTITIES = {"&": rb"&amp;", "<": rb"&lt;", ">": rb"&gt;", '"': rb"&quot;", "'": rb"&(?:apos|\#39);"}
 # one space for another, and line ends however often escaped
-_SPACE = rb"(?:\s|\\+[nrt]|\\+u00(?:20|a0|0[9ad])|%(?:20|09|0[AaDd]|[Cc]2%[Aa]0)|\+|\xc2\xa0|&nbsp;|=\r?\n)+"
+_SPACE = (
+    rb"(?:\s|\\+[nrt]|\\+u00(?:20|a0|0[9ad])|%(?:25)*(?:20|09|0[AaDd]|[Cc]2%(?:25)*[Aa]0)|\+|\xc2\xa0|&nbsp;|=\r?\n"
+    rb"|(?:\\+xc2)?\\+xa0|\\+302\\+240|=C2=A0)+"
+)
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9]{2,}")
@@ -44,10 +49,12 @@ class Needle:
         if not any(char.isalnum() for char in phrase):
             raise ValueError("write a name or a phrase with at least one letter or digit")
         self.phrase = " ".join(words)
-        self._expression = re.compile(_SPACE.join(b"".join(map(_forms, word)) for word in words))
-        signs = _signs(self.phrase)
+        # as one sign or two, a letter and its accent: file names of macOS have two
+        spelt = dict.fromkeys((self.phrase, *(normalize(form, self.phrase) for form in ("NFC", "NFD"))))
+        self._expression = re.compile(b"|".join(map(_expression, spelt)))
+        signs = sorted({sign for one in spelt for sign in _signs(one)})
         self._signs = BytesAhoCorasick(signs, implementation=Implementation.DFA)
-        forms = list(_usual_forms(self.phrase))
+        forms = list(dict.fromkeys(form for one in spelt for form in _usual_forms(one)))
         self._coded = CodedPhrase(forms)
         in_hex = [one.hex().encode() for one in forms]
         self._in_hex = BytesAhoCorasick(in_hex, implementation=Implementation.DFA)
@@ -100,6 +107,10 @@ class Needle:
                 yield at + places[shift + start // 3 * 4], at + places[last] + 1
 
 
+def _expression(phrase: str) -> bytes:
+    return _SPACE.join(b"".join(map(_forms, word)) for word in phrase.split())
+
+
 def decoded_runs(data: bytes) -> Iterator[bytes]:
     """Yield what every run that may be base64 decodes to, from each of the places where it may begin."""
     for run in _BASE64.finditer(data):
@@ -127,9 +138,15 @@ def _codes(char: str) -> Iterator[bytes]:
     if not char.isascii():
         yield data.lower()
         yield b"u" + char.encode("utf-16-be", "surrogatepass")[:2].hex().encode()
+        yield b"&%b;" % codepoint2name.get(ord(char), "#").lower().encode()
+        yield b"\\x%02x" % data[0]
+        yield b"\\x%02x" % (ord(char) & 0xFF)
+        yield b"\\%03o" % data[0]
+        yield b"=%02x" % data[0]
     else:
         yield b"u00%02x" % data[0]
     yield b"%%%02x" % data[0]
+    yield b"%%25%02x" % data[0]
     yield b"&#"
 
 
@@ -163,7 +180,7 @@ def _forms(char: str) -> bytes:
 def _forms_of(text: str) -> Iterator[bytes]:
     data = text.encode("utf-8", "surrogatepass")
     yield re.escape(data)
-    yield b"".join(b"%%(?i:%02x)" % byte for byte in data)
+    yield b"".join(b"%%(?:25)*(?i:%02x)" % byte for byte in data)
     units = text.encode("utf-16-be", "surrogatepass")
     codes = (units[at : at + 2].hex().encode() for at in range(0, len(units), 2))
     yield b"".join(rb"\\+u(?i:%b)" % code for code in codes)
@@ -173,5 +190,18 @@ def _forms_of(text: str) -> Iterator[bytes]:
         yield rb"\\{2,}"
     if text in _ENTITIES:
         yield _ENTITIES[text]
-    elif len(text) == 1 and not text.isascii():
-        yield b"&#(?:0*%d|[xX]0*(?i:%x));" % (ord(text), ord(text))
+    elif not text.isascii():
+        # as Python shows bytes and git names of files, and in mails
+        yield b"".join(rb"\\+x(?i:%02x)" % byte for byte in data)
+        yield b"".join(rb"\\+%03o" % byte for byte in data)
+        yield b"".join(b"=(?i:%02x)" % byte for byte in data)
+        if len(text) == 1:
+            yield from _codes_of_character(ord(text))
+
+
+def _codes_of_character(number: int) -> Iterator[bytes]:
+    yield b"&#(?:0*%d|[xX]0*(?i:%x));" % (number, number)
+    if number in codepoint2name:
+        yield b"&%b;" % codepoint2name[number].encode()
+    if number <= 0xFF:  # noqa: PLR2004 - as Python shows a character of one byte
+        yield rb"\\+x(?i:%02x)" % number

@@ -4,6 +4,8 @@ import base64
 import json
 import random
 from collections.abc import Callable
+from html.entities import codepoint2name
+from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -63,7 +65,32 @@ def in_lines_of_base64_in_json(text: str) -> bytes:
     return json.dumps(in_lines_of_base64(text).decode()).replace("/", "\\/").encode()
 
 
+def in_two_signs(text: str) -> bytes:
+    return normalize("NFD", text).encode()
+
+
+def in_address_in_address(text: str) -> bytes:
+    return quote(quote(text, safe=""), safe="").encode()
+
+
+def as_python_shows_bytes(text: str) -> bytes:
+    return "".join(f"\\x{byte:02x}" if byte > 126 else chr(byte) for byte in text.encode()).encode()
+
+
+def as_git_shows_names(text: str) -> bytes:
+    return "".join(f"\\{byte:03o}" if byte > 126 else chr(byte) for byte in text.encode()).encode()
+
+
+def in_mail(text: str) -> bytes:
+    return "".join(f"={byte:02X}" if byte > 126 else chr(byte) for byte in text.encode()).encode()
+
+
+def in_page(text: str) -> bytes:
+    return "".join(f"&{codepoint2name[ord(one)]};" if ord(one) in codepoint2name else one for one in text).encode()
+
+
 FORMS: list[Form] = [
+    in_two_signs, in_address_in_address, as_python_shows_bytes, as_git_shows_names, in_mail, in_page,
     plain, in_json, in_json_as_it_is, in_json_twice, in_address, in_form, in_base64, in_base64_of_addresses, in_hex,
     in_lines_of_base64, in_lines_of_base64_in_json,
 ]  # fmt: skip
