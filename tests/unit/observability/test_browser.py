@@ -98,6 +98,6 @@ if __name__ == "__main__":
                 PICTURES / f"report-{theme}.png",
                 scheme=theme,
                 width=1100,
-                height=3150 if theme == "light" else 1500,
+                height=1700 if theme == "light" else 1500,
             )
     sys.exit(0)

@@ -204,7 +204,7 @@ def _nights(nights: Sequence[Night]) -> Section:
         )
         for night in reversed(nights[-MOST_ROWS * 2 :])
     ]
-    head = ("when", "job", "ended", "read", "candidates", "memories", "failures", "took")
+    head = ("when (UTC)", "job", "ended", "read", "candidates", "memories", "failures", "took")
     failed = sum(bool(night.failed) for night in nights)
     return Section("Nights", f"{failed} of the {number(len(nights))} runs shown met a failure.", head, rows)
 
@@ -212,7 +212,7 @@ def _nights(nights: Sequence[Night]) -> Section:
 def _about(night: Night) -> str:
     which = " over chosen projects" if night.partial else ""
     return (
-        f"{night.job} of {_when(night)}{which}: {night.outcome}, {number(night.projects)} projects, run {night.run_id}."
+        f"{night.job} of {_when(night)} UTC{which}: {night.outcome}, {number(night.projects)} projects, run {night.run_id}."
     )
 
 
