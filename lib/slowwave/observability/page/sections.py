@@ -211,9 +211,8 @@ def _nights(nights: Sequence[Night]) -> Section:
 
 def _about(night: Night) -> str:
     which = " over chosen projects" if night.partial else ""
-    return (
-        f"{night.job} of {_when(night)} UTC{which}: {night.outcome}, {number(night.projects)} projects, run {night.run_id}."
-    )
+    whose = f"{night.job} of {_when(night)} UTC{which}"
+    return f"{whose}: {night.outcome}, {number(night.projects)} projects, run {night.run_id}."
 
 
 def _when(night: Night) -> str:
