@@ -224,8 +224,10 @@ def settle(environ: Mapping[str, str], found_by: str) -> list[Night]:
         OSError: the history cannot be read or written.
     """
     found: list[Night] = []
-    known = {(night.run_id, night.at) for night in read_nights(environ)[0]}
-    for note, why in overdue(environ):
+    over = list(overdue(environ))
+    # the history grows with every night, and most nights nothing was stopped
+    known = {(night.run_id, night.at) for night in read_nights(environ)[0]} if over else set[tuple[str, str]]()
+    for note, why in over:
         night = stopped(note, why, found_by)
         # killed right behind its line in the history
         if (night.run_id, night.at) not in known:
