@@ -19,6 +19,7 @@ import psutil
 import pytest
 import yaml
 
+from slowwave.observability.at_work import read_notes
 from slowwave.samples import build
 from slowwave.service.server import own_server, stop
 
@@ -152,6 +153,7 @@ def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict
     """Cancel a run whose dream is reading its state: a pipe in the place of that file holds it there."""
     memory = next(store.glob(".claude/projects/*quill/memory"))
     state = memory / ".consolidation_state.json"
+    runs = home / "state" / "slowwave" / "runs"
     before = state.rename(memory.parent / "state.json")
     os.mkfifo(state)
     parameters = orjson.dumps({"store": [str(store)], "project": "quill"}).decode()
@@ -161,15 +163,17 @@ def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict
     with subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as watching:
         try:
             with state.open("wb"):  # opens when the dream has opened it
-                assert len(list((home / "state" / "slowwave" / "runs").iterdir())) == 1
+                assert len(list(runs.glob("*.manifest.json"))) == 1
                 (running,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] == "RUNNING"]
                 call(api, f"/flow_runs/{running['id']}/set_state", {"state": {"type": "CANCELLING"}})
                 watching.wait(LIMIT_S)
         finally:
             watching.kill()
     assert call(api, f"/flow_runs/{running['id']}")["state_type"] == "CANCELLED"
-    # what is let go of on the way out: the manifest of the run, and every lock
-    assert list((home / "state" / "slowwave" / "runs").iterdir()) == []
+    # what is let go of on the way out: the manifest of the run, and every lock; its note says why it ended
+    assert list(runs.glob("*.manifest.json")) == []
+    (note,), _ = read_notes({"HOME": str(home), "XDG_STATE_HOME": str(home / "state")})
+    assert note.ended.startswith("TerminationSignal")
     assert not (memory / ".consolidation_lock").exists()
     before.replace(state)
 
