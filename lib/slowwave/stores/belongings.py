@@ -78,14 +78,20 @@ def _beside(session: StoredSession) -> Iterator[Path]:
         meta = first.with_name(first.name.removesuffix(SUFFIX) + _META)
         yield from (path for path in (meta,) if path.is_file())
         return
-    if first.parent.parent.name == _PROJECTS and not _elsewhere(first):
-        home = first.parent.parent.parent
-        yield from (home / "todos" / name for name in _named(home / "todos") if _is_todo(name, session.id))
-        yield from (path for name in _FOLDERS_IN_HOME if (path := home / name / session.id).is_dir())
+    if first.parent.parent.name == _PROJECTS:
+        own = _in_home(first.parent.parent.parent, session.id)
+        # most sessions have nothing there, and for them no other project need be looked at
+        if own and not _elsewhere(first):
+            yield from own
     yield from agents_beside(first.parent).get(session.id, ())
     folder = first.with_name(session.id)
     if folder.is_dir() and not folder.is_symlink():
         yield folder
+
+
+def _in_home(home: Path, session: str) -> list[Path]:
+    todos = [home / "todos" / name for name in _named(home / "todos") if _is_todo(name, session)]
+    return todos + [path for name in _FOLDERS_IN_HOME if (path := home / name / session).is_dir()]
 
 
 def sessions_in_home(home: Path) -> set[str]:
