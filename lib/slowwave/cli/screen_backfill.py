@@ -14,6 +14,8 @@ _NUMBERS = {
     "refused": "were refused by the gates before",
     "given_up": "could not be read three times (--retry-failed)",
     "beyond_limit": "are beyond the limit",
+    "read_again": "were read by an older version, and are read again",
+    "taken_over": "were read by an older version, and are taken over as they are",
     "extracted": "were read now",
     "carried_over": "were taken over from an older version as they are",
     "skipped_by_gate": "were refused by the gates now",

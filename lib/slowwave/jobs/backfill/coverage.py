@@ -14,7 +14,7 @@ from slowwave.jobs.backfill.states import Ledger, State
 from slowwave.jobs.pages import MOST_ROWS, printable
 from slowwave.jobs.story import Run
 from slowwave.report import Item, Report
-from slowwave.stores.model import Project
+from slowwave.stores.model import Project, StoredSession
 
 # what no version would take anything from
 _NOTHING_THERE = ("refused", "passed_over")
@@ -62,7 +62,11 @@ def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
     projects, report.warnings = chosen_sessions(run, wanted)
     coverage, totals = Coverage(), Counter[str]()
     for project in projects:
-        for words, size, is_covered in _rows(project, run):
+        for session, books, words, is_covered in _rows(project, run):
+            size = session.size
+            if wanted.sessions:
+                read_by = f"in the books: {', '.join(books) or 'nothing'}"
+                report.items.append(Item(session.id, "session", f"{words}; {read_by}", project.key))
             totals[words] += not is_covered
             row = coverage.rows.setdefault((project.key, words), [0, 0])
             row[0] += 1
@@ -76,15 +80,17 @@ def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
     return coverage, report
 
 
-def _rows(project: Project, run: Run) -> Iterator[tuple[str, int, bool]]:
+def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str], str, bool]]:
+    """Yield each session with the versions in its books, how it stands, and whether it is covered."""
     ledger = Ledger(project.memory, run.settings, run.clock.now())
     for session in project.sessions:
+        books = ledger.versions(session)
         try:
             state = ledger.state(session)
         except UnreadableError:
-            yield _WORDS["unreadable"], session.size, False
+            yield session, books, _WORDS["unreadable"], False
             continue
-        yield _words(state), session.size, state.kind == "read" or state.kind in _NOTHING_THERE
+        yield session, books, _words(state), state.kind == "read" or state.kind in _NOTHING_THERE
 
 
 def _words(state: State) -> str:

@@ -21,6 +21,7 @@ from slowwave.jobs.backfill.model import Pace, Piece, Plan, Shard
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.planning import plan_backfill
 from slowwave.jobs.backfill.story import first_words, wanted_of
+from slowwave.jobs.backfill.upgrades import note_versions
 from slowwave.jobs.parameters import run_of
 from slowwave.jobs.workers import PAYS_FROM_BYTES
 from slowwave.places import home_folder
@@ -58,6 +59,7 @@ def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
     report = first_words(plan)
     report.count("sessions", plan.sessions)
     report.count("bytes", plan.bytes)
+    note_versions(report, shards)
     if plan.sessions:
         past = [one for one in past_runs(environ) if one.model and one.model == plan.settings.model.name]
         note_forecast(report, plan, _foreseen(plan, shards, environ), past)

@@ -107,6 +107,10 @@ class Ledger:
             return State("refused", version, why)
         return State("unread" if not version else "grown" if version == EXTRACTOR else "older", version)
 
+    def versions(self, session: StoredSession) -> list[str]:
+        """Return which versions of which extractors are in the books of a session."""
+        return sorted(self._by(name_to_json(session.id)))
+
     def seed(self, sessions: Sequence[StoredSession], *, retry: bool) -> Seed:
         """Return what is known of sessions; with ``retry`` it forgets that they failed."""
         names = list(dict.fromkeys(name_to_json(session.id) for session in sessions))

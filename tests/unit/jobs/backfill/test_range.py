@@ -127,6 +127,35 @@ def test_an_upgrade_adds_what_the_changed_miners_say_only(tmp_path: Path, monkey
     assert {c.extractor.rpartition(":")[2] for c in read_candidates(world.memory("p0"))[0]} == {one}
 
 
+def test_a_preview_says_which_version_read_what_and_what_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path)
+    world.backfill(limit=5)
+    older(world, "offline/2")
+    world.backfill("b2", sessions=["00000005-0000-4000-8000-000000000001", "00000006-0000-4000-8000-000000000001"])
+    path = candidates_path(world.memory("p1"))
+    path.write_bytes(path.read_bytes().replace(f'"{EXTRACTOR}'.encode(), b'"offline/3'))
+    monkeypatch.setitem(versions.CHANGED, EXTRACTOR, frozenset[str]())
+    for upgrade in (True, False):
+        report = world.backfill("p", action="preview", upgrade=upgrade)
+        words = {item.target: item.reason for item in report.items if item.action == "version"}
+        assert list(words) == ["offline/2", "offline/3"]
+        assert words["offline/2"].startswith("offline/2: 5 sessions")
+        assert "all miners changed since; they are read again" in words["offline/2"]
+        assert words["offline/3"].startswith("offline/3: 1 sessions")
+        assert "nothing is decoded" in words["offline/3"]
+        assert (report.counts["read_again"], report.counts["taken_over"]) == (5, 1)
+
+
+def test_the_books_of_a_session_that_is_named_are_shown(tmp_path: Path):
+    world = filled(tmp_path, sessions=3)
+    world.backfill(limit=1)
+    older(world, "offline/2")
+    names = [f"0000000{number}-0000-4000-8000-000000000001" for number in (0, 2)]
+    shown = {item.target: item.reason for item in covered(world, sessions=names).items if item.action == "session"}
+    assert shown[names[0]].endswith("in the books: offline/2")
+    assert shown[names[1]] == "not read yet; in the books: nothing"
+
+
 def test_every_version_says_what_it_changed():
     assert EXTRACTOR in versions.CHANGED
     table = {"offline/2": frozenset({"habit"}), "offline/3": frozenset[str](), "offline/4": frozenset({"task"})}
