@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from slowwave.records.bulk import relaxed_collector
 from slowwave.retention.policy import Subject
@@ -24,7 +25,7 @@ _PUT_ASIDE: dict[str, Source] = {
 }
 
 
-class Member(NamedTuple):
+class Member(msgspec.Struct, frozen=True, gc=False):
     """A session that is judged, and those of sub-agents in its own folder, which go where it goes."""
 
     session: StoredSession
@@ -92,7 +93,7 @@ class Fleet:
 
 def key_of(session: StoredSession) -> str:
     """Return what tells a session from every other one."""
-    path = os.fspath(session.files.paths[0])
+    path = str(session.files.paths[0])
     return key_in_database(path, session.id) if session.in_database else path
 
 

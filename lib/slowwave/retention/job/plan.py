@@ -46,6 +46,7 @@ def plan_removals(
     goes = [verdict for verdict in decision.verdicts if verdict.removes and _is_chosen(verdict.subject, chosen)]
     goes.sort(key=lambda verdict: (verdict.subject.at, verdict.subject.id))
     stays = [verdict for verdict in decision.verdicts if verdict.guard and _is_chosen(verdict.subject, chosen)]
+    stays.sort(key=lambda verdict: verdict.subject.id)
     return Plan(goes[: rules.per_run], goes[rules.per_run :], stays, _told(decision, chosen))
 
 

@@ -1,9 +1,11 @@
 """From sessions and rules to verdicts: the same answer whatever the order of the sessions, and nothing is touched."""
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
-from math import inf
+from math import floor, inf
 from operator import attrgetter
 
 import msgspec
@@ -31,7 +33,7 @@ class Shortfall(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct):
-    """Verdicts over all sessions, each once, and the limits that could not be reached."""
+    """Verdicts over all sessions, each once and in their order, and the limits that could not be reached."""
 
     verdicts: list[Verdict]
     shortfalls: list[Shortfall]
@@ -51,35 +53,27 @@ def decide(subjects: Iterable[Subject], policy: Policy, now: datetime, guard: Gu
         guard: asked only about sessions that would go, once each.
     """
     with relaxed_collector():
-        # one order by id is enough: all others are made of it by sorts that keep it among equals
-        fleet = sorted(subjects, key=attrgetter("id"))
-        verdicts: list[Verdict | None] = [None] * len(fleet)
+        fleet = list(subjects)
         at = [one.at for one in fleet]
+        verdicts: list[Verdict | None] = [None] * len(fleet)
         shortfalls: list[Shortfall] = []
         for rules, groups in _by_class(fleet, policy):
-            for group in groups.values():
-                group.sort(key=at.__getitem__, reverse=True)
-            shortfalls += _Class(rules, groups, fleet, verdicts, now, guard).judge()
+            shortfalls += _Class(rules, groups, fleet, at, verdicts, now, guard).judge()
         found = [known or Verdict(one, removes=False, rule="") for known, one in zip(verdicts, fleet, strict=True)]
     return Decision(found, shortfalls)
 
 
-# dialect, project and source of the sessions whose numbers follow, newest first
+# dialect, project and source of the sessions whose numbers follow, in their order
 _Groups = dict[tuple[str, str, Source], list[int]]
 
 
 def _by_class(fleet: Sequence[Subject], policy: Policy) -> list[tuple[Rules, _Groups]]:
     """Return the sessions of each class by what they are counted by, as numbers in the fleet."""
-    every: _Groups = {}
-    for number, one in enumerate(fleet):
-        key = one.dialect, one.project, one.source
-        group = every.get(key)
-        if group is None:
-            every[key] = [number]
-        else:
-            group.append(number)
+    every: _Groups = defaultdict(list)
+    for number, key in enumerate(map(attrgetter("dialect", "project", "source"), fleet)):
+        every[key].append(number)
     found: list[_Groups] = [{} for _ in range(len(policy.classes) + 1)]
-    for key, group in every.items():
+    for key, group in sorted(every.items()):
         fits = (number for number, one in enumerate(policy.classes) if one.holds(fleet[group[0]]))
         found[next(fits, len(policy.classes))][key] = group
     return list(zip([*policy.classes, policy], found, strict=True))
@@ -90,8 +84,9 @@ class _Class:
 
     Args:
         rules: what holds for them.
-        groups: their numbers in the fleet, newest first.
+        groups: their numbers in the fleet.
         fleet: all sessions.
+        at: their times.
         verdicts: over all sessions; of those that nobody spoke of yet None.
         now: the current time.
         guard: asked about every session that would go.
@@ -102,6 +97,7 @@ class _Class:
         rules: Rules,
         groups: _Groups,
         fleet: Sequence[Subject],
+        at: Sequence[float],
         verdicts: list[Verdict | None],
         now: datetime,
         guard: Guard,
@@ -109,50 +105,63 @@ class _Class:
         self.rules = rules
         self.groups = groups
         self.fleet = fleet
+        self.at = at
         self.verdicts = verdicts
         self.now = now
         self.guard = guard
-        # what goes of them
-        self.gone, self.gone_bytes = 0, 0
+        # what goes of them, in bytes
+        self.gone_bytes = 0
 
     def judge(self) -> Iterator[Shortfall]:
         """Give the verdicts over all members, and yield the limits that could not be reached."""
         oldest = self.rules.max_age.start(self.now) if self.rules.max_age is not None else -inf
-        for key, group in self.groups.items():
-            gone = self.gone
-            self._group(group, oldest)
-            yield from self._count(key, group, len(group) - self.gone + gone)
+        for key, numbers in self.groups.items():
+            yield from self._group(key, numbers, oldest)
         yield from self._quota()
 
-    def _group(self, group: Sequence[int], oldest: float) -> None:
-        """Judge what the age and the ``keep_*`` rules say of a group; newest first."""
-        fleet, verdicts, now = self.fleet, self.verdicts, self.now.timestamp()
-        named = kept(self.rules, [fleet[number] for number in group], self.now) if self.rules.keeps else {}
-        for place, names in named.items():
-            verdicts[group[place]] = Verdict(fleet[group[place]], removes=False, rule=names)
-        for number in group:
-            if fleet[number].at <= now:
-                break
+    def _group(self, key: tuple[str, ...], numbers: Sequence[int], oldest: float) -> Iterator[Shortfall]:
+        """Judge what the age, the ``keep_*`` rules and the count say of a group."""
+        fleet, verdicts, rules = self.fleet, self.verdicts, self.rules
+        group = self._by_age(numbers, newest_first=True)
+        ages = [-self.at[number] for number in group]
+        future = bisect_left(ages, -self.now.timestamp())
+        if rules.keeps:
+            for place, names in kept(rules, ages, self.now).items():
+                verdicts[group[place]] = Verdict(fleet[group[place]], removes=False, rule=names)
+        for number in group[:future]:
             verdicts[number] = Verdict(fleet[number], removes=False, rule="future")
-        only_keeps = self.rules.keeps and not self.rules.limits
-        rule = "keep" if only_keeps else "max_age"
-        for number in reversed(group):
-            if not only_keeps and fleet[number].at >= oldest:
+        only_keeps = rules.keeps and not rules.limits
+        young = 0 if only_keeps else bisect_right(ages, -oldest)
+        gone = self._remove(reversed(group[young:]), "keep" if only_keeps else "max_age")
+        if rules.max_count is not None:
+            over = len(group) - gone - rules.max_count
+            over -= self._remove(reversed(group[:young]), "max_count", over)
+            if over > 0:
+                yield Shortfall("max_count", key, over)
+
+    def _remove(self, numbers: Iterable[int], rule: str, most: float = inf, enough: float = inf) -> int:
+        """Let sessions go of which nobody spoke yet and that no guard holds, and return how many go.
+
+        Args:
+            numbers: the sessions.
+            rule: what lets them go.
+            most: no more than so many.
+            enough: none more when so many bytes go.
+        """
+        fleet, verdicts, guard = self.fleet, self.verdicts, self.guard
+        gone = size = 0
+        for number in numbers:
+            if gone >= most or size >= enough:
                 break
             if verdicts[number] is None:
-                self._remove(number, rule)
-
-    def _count(self, key: tuple[str, ...], group: Sequence[int], standing: int) -> Iterator[Shortfall]:
-        """Judge what is above ``max_count`` in a group of which so many still stand."""
-        if self.rules.max_count is None:
-            return
-        over = standing - self.rules.max_count
-        for number in reversed(group):
-            if over <= 0:
-                return
-            over -= self.verdicts[number] is None and self._remove(number, "max_count")
-        if over > 0:
-            yield Shortfall("max_count", key, over)
+                subject = fleet[number]
+                held = guard(subject)
+                verdicts[number] = Verdict(subject, not held, rule, held)
+                if not held:
+                    gone += 1
+                    size += subject.size
+        self.gone_bytes += size
+        return gone
 
     def _quota(self) -> Iterator[Shortfall]:
         """Judge what counts over the whole class."""
@@ -163,30 +172,24 @@ class _Class:
         total = sum([fleet[number].size for number in chain.from_iterable(self.groups.values())]) - self.gone_bytes
         if total <= limit:
             return
-        aim = limit * self.rules.low_water
-        for number in self._least_missed():
-            if total <= aim:
-                return
-            if self._remove(number, "max_bytes"):
-                total -= fleet[number].size
+        gone = self.gone_bytes
+        for source in LEAST_MISSED:
+            enough = total - floor(limit * self.rules.low_water) - self.gone_bytes + gone
+            self._remove(self._left(source), "max_bytes", enough=enough)
+        total -= self.gone_bytes - gone
         if total > limit:
             yield Shortfall("max_bytes", (), total - limit)
 
-    def _least_missed(self) -> Iterator[int]:
-        """Yield whom nobody spoke of yet as a quota takes them: by source, then the oldest first, then by id."""
-        for source in LEAST_MISSED:
-            groups = [group for key, group in self.groups.items() if key[2] == source]
-            members = sorted([number for group in groups for number in group if self.verdicts[number] is None])
-            times = [self.fleet[number].at for number in members]
-            yield from [members[place] for place in sorted(range(len(members)), key=times.__getitem__)]
+    def _left(self, source: Source) -> list[int]:
+        """Return whom of a source nobody spoke of yet, the oldest first."""
+        verdicts = self.verdicts
+        groups = [group for key, group in self.groups.items() if key[2] == source]
+        left = [number for group in groups for number in group if verdicts[number] is None]
+        return self._by_age(left, newest_first=False)
 
-    def _remove(self, number: int, rule: str) -> bool:
-        """Let a session go unless a guard holds it, and say whether it goes."""
-        subject = self.fleet[number]
-        held = self.guard(subject)
-        self.verdicts[number] = Verdict(subject, not held, rule, held)
-        if held:
-            return False
-        self.gone += 1
-        self.gone_bytes += subject.size
-        return True
+    def _by_age(self, numbers: Sequence[int], *, newest_first: bool) -> list[int]:
+        """Put sessions in the order of their time; those of one moment by id, whatever order they come in."""
+        at = self.at
+        if len({at[number] for number in numbers}) < len(numbers):
+            numbers = sorted(numbers, key=lambda number: self.fleet[number].id)
+        return sorted(numbers, key=at.__getitem__, reverse=newest_first)

@@ -5,13 +5,14 @@ weeks, months or years counts only those that have sessions; while it has some l
 What lies in the future is neither counted nor removed.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from itertools import count
 from math import inf
 
 from slowwave.quantities import Count
-from slowwave.retention.policy.model import Rules, Subject
+from slowwave.retention.policy.model import Rules
 
 _BUCKETS: dict[str, Callable[[datetime], object]] = {
     "keep_hourly": lambda at: (at.date(), at.hour),
@@ -40,8 +41,10 @@ class _Bucket:
         self._of = of
         self._last: object = None
 
-    def keeps(self, at: datetime, *, oldest: bool) -> bool:
+    def keeps(self, time: float, at: datetime, *, oldest: bool) -> bool:
         """Say whether the next session stays, and count it."""
+        if time >= self.since and not oldest:
+            return False
         value = self._of(at)
         if not self.left or (value == self._last and not oldest):
             return False
@@ -61,36 +64,32 @@ class _Bucket:
             return inf  # the calendar begins within the bucket
 
 
-def kept(rules: Rules, group: Sequence[Subject], now: datetime) -> dict[int, str]:
+def kept(rules: Rules, ages: Sequence[float], now: datetime) -> dict[int, str]:
     """Return which sessions stay, by their number in the group, with the rules that keep them.
 
     Args:
         rules: the rules of their class.
-        group: sessions, newest first.
+        ages: the times of a group's sessions, newest first, in seconds *before* 1970, so that they grow.
         now: the current time, in the zone whose calendar counts.
     """
-    first = next((number for number, one in enumerate(group) if one.at <= now.timestamp()), len(group))
+    first = bisect_left(ages, -now.timestamp())
     found: dict[int, list[str]] = {}
-    if first < len(group) and rules.keep_within is not None:
+    if first < len(ages) and rules.keep_within is not None:
         # restic keeps what is younger than the period, not what is exactly as old
-        since = rules.keep_within.start(_moment(group[first], now.tzinfo))
-        for number in range(first, len(group)):
-            if group[number].at <= since:
-                break
-            found[number] = ["keep_within"]
+        since = rules.keep_within.start(datetime.fromtimestamp(-ages[first], now.tzinfo))
+        found = {number: ["keep_within"] for number in range(first, bisect_left(ages, -since))}
     buckets = _buckets(rules)
-    last = len(group) - 1
-    since = inf
-    for number in range(first, len(group)):
-        if group[number].at >= since and number != last:
-            continue
-        if not any(bucket.left for bucket in buckets):
-            break
-        at = _moment(group[number], now.tzinfo)
+    last = len(ages) - 1
+    number = first
+    while number <= last and any(bucket.left for bucket in buckets):
+        time = -ages[number]
+        at = datetime.fromtimestamp(time, now.tzinfo)
         for bucket in buckets:
-            if bucket.keeps(at, oldest=number == last):
+            if bucket.keeps(time, at, oldest=number == last):
                 found.setdefault(number, []).append(bucket.name)
+        # on to the next one that is of no bucket that was counted, and at least to the oldest
         since = max(bucket.since for bucket in buckets)
+        number = max(number + 1, min(last, bisect_right(ages, -since)))
     return {number: ", ".join(names) for number, names in found.items()}
 
 
@@ -102,7 +101,3 @@ def _buckets(rules: Rules) -> list[_Bucket]:
 
     rows = {"keep_last": each, **_BUCKETS}
     return [_Bucket(name, left, of) for name, of in rows.items() if (left := getattr(rules, name)) is not None]
-
-
-def _moment(subject: Subject, zone: tzinfo | None) -> datetime:
-    return datetime.fromtimestamp(subject.at, zone)
