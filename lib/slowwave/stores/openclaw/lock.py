@@ -21,7 +21,7 @@ import msgspec
 from slowwave.dialects.times import parse_time
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point
-from slowwave.processes import created_at, is_running
+from slowwave.processes import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0
 _PAUSE_S = 0.025
@@ -41,7 +41,8 @@ TRANSCRIPT_LOCK = LockRules(10.0, 1800.0)
 class Owner(msgspec.Struct):
     """What a lock file says; the client's store locks have ``startedAt``, its transcript locks ``createdAt``.
 
-    Ours have both, and beside them a token and the machine, boot and process namespace that the number counts in.
+    Ours have both, and beside them a token, the machine, boot and process namespace that the number counts in, and the
+    start of the process in ticks since that boot, which nobody moves by setting the clock.
     """
 
     pid: int
@@ -49,6 +50,7 @@ class Owner(msgspec.Struct):
     createdAt: str | None = None  # noqa: N815
     token: str = ""
     machine: str = ""
+    ticks: int | None = None
 
     def since(self) -> float | None:
         """Return when the lock was taken, in seconds since 1970."""
@@ -131,6 +133,8 @@ def holder(path: Path, rules: LockRules = TRANSCRIPT_LOCK, now: float | None = N
 
 def _is_reused(owner: Owner, modified: float) -> bool:
     """Say whether the process of that number started after the lock was taken, so that it is another one."""
+    if owner.ticks is not None and owner.machine == this_machine():
+        return start_ticks(owner.pid) != owner.ticks
     since = owner.since()
     started = created_at(owner.pid)
     taken = min(modified, since) if since is not None else modified
@@ -179,7 +183,7 @@ def _linked(lock: Path, token: str) -> bool:
     now = time.time()
     stamp = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     temp = lock.with_name(f"{TEMP_PREFIX}{os.getpid()}-{token}")
-    owner = Owner(os.getpid(), int(now * 1000), stamp, token, this_machine())
+    owner = Owner(os.getpid(), int(now * 1000), stamp, token, this_machine(), start_ticks(os.getpid()))
     body = msgspec.json.format(msgspec.json.encode(owner), indent=2)
     temp.write_bytes(body)
     is_taken = False

@@ -14,8 +14,10 @@ import pytest
 
 from slowwave.dialects.times import millisecond_time
 from slowwave.errors import LockHeldError, RefusedError
+from slowwave.processes import created_at
+from slowwave.stores.openclaw import lock as openclaw_lock
 from slowwave.stores.openclaw import store
-from slowwave.stores.openclaw.lock import lock_path
+from slowwave.stores.openclaw.lock import held_lock, holder, lock_path
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing import codex_lock
 from slowwave.stores.writing.base import Compaction
@@ -139,6 +141,25 @@ def test_a_lock_that_is_being_made_is_empty_for_a_moment_and_counts(tmp_path: Pa
     with pytest.raises(LockHeldError, match="not named yet"):
         unchanged(path, lambda: sessions.write_user_message("other-session", "two"))
     assert lock_path(path).exists()
+
+
+def test_a_lock_of_ours_is_not_taken_for_one_of_a_dead_process_because_the_clock_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "sessions.json"
+    with held_lock(path):
+        # a process starts at the time of boot and so much, and the time of boot follows the clock
+        started = (created_at(os.getpid()) or 0.0) + 7200
+
+        def moved(_pid: int) -> float:
+            return started
+
+        monkeypatch.setattr(openclaw_lock, "created_at", moved)
+        monkeypatch.setattr(openclaw_lock.time, "time", lambda: datetime.now(UTC).timestamp() + 7200)
+        assert holder(path) == f"process {os.getpid()}"
+        told = json.loads(lock_path(path).read_bytes())
+        lock_path(path).write_text(json.dumps({**told, "ticks": told["ticks"] - 1}))
+        assert holder(path) == ""
 
 
 def test_clawdbot_is_kept_out_while_a_transcript_is_written_to(tmp_path: Path):
