@@ -9,7 +9,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.verify import totals, verify
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack
+from tests.faults import calls
 from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.extraction.talk import CWD, Talk
@@ -29,7 +30,7 @@ from tests.unit.retention.planted import aged, contents
 from tests.unit.retention.test_subjects_erased import GATES, NAME, home_of, left_in
 from tests.unit.retention.test_what_stays import openclaw_with_a_rule, opencode_with_a_rule
 
-STRIDE = 1 if os.environ.get("DRILLS") == "all" else 23
+STRIDE = 1 if os.environ.get("DRILLS") == "all" else 43
 MOST_POINTS = 2_000
 GONE = "bbbbbbbb-1111-4222-8333-444444444444"
 ERASE = ["run", "erase", "--person", NAME, "--session", GONE, "--apply", "--json"]
@@ -100,9 +101,41 @@ def refused_at(number: int) -> Callable[[int, Callable[[], object]], bool]:
     return run
 
 
-@pytest.mark.parametrize(
-    "broken", [killed_at, refused_at(errno.ENOSPC), refused_at(errno.EACCES)], ids=["killed", "full", "denied"]
-)
+def killed_at_call(point: int, work: Callable[[], object]) -> bool:
+    """As :func:`killed_at`, but at any call of the system that changes something in the home, announced or not."""
+    return calls.killed_at(point, Path(os.environ["HOME"]), work)
+
+
+def refused_at_call(fault: calls.Fault) -> Callable[[int, Callable[[], object]], bool]:
+    """As :func:`refused_at`, but at any call of the system that changes something in the home."""
+
+    def run(point: int, work: Callable[[], object]) -> bool:
+        met = False
+
+        def refuse(call: str, path: str) -> None:
+            nonlocal met
+            met = True
+            fault(call, path)
+
+        # a broken device ends the command as it is
+        with suppress(OSError), calls.faulty(Path(os.environ["HOME"]), calls.once(point, refuse)):
+            work()
+        return met
+
+    return run
+
+
+BROKEN = {
+    "killed": killed_at,
+    "full": refused_at(errno.ENOSPC),
+    "denied": refused_at(errno.EACCES),
+    "killed at a call": killed_at_call,
+    "full at a call": refused_at_call(calls.refused(errno.ENOSPC)),
+    "denied at a call": refused_at_call(calls.denied),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_what_broke_off_is_completed_by_the_next_run(
     broken: Callable[[int, Callable[[], object]], bool],
     tmp_path: Path,
@@ -121,9 +154,9 @@ def test_what_broke_off_is_completed_by_the_next_run(
     for point in range(1, MOST_POINTS, STRIDE):
         shutil.rmtree(home)
         shutil.copytree(kept, home, symlinks=True)
-        codes: list[int] = []
-        was_reached = broken(point, lambda: codes.append(main(ERASE)))  # noqa: B023 - called before the next round
-        assert codes != [0] or left_in(home, *gone) == [], point
+        ended: list[int] = []
+        was_reached = broken(point, lambda: ended.append(main(ERASE)))  # noqa: B023 - called before the next round
+        assert ended != [0] or left_in(home, *gone) == [], point
         assert main(ERASE) == 0, point
         assert left_in(home, *gone) == [], point
         found = state_of(home)

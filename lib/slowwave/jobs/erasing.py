@@ -4,10 +4,12 @@ Told in this process only: a scheduler keeps the parameters of its runs, and the
 go.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from slowwave.errors import told
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.story import Run, chosen_projects, contained, for_all
 from slowwave.report import Item, Report
@@ -57,20 +59,35 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "")
     report.absorb(first.report)
     for project in projects:
         report.absorb(contained(erase, project, run))
-    if not run.project:
-        report.absorb(for_all(lambda every, _run: finish(every, eraser(), [scheduler]), projects, run))
-    else:
-        report.absorb(for_all(lambda some, _run: finish_within(some, eraser()), projects, run))
+
+    def finish_all(every: Sequence[Project], _run: Run) -> Report:
+        return finish_within(every, eraser()) if run.project else finish(every, eraser(), [scheduler])
+
+    report.absorb(for_all(finish_all, projects, run))
     if elsewhere:
         first = eraser()
         first.refuse("", elsewhere, "a scheduler keeps runs there, in a database that is not looked into")
         report.absorb(first.report)
     report = _speechless(discreet(report), what)
     if not run.dry_run:
-        block(run.environ, redact.key, sorted(what.met), sorted(across.sessions))
-        changed = [Changed(_clean(one.path, what), one.before, one.after) for one in across.changed]
-        _certify(report, [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)], changed, run)
+        subjects = [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)]
+        _conclude(report, subjects, what, across, run, redact.key)
     return report
+
+
+def _conclude(report: Report, subjects: list[str], what: Subjects, across: Across, run: Run, key: bytes) -> None:
+    """Block what was met, and certify what was done; what of it fails is told, since the rest is done."""
+    try:
+        block(run.environ, key, sorted(what.met), sorted(across.sessions))
+    except OSError as error:
+        report.failures.append(f"what was met is not blocked: {_clean(told(error, 'the data folder'), what)}")
+    changed = [Changed(_clean(one.path, what), one.before, one.after) for one in across.changed]
+    try:
+        _certify(report, subjects, changed, run)
+    except OSError as error:
+        report.failures.append(
+            f"no certificate, or none in the audit log: {_clean(told(error, 'the data folder'), what)}"
+        )
 
 
 def _certify(report: Report, subjects: list[str], changed: list[Changed], run: Run) -> None:

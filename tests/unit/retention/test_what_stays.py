@@ -1,5 +1,6 @@
 """What an erasure cannot take out is refused by name, on the certificate and in the exit code, never in silence."""
 
+import errno
 import json
 import os
 import sqlite3
@@ -14,9 +15,10 @@ import zstandard
 
 from slowwave.cli import main
 from slowwave.dialects.rows import RowReader
-from slowwave.errors import RefusedError
+from slowwave.errors import PARTLY_FAILED, RefusedError
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
+from slowwave.retention.audit import AuditLog
 from slowwave.retention.databases import clean_database, found_in_database
 from slowwave.retention.holds import read_holds
 from slowwave.retention.masking import masked
@@ -27,7 +29,7 @@ from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack
 from slowwave.stores.client_notes import Note
 from tests.unit.dialects import openclaw_files, opencode_files
-from tests.unit.retention import everybody
+from tests.unit.retention import everybody, planted
 from tests.unit.retention.planted import aged
 from tests.unit.retention.test_subjects_erased import GATES, NAME, erase, left_in
 from tests.unit.stores import families
@@ -94,6 +96,22 @@ def test_a_hold_that_names_a_person_is_named(own_home: Path, capsys: pytest.Capt
     done = erase(capsys, "--person", NAME, "--apply")
     (where,) = left_in(own_home)
     assert len(refused(done, where)) == 1
+
+
+def test_what_was_done_is_told_although_it_cannot_be_certified(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aged(planted.claude(own_home))
+
+    def broken(_self: AuditLog, _entries: object, _at: object) -> None:
+        raise OSError(errno.EIO, "Input/output error", "audit.jsonl")
+
+    monkeypatch.setattr(AuditLog, "append", broken)
+    capsys.readouterr()
+    assert main(["run", "erase", "--json", "--topic", "mend it", "--apply"]) == PARTLY_FAILED
+    done = json.loads(capsys.readouterr().out)
+    assert done["counts"]["replaced"] > 0
+    assert [one for one in done["failures"] if "certificate" in one and "audit.jsonl" in one] == done["failures"]
 
 
 @pytest.mark.parametrize(
