@@ -257,6 +257,18 @@ def test_what_the_model_never_saw_is_left_out(tmp_path: Path) -> None:
     assert shape(session.context(tmp_path))[2:] == ["U go\nagain", "A fine"]
 
 
+@pytest.mark.parametrize(("version", "is_sent"), [("1.0.128", True), ("2.0.76", False), ("2.1.330", False)])
+def test_only_version_1_sends_what_it_showed_of_an_api_error(tmp_path: Path, version: str, *, is_sent: bool) -> None:
+    session = Session(version)
+    session.user("go")
+    error = {"id": "e", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}]}
+    session.add("assistant", message=error, isApiErrorMessage=True)
+    session.user("again")
+    session.says("m2", "fine")
+    wanted = ["U go", "A API Error", "U again"] if is_sent else ["U go\nagain"]
+    assert shape(session.context(tmp_path)) == [*wanted, "A fine"]
+
+
 def test_output_of_local_commands_is_sent_and_needs_no_answer(tmp_path: Path) -> None:
     session = begun()
     session.user("<local-command-caveat>note</local-command-caveat>", isMeta=True)

@@ -39,7 +39,7 @@ def sent(records: list[Node], version: tuple[int, int], *, is_end: bool = True) 
         is_end: nothing follows them, so that what is open at their end is answered.
     """
     modern = version >= (2, 1)
-    turns = [turn for node in records if (turn := turn_of(node, modern=modern)) is not None]
+    turns = [turn for node in records if (turn := turn_of(node, version)) is not None]
     turns = without_open_calls(turns, answer_last=modern and is_end)
     if modern:
         said = without_blank(turns, keep_empty=True)

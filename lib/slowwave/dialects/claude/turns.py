@@ -84,13 +84,15 @@ class Turn(msgspec.Struct, eq=False):
         return kinds.pop() if len(kinds) == 1 else "injected"
 
 
-def turn_of(node: Node, *, modern: bool) -> Turn | None:
+def turn_of(node: Node, version: tuple[int, int]) -> Turn | None:
     """Return the turn that a record is sent as, or None for records that the model never sees.
 
-    With ``modern`` (2.1) output of local commands is sent too, and notes about background tasks as reminders.
+    Version 2.1 also sends the output of local commands, and notes about background tasks as reminders. Version 1 loses
+    the mark of an API error when it resumes, and sends what it had shown of it as an answer (tried with 1.0.128).
     """
+    modern = version >= (2, 1)
     match node.env.type:
-        case "assistant" if not _is_synthetic_error(node):
+        case "assistant" if version < (2, 0) or not _is_synthetic_error(node):
             mid = node.env.message.id if node.env.message else None
             blocks = blocks_of(content_of(node.env.message))
             return Turn("assistant", _placed(node, _renamed(blocks) if modern else blocks), node, mid)
