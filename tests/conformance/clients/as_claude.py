@@ -115,7 +115,7 @@ class _Writer:
         self._add("user", self._last, message={"role": "user", "content": content}, **more)
 
     def _add(self, kind: str, parent: str | None, **fields: object) -> None:
-        self._at += timedelta(milliseconds=self._draw.choice((0, 3, 800)))
+        self._at += timedelta(milliseconds=self._draw.choice((0, 1, 8)))
         digits = f"{self._draw.getrandbits(128):032x}"
         uuid = f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
         head = {"parentUuid": parent, "isSidechain": False, **self._envelope, "type": kind}

@@ -120,7 +120,7 @@ class _Writer:
         self._add("response_item", {"type": kind, "id": f"{prefix}_{fresh(self._draw)}", **fields})
 
     def _add(self, kind: str, payload: Mapping[str, Any]) -> None:
-        self._at += timedelta(milliseconds=self._draw.choice((0, 3, 800)))
+        self._at += timedelta(milliseconds=self._draw.choice((0, 1, 8)))
         self._ordinal += 1
         head = {"timestamp": millisecond_time(self._at), "ordinal": self._ordinal}
         self.made.append({**head, "type": kind, "payload": payload})

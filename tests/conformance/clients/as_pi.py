@@ -103,7 +103,7 @@ class _Writer:
         self._add("message", message={"role": role, **fields, "timestamp": milliseconds})
 
     def _add(self, kind: str, **fields: object) -> None:
-        self._at += timedelta(milliseconds=self._draw.choice((0, 3, 800)))
+        self._at += timedelta(milliseconds=self._draw.choice((0, 1, 8)))
         made = f"{self._draw.getrandbits(32):08x}"
         head = {"type": kind, "id": made, "parentId": self._last, "timestamp": millisecond_time(self._at)}
         self.made.append({**head, **fields})
