@@ -107,7 +107,6 @@ def test_a_night_whose_server_is_killed_and_started_again_goes_on_or_says_why_no
         stage.server.start()
         state = stage.ended(first)
         status = said(capsys, "status")[1]
-        print(state["type"], state["name"], state["message"], status[-600:])
         if state["type"] == "COMPLETED":
             assert "Completed" in status
             assert stage.town.memories() == expected
