@@ -37,9 +37,9 @@ def test_the_funnel_has_a_row_for_each_project_the_busiest_first() -> None:
         "superseded": 0,
         "dropped": 0,
         "refused": "",
-        "failed": "",
+        "failed": 0,
     }
-    assert (quiet["project"], quiet["sessions"], quiet["refused"]) == ("quiet", 4, "time: 1 h")
+    assert (quiet["project"], quiet["sessions"], quiet["refused"]) == ("quiet", 4, "time 1")
 
 
 def test_the_plan_of_a_parked_dream_and_of_a_dry_run_does_not_count_as_memories() -> None:

@@ -111,7 +111,7 @@ def _memories(night: Night) -> Section:
         for share in [f.share(limits.lines, limits.bytes)]
     ]
     limit = f"{limits.lines} lines or {size(limits.bytes)}"
-    says = f"{number(night.memories)} memories. An index may have {limit}, whichever comes first; the line marks it."
+    says = f"{number(night.memories)} memories. An index may have {limit}, whichever comes first."
     head = ("project", "memories", "lines", "bytes", "of the limit")
     return Section(
         "Memory against its limits", says, head, rows, Chart("rows", "How full each index is", bars, 1.0, "limit 100%")
