@@ -118,21 +118,7 @@ class Pack:
                 raise CorruptStateError(self.path, f"{file.path} is not what was packed", _REMEDY)
 
     def _table(self) -> Table:
-        size = os.fstat(self._fd).st_size
-        tail = os.pread(self._fd, TRAILER.size, max(size - TRAILER.size, 0))
-        if len(tail) != TRAILER.size or os.pread(self._fd, len(MAGIC), 0) != MAGIC:
-            raise CorruptStateError(self.path, "is no pack", _REMEDY)
-        offset, length, expected, magic = TRAILER.unpack(tail)
-        packed = os.pread(self._fd, length, offset) if magic == MAGIC and offset + length < size else b""
-        found = digest()
-        found.update(packed)
-        if found.digest() != expected:
-            raise CorruptStateError(self.path, "was cut short or changed: its table is damaged", _REMEDY)
-        data = zstandard.ZstdDecompressor().decompress(packed)
-        try:
-            return decoded(data)
-        except NewerError as error:
-            raise UnreadableError(self.path, str(error), "use that version") from error
+        return table_of(self.path, table_bytes(self.path, self._fd))
 
     def _decompressor(self, *, shared: bool) -> zstandard.ZstdDecompressor:
         if not shared:
@@ -149,3 +135,38 @@ class Pack:
         if len(data) != plain:
             raise CorruptStateError(self.path, f"the frame at byte {place} is not what was packed", _REMEDY)
         return data
+
+
+def table_bytes(path: Path, fd: int) -> bytes:
+    """Return the table of a pack as it was encoded.
+
+    Args:
+        path: names the pack where it is damaged.
+        fd: a descriptor of it.
+
+    Raises:
+        CorruptStateError: it was cut short or changed, or it is no pack.
+    """
+    size = os.fstat(fd).st_size
+    tail = os.pread(fd, TRAILER.size, max(size - TRAILER.size, 0))
+    if len(tail) != TRAILER.size or os.pread(fd, len(MAGIC), 0) != MAGIC:
+        raise CorruptStateError(path, "is no pack", _REMEDY)
+    offset, length, expected, magic = TRAILER.unpack(tail)
+    packed = os.pread(fd, length, offset) if magic == MAGIC and offset + length < size else b""
+    found = digest()
+    found.update(packed)
+    if found.digest() != expected:
+        raise CorruptStateError(path, "was cut short or changed: its table is damaged", _REMEDY)
+    return zstandard.ZstdDecompressor().decompress(packed)
+
+
+def table_of(path: Path, data: bytes) -> Table:
+    """Return a table of which these are the bytes.
+
+    Raises:
+        UnreadableError: a newer version of slowwave wrote the pack.
+    """
+    try:
+        return decoded(data)
+    except NewerError as error:
+        raise UnreadableError(path, str(error), "use that version") from error

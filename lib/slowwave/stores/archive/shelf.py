@@ -14,8 +14,8 @@ from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder
 from slowwave.processes import is_running
 from slowwave.records.lock import locked_file
-from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, Table
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, Table, may_name
+from slowwave.stores.archive.reading import Pack, table_bytes, table_of
 from slowwave.stores.archive.restoring import put_back
 from slowwave.stores.archive.rewriting import rewrite
 from slowwave.stores.archive.rows import rows_of
@@ -25,6 +25,8 @@ from slowwave.stores.rows import SessionRow
 _LOCK = ".lock"
 # Tables by pack, as long as it is the same file: packs never change in place, and one process asks many times.
 _tables: dict[Path, tuple[tuple[int, int, int], Table]] = {}
+# Packs that were passed over unread when one thing was looked for: who asks twice asks often, and reads them.
+_passed_over: dict[Path, tuple[int, int, int]] = {}
 
 
 class Shelved(NamedTuple):
@@ -58,8 +60,11 @@ class Shelf:
             raise UnreadableError(self.folder, error.strerror or "cannot be listed") from error
         return [self.folder / name for name in sorted(names) if name.endswith(SUFFIX) and name[0] != "."]
 
-    def sessions(self) -> Iterator[Shelved]:
+    def sessions(self, about: str = "") -> Iterator[Shelved]:
         """Yield every archived session, pack by pack; one that was archived twice comes twice.
+
+        Args:
+            about: packs in which this text, for example an id, surely does not stand may be left out.
 
         Raises:
             UnreadableError: the folder cannot be listed.
@@ -69,7 +74,7 @@ class Shelf:
         for gone in {path for path in _tables if path.parent == self.folder} - set(packs):
             del _tables[gone]
         for path in packs:
-            table = self._table(path)
+            table = self._table(path, about)
             yield from (Shelved(path, session) for session in (table.sessions if table else ()))
 
     def latest(self) -> list[Shelved]:
@@ -88,8 +93,11 @@ class Shelf:
         yield from newest.values()
 
     def find(self, name: str) -> list[Shelved]:
-        """Return the sessions with this id, or in which a sub-agent has it, those that were archived last first."""
-        found = [one for one in self.sessions() if name in ids_of(one.session)]
+        """Return the sessions with this id, or in which a sub-agent has it, those that were archived last first.
+
+        Only tables in which the id stands are decoded.
+        """
+        found = [one for one in self.sessions(name) if name in ids_of(one.session)]
         return sorted(found, key=lambda one: one.session.at, reverse=True)
 
     def open(self, path: Path) -> Pack:
@@ -106,7 +114,7 @@ class Shelf:
         wanted = {_content(file) for file in session.files}
         return any(
             wanted <= {_content(file) for file in one.session.files}
-            for one in self.sessions()
+            for one in self.sessions(session.id)
             if one.session.id == session.id and one.session.dialect == session.dialect
         )
 
@@ -179,14 +187,19 @@ class Shelf:
             fsync_folder(self.folder)
             yield
 
-    def _table(self, path: Path) -> Table | None:
+    def _table(self, path: Path, about: str = "") -> Table | None:
+        """Return the table of a pack; None where it cannot be read, or surely does not have ``about`` in it."""
         try:
             at = path.stat()
             stamp = (at.st_ino, at.st_size, at.st_mtime_ns)
             known = _tables.get(path)
             if known is None or known[0] != stamp:
-                with Pack(path) as pack:
-                    known = _tables[path] = stamp, pack.table
+                with path.open("rb", buffering=0) as file:
+                    data = table_bytes(path, file.fileno())
+                if _passed_over.get(path) != stamp and not may_name(data, about):
+                    _passed_over[path] = stamp
+                    return None
+                known = _tables[path] = stamp, table_of(path, data)
         except (OSError, SlowwaveError) as error:
             reason = error.reason if isinstance(error, UnreadableError) else str(error)
             self.problems.append(StoreProblem("damaged", str(path), reason))

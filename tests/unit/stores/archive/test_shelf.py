@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from slowwave import files
 from slowwave.errors import CorruptStateError, RefusedError
+from slowwave.stores.archive import shelf as shelf_module
 from slowwave.stores.archive.model import PackedSession, Table
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.reading import Pack, table_of
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.archive.writing import Wanted, write_pack
 from tests.unit.stores.archive.shelves import Tree, tree
@@ -321,22 +322,48 @@ def test_no_folder_is_an_empty_shelf(tmp_path: Path) -> None:
     assert not shelf.folder.exists()
 
 
+def tables_read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return a list that grows by every pack of which a shelf decodes the table."""
+    read: list[Path] = []
+
+    def counted(path: Path, data: bytes) -> Table:
+        read.append(path)
+        return table_of(path, data)
+
+    monkeypatch.setattr(shelf_module, "table_of", counted)
+    return read
+
+
 def test_a_table_is_read_once_as_long_as_its_pack_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "archive"
     for name in ("s1", "s2"):
         path = tmp_path / f"{name}.jsonl"
         path.write_bytes(b"{}\n")
         write_pack(folder / f"{name}.swpack", [Wanted(PackedSession(name, "claude", "app", "", "", 1.5, ()), [path])])
-    opened: list[str] = []
-    table = Pack._table  # pyright: ignore[reportPrivateUsage]
-
-    def counted(pack: Pack) -> Table:
-        opened.append(pack.path.name)
-        return table(pack)
-
-    monkeypatch.setattr(Pack, "_table", counted)
+    opened = tables_read(monkeypatch)
     for _ in range(3):
         assert [one.session.id for one in Shelf(folder).sessions()] == ["s1", "s2"]
-    assert opened == ["s1.swpack", "s2.swpack"]
+    assert [path.name for path in opened] == ["s1.swpack", "s2.swpack"]
     Shelf(folder).without(["s1"])
     assert [one.session.id for one in Shelf(folder).sessions()] == ["s2"]
+
+
+@pytest.mark.parametrize("name", ["s1", 'a "b"\\', "é\n", os.fsdecode(b"\xff\xfe"), "agent-7f"])
+def test_one_session_is_found_and_the_tables_of_other_packs_are_left_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    main = tmp_path / "main.jsonl"
+    main.write_bytes(line(1))
+    row = {"dialect": "claude", "id": name, "path": str(main)}
+    own = packed("s0", main, inside=(row,)) if name == "agent-7f" else packed(name, main)
+    for number, wanted in enumerate([packed("other", main), own, packed("another", main)]):
+        write_pack(tmp_path / "archive" / f"{number}.swpack", [wanted])
+    read = tables_read(monkeypatch)
+    pack = tmp_path / "archive" / "1.swpack"
+    shelf = Shelf(pack.parent)
+    assert [one.pack for one in shelf.find(name)] == [pack]
+    assert read == [pack]
+    # who asks again reads the others once, and then no more
+    assert [one.pack for _ in range(3) for one in shelf.find(name)] == [pack] * 3
+    assert sorted(read) == shelf.packs()
+    assert not shelf.problems
