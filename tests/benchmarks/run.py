@@ -13,6 +13,7 @@ from pathlib import Path
 
 from chart import draw
 from measure import cache_bytecode, print_rows
+from rows_backfill import backfill
 from rows_context import context
 from rows_load import load, memory
 from rows_orchestration import orchestration
@@ -36,6 +37,7 @@ ROWS = {
     "archive": archive,
     "decide": deciding,
     "orchestration": orchestration,
+    "backfill": backfill,
 }
 ROOT = Path(__file__).parents[2]
 
