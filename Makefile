@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test model-server model-test check bench quality drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test model-server model-test check bench scale quality drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -32,12 +32,15 @@ check: $(READY) ## lint, format and types
 bench: $(READY) ## speed ratios of the design; CHART=1 draws cost against size
 	$(BIN)/python tests/benchmarks/run.py $(if $(CHART),--chart)
 
+scale: $(READY) ## cost a session and a GB, and a night of a million sessions from it; RECORD=1 writes docs/scale.md
+	$(BIN)/python -m tests.benchmarks.scale $(if $(RECORD),--record)
+
 quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1 PLOT=reliability.svg
 	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
 
 drills: $(READY) ## every fault drill, most in full length (minutes)
 	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_compaction_raw.py \
-		tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
+		tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py tests/screens --timeout 3600
 
 drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (hours)
 	DRILLS=all $(BIN)/python $(PYTEST) tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
