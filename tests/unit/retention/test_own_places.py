@@ -222,3 +222,21 @@ def test_within_one_project_the_certificate_says_what_was_left_out(
     erase(capsys, "--person", NAME, "--apply", "--project", CWD)
     erase(capsys, "--person", NAME, "--apply")
     assert left_in(home) == []
+
+
+def test_a_backfill_the_nights_and_their_page_forget_a_person(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = home / ".local/state/slowwave"
+    backfill = ["run", "backfill", "--direct", *GATES[:-1]]
+    assert main(backfill) == 0
+    assert main(["run", "nightly", "--direct", *GATES, "--set", f"telemetry.log_file={state}/log.jsonl"]) == 0
+    page, nights = state / "report.html", state / "nights.jsonl"
+    assert page.is_file()
+    assert list((state / "backfills").iterdir())
+    for path in (page, nights):
+        path.write_bytes(path.read_bytes() + (b"<!-- " + SAID + b" -->\n" if path is page else SAID + b"\n"))
+    aged(home)
+    erase(capsys, "--person", NAME, "--apply", "--set", f"telemetry.log_file={state}/log.jsonl")
+    assert left_in(home) == []
+    assert main([*backfill, "--force"]) == 0
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    assert left_in(home) == []
