@@ -23,7 +23,7 @@ class BackfillParameters(JobParameters):
     )
     backfill: str = Field(
         default="",
-        title="Backfill",
+        title="Earlier backfill",
         pattern=r"^[A-Za-z0-9._-]{0,80}$",
         description="Run id of an earlier backfill, for resume, pause and rollback",
     )
