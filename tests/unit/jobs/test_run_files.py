@@ -37,7 +37,7 @@ def test_files_of_runs_are_kept_for_a_month(own_home: Path, age: timedelta, dry_
     assert report.counts.get("old_run_files", 0) == len(NAMES) - len(left)
 
 
-@pytest.mark.parametrize(("pid", "left"), [(2**22 + 1, False), (os.getpid(), True)])
+@pytest.mark.parametrize(("pid", "left"), [(2**22 + 1, False), (os.getpid(), True)], ids=["gone", "alive"])
 def test_what_a_killed_process_had_not_written_to_its_end_goes_at_once(own_home: Path, pid: int, *, left: bool):
     half = own_home / "state" / "slowwave" / "runs" / f"{TEMP_PREFIX}{pid}-0badcafe"
     half.parent.mkdir(parents=True)
