@@ -64,17 +64,25 @@ def test_a_night_whose_process_is_killed_is_crashed_at_once_and_made_up_for(
         the_next_night_is_complete(stage, expected, stopped=True)
 
 
-def test_a_night_whose_worker_is_killed_goes_on_to_its_end(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_night_whose_worker_is_killed_goes_on_or_says_why_not(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
     expected = stage.town.of_one_night()
     with stage.worker() as worker:
         first = stage.begin("first")
         stage.in_its_middle(2)
         kill(worker.pid)
-        assert stage.ended(first)["type"] == "COMPLETED"
-    assert stage.town.memories() == expected
-    assert "Completed" in said(capsys, "status")[1]
+        # the worker read what the night prints: the next line that Prefect logs ends it, unless it logs none any more
+        state = stage.ended(first)
+    status = said(capsys, "status")[1]
+    if state["type"] == "COMPLETED":
+        assert stage.town.memories() == expected
+        assert "Completed" in status
+    else:
+        assert state["type"] == "CRASHED", (state, stage.logs())
+        assert "nightly stopped in " in status
     with stage.worker():
-        the_next_night_is_complete(stage, expected, stopped=False)
+        the_next_night_is_complete(stage, expected, stopped=state["type"] != "COMPLETED")
 
 
 def test_a_night_that_is_killed_with_its_worker_is_marked_by_the_automation_which_frees_its_place(

@@ -6,6 +6,7 @@ removes by name: a lock can be stolen from somebody who lives, and released by s
 at release, and is taken over only when its owner is provably gone. pi writes the same transcripts and locks nothing.
 """
 
+import errno
 import os
 import threading
 import time
@@ -25,6 +26,8 @@ from slowwave.processes import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0
 _PAUSE_S = 0.025
+# a file system, or a system without /proc, that knows no files without a name
+_NO_UNNAMED = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT}
 
 
 class LockRules(NamedTuple):
@@ -182,9 +185,35 @@ def _linked(lock: Path, token: str) -> bool:
     """Put a whole lock file in its place; False when there is one."""
     now = time.time()
     stamp = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    temp = lock.with_name(f"{TEMP_PREFIX}{os.getpid()}-{token}")
     owner = Owner(os.getpid(), int(now * 1000), stamp, token, this_machine(), start_ticks(os.getpid()))
     body = msgspec.json.format(msgspec.json.encode(owner), indent=2)
+    try:
+        return _linked_unnamed(lock, body)
+    except AttributeError:
+        return _linked_by_name(lock, token, body)  # only Linux has files without a name
+    except OSError as error:
+        if error.errno not in _NO_UNNAMED:
+            raise
+        return _linked_by_name(lock, token, body)
+
+
+def _linked_unnamed(lock: Path, body: bytes) -> bool:
+    """Write the lock as a file without a name first: whoever is killed meanwhile leaves nothing behind."""
+    fd = os.open(lock.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, body)
+        at_fault_point("link", lock)
+        # Python follows the link to what has no name only where it is given a folder, too
+        os.link(f"/proc/self/fd/{fd}", lock, src_dir_fd=fd, follow_symlinks=True)
+    except FileExistsError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def _linked_by_name(lock: Path, token: str, body: bytes) -> bool:
+    temp = lock.with_name(f"{TEMP_PREFIX}{os.getpid()}-{token}")
     temp.write_bytes(body)
     is_taken = False
     try:

@@ -1,5 +1,6 @@
 """Sessions that a client has open are refused: Codex's writer lock, the lock of Clawdbot, Claude Code's notes."""
 
+import errno
 import fcntl
 import json
 import os
@@ -183,3 +184,35 @@ def test_pis_own_folders_get_no_lock_but_one_that_is_there_counts(tmp_path: Path
     lock_of(path, os.getpid())
     with pytest.raises(LockHeldError, match="close the session there first"):
         unchanged(path, lambda: sessions.write_user_message("other-session", "two"))
+
+
+def _refusing(flags_refused: int, number: int) -> Callable[..., int]:
+    """Return an ``open`` that knows no such flags."""
+    opened = os.open
+
+    def refuse(path: object, flags: int, *more: int, **others: int) -> int:
+        if flags & flags_refused == flags_refused:
+            raise OSError(number, os.strerror(number), str(path))
+        return opened(path, flags, *more, **others)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    return refuse
+
+
+@pytest.mark.parametrize("system", ["Linux", "a file system without nameless files", "another"])
+def test_a_lock_appears_whole_and_leaves_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+):
+    path = tmp_path / "s.jsonl"
+    if system == "another":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif system != "Linux":
+        monkeypatch.setattr(os, "open", _refusing(os.O_TMPFILE, errno.EOPNOTSUPP))
+    with held_lock(path):
+        (lock,) = tmp_path.iterdir()
+        assert lock == lock_path(path)
+        assert json.loads(lock.read_bytes())["pid"] == os.getpid()
+        assert lock.stat().st_mode & 0o777 == 0o600
+        with ThreadPoolExecutor(1) as pool, pytest.raises(LockHeldError):
+            pool.submit(lambda: held_lock(path, timeout_s=0).__enter__()).result()
+        assert list(tmp_path.iterdir()) == [lock]
+    assert list(tmp_path.iterdir()) == []
