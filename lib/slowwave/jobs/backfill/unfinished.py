@@ -1,13 +1,16 @@
 """Backfills that wait for a person: paused, failed, killed, or taken back in part; what ``status`` says of them."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from slowwave.errors import SlowwaveError
-from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.memory.model import iso
+from slowwave.places import state_folder
+
+if TYPE_CHECKING:
+    from slowwave.jobs.backfill.folder import Folder
 
 How = Literal["paused", "failed", "unfinished", "rolling-back"]
 
@@ -40,7 +43,12 @@ def unfinished(environ: Mapping[str, str]) -> tuple[list[Unfinished], list[str]]
     """Return the backfills that nobody is at and that are not done, and what could not be looked at."""
     found: list[Unfinished] = []
     problems: list[str] = []
-    for path in sorted(backfills_folder(environ).glob("*/plan.json")):
+    plans = sorted(state_folder(environ).glob("backfills/*/plan.json"))
+    if not plans:
+        return found, problems
+    from slowwave.jobs.backfill.folder import Folder  # noqa: PLC0415 - loads what reads sessions; few have a backfill
+
+    for path in plans:
         folder = Folder(path.parent)
         try:
             # one that is at work says so by a note of its own
@@ -51,7 +59,7 @@ def unfinished(environ: Mapping[str, str]) -> tuple[list[Unfinished], list[str]]
     return found, problems
 
 
-def _look_at(folder: Folder) -> Unfinished:
+def _look_at(folder: "Folder") -> Unfinished:
     plan, standing = folder.plan(), folder.standing
     how: How = "rolling-back" if standing == "rolling-back" else "unfinished"
     if how == "unfinished" and (folder.is_paused or standing == "failed"):
