@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.drill,
     pytest.mark.timeout(1200),
-    pytest.mark.skipif(not DRILLS, reason="DRILLS=full: minutes with a real server and a real worker"),
+    pytest.mark.skipif(DRILLS != "all", reason="DRILLS=all: minutes with a real server and a real worker"),
 ]
 
 
