@@ -35,9 +35,7 @@ pytestmark = [
     pytest.mark.drill,
     pytest.mark.timeout(1200),
     needs_chromium,
-    pytest.mark.skipif(
-        os.environ.get("DRILLS") != "all", reason="a server, a worker and a browser: with DRILLS=all"
-    ),
+    pytest.mark.skipif(os.environ.get("DRILLS") != "all", reason="a server, a worker and a browser: with DRILLS=all"),
 ]
 
 # Prefect asks for two pictures that it does not bring along
