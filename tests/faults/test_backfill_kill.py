@@ -257,7 +257,7 @@ def test_ten_thousand_sessions_killed_twenty_times(tmp_path: Path, monkeypatch: 
 
 # what remembers that there was a run, and that it was taken back: no memory, no candidate, nothing of a session
 BOOKS = re.compile(
-    r"state/slowwave/(nights\.jsonl|nights\.lock|report\.html|catalogue\.db.*|backfills/past\.json"
+    r"state/slowwave/(nights\.jsonl|nights\.lock|report\.html|catalogue\.sqlite.*|backfills/past\.json"
     r"|backfills/b1/(plan\.json|rolled-back|done|lead\.lock|landed/.*))"
 )
 

@@ -15,6 +15,7 @@ from slowwave.memory.places import siblings
 
 OWN_FOLDER = ".slowwave"
 WAIT_S = 60.0
+_LOCK = "guard.lock"
 
 
 @contextmanager
@@ -32,9 +33,26 @@ def guarded(memory: Path) -> Generator[None]:
                 put_back(memory, path)
     own = memory / OWN_FOLDER
     own.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(own / "guard.lock", timeout=WAIT_S, fallback_to_soft=False)
+    lock = FileLock(own / _LOCK, timeout=WAIT_S, fallback_to_soft=False)
     try:
         with lock:
             yield
     except Timeout as error:
         raise LockHeldError(f"{memory}: another process has been writing here for {WAIT_S:.0f} s; try again") from error
+
+
+def is_bare(memory: Path) -> bool:
+    """Say whether a memory folder holds nothing but the lock that was made with it."""
+    own = memory / OWN_FOLDER
+    return [path.name for path in memory.iterdir()] == [OWN_FOLDER] and {path.name for path in own.iterdir()} <= {_LOCK}
+
+
+def remove_bare(memory: Path) -> None:
+    """Remove a memory folder that holds nothing but its lock; the caller holds the guard, and made the folder.
+
+    Raises:
+        OSError: something came into it meanwhile, or it may not be removed.
+    """
+    (memory / OWN_FOLDER / _LOCK).unlink(missing_ok=True)
+    (memory / OWN_FOLDER).rmdir()
+    memory.rmdir()

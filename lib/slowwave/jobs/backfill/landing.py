@@ -17,7 +17,7 @@ from slowwave.jobs.backfill.model import Plan, Result, Seed
 from slowwave.jobs.backfill.record import Record, close_record, read_record, write_record
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import bring_up_to_date, day_of
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare
 from slowwave.retention.beside import remove_leftovers
 from slowwave.secrets.redactor import Redactor
 from slowwave.stores.model import Project
@@ -51,7 +51,7 @@ def land(
     if (folder / "record.json").exists() and (known := read_record(folder)).state != "open":
         return known.counts, []
     memory = project.memory
-    existed = memory.exists()
+    existed = memory.exists() and not is_bare(memory)  # it is where a run was killed that had just made it
     with guarded(memory):
         for place in (memory, memory / OWN_FOLDER):
             remove_leftovers(place)  # of a landing that was killed

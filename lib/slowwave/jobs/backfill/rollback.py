@@ -20,7 +20,7 @@ from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import candidate_line, remove_lines
 from slowwave.memory.folder import digest, read_or_none
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
 from slowwave.memory.model import Candidate
 from slowwave.memory.shown import without_shown
 from slowwave.report import Item, Report
@@ -83,8 +83,8 @@ def _project(memory: Path, landings: Sequence[Landing]) -> int:
             for block in sorted(record.blocks, key=lambda one: one.file == CANDIDATES):
                 _excise(memory / OWN_FOLDER / block.file, block)
             close_record(folder, record, "rolled-back")
-        if not landings[-1][1].existed:
-            _remove_empty(memory)
+        if not landings[-1][1].existed and is_bare(memory):
+            remove_bare(memory)
     return len(landings)
 
 
@@ -180,12 +180,3 @@ def _restore(path: Path, data: bytes | None) -> None:
         at_fault_point("unlink", path)
         path.unlink()
         fsync_folder(path.parent)
-
-
-def _remove_empty(memory: Path) -> None:
-    """Remove a memory folder that the run had made, when nothing but its lock is left; the caller holds the guard."""
-    own = memory / OWN_FOLDER
-    if {p.name for p in own.iterdir()} <= {"guard.lock"} and [p.name for p in memory.iterdir()] == [OWN_FOLDER]:
-        (own / "guard.lock").unlink(missing_ok=True)
-        own.rmdir()
-        memory.rmdir()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.jobs.backfill import landing
 from slowwave.jobs.parameters import ConsolidateParameters, run_of
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
@@ -34,6 +35,26 @@ def test_it_leaves_the_bytes_from_before(tmp_path: Path):
     assert (report.failures, report.counts["rolled_back"]) == ([], 2)
     assert world.memories() == before
     assert not world.memory("p0").exists()
+
+
+def test_a_folder_that_a_killed_run_had_made_goes_and_an_empty_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    world = filled(tmp_path)
+    world.memory("p1").mkdir()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(landing, "write_record", killed)
+        with pytest.raises(KeyboardInterrupt):
+            world.backfill()
+    assert (world.memory("p0") / ".slowwave").is_dir()
+    world.backfill(action="resume", backfill="b1")
+    assert take_back(world).failures == []
+    assert not world.memory("p0").exists()
+    assert world.memory("p1").is_dir()
 
 
 def test_after_it_the_same_backfill_brings_the_same_again(tmp_path: Path):
