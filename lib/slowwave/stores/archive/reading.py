@@ -1,14 +1,27 @@
 """Reading packs: their table, single files, and a few bytes of a file."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self, cast
 
 import zstandard
 
 from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.stores.archive.model import MAGIC, TRAILER, NewerError, PackedFile, PackedSession, Table, decoded, digest
+from slowwave.stores.archive.model import (
+    MAGIC,
+    TRAILER,
+    NewerError,
+    PackedFile,
+    PackedSession,
+    Table,
+    decoded,
+    digest,
+)
+
+if TYPE_CHECKING:
+    import io
 
 _REMEDY = "the sessions in it cannot be read; put the file back from a copy"
 
@@ -79,6 +92,26 @@ class Pack:
                 break
         return bytes(found[:size])
 
+    def fill(self, file: PackedFile, buffer: bytearray) -> Iterator[int]:
+        """Put the plain bytes of a file into ``buffer``, chunk after chunk, and yield how many they are.
+
+        It is for reading much: blocks that are new for every chunk take a fifth longer, since the kernel clears them.
+
+        Args:
+            file: what to read.
+            buffer: as ``buffer_for`` makes it; the next chunk overwrites it.
+
+        Raises:
+            CorruptStateError: a frame is not what was written.
+        """
+        place = file.start
+        decompressor = self._decompressor(shared=file.shared)
+        with memoryview(buffer) as view:
+            for packed, plain in file.chunks:
+                self._fill(decompressor, place, packed, view[:plain])
+                yield plain
+                place += packed
+
     def raw(self, offset: int, length: int) -> bytes:
         """Return bytes of the pack as they are.
 
@@ -108,12 +141,14 @@ class Pack:
         Raises:
             CorruptStateError: one of them is not what was packed.
         """
+        buffer = buffer_for(session)
+        view = memoryview(buffer)
         for file in session.files:
             if file.kind != "file":
                 continue
             found = digest()
-            for block in self.blocks(file):
-                found.update(block)
+            for number in self.fill(file, buffer):
+                found.update(view[:number])
             if found.hexdigest() != file.hash:
                 raise CorruptStateError(self.path, f"{file.path} is not what was packed", _REMEDY)
 
@@ -128,13 +163,34 @@ class Pack:
         return self._shared
 
     def _frame(self, decompressor: zstandard.ZstdDecompressor, place: int, packed: int, plain: int) -> bytes:
-        try:
+        with self._frame_at(place):
             data = decompressor.decompress(os.pread(self._fd, packed, place), max_output_size=plain)
+        if len(data) != plain:
+            raise self._other_frame(place)
+        return data
+
+    def _fill(self, decompressor: zstandard.ZstdDecompressor, place: int, packed: int, into: memoryview) -> None:
+        frame = os.pread(self._fd, packed, place)
+        with self._frame_at(place), decompressor.stream_reader(frame, read_across_frames=True) as reader:
+            filled, more = cast("io.RawIOBase", reader).readinto(into), reader.read(1)
+        if filled != len(into) or more:
+            raise self._other_frame(place)
+
+    @contextmanager
+    def _frame_at(self, place: int) -> Generator[None]:
+        try:
+            yield
         except zstandard.ZstdError as error:
             raise CorruptStateError(self.path, f"the frame at byte {place} is damaged ({error})", _REMEDY) from error
-        if len(data) != plain:
-            raise CorruptStateError(self.path, f"the frame at byte {place} is not what was packed", _REMEDY)
-        return data
+
+    def _other_frame(self, place: int) -> CorruptStateError:
+        return CorruptStateError(self.path, f"the frame at byte {place} is not what was packed", _REMEDY)
+
+
+def buffer_for(*sessions: PackedSession) -> bytearray:
+    """Return room for any chunk of these sessions."""
+    chunks = (chunk for session in sessions for file in session.files for chunk in file.chunks)
+    return bytearray(max((plain for _, plain in chunks), default=0))
 
 
 def table_bytes(path: Path, fd: int) -> bytes:

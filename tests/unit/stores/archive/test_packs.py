@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slowwave import files
 from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
@@ -140,12 +141,12 @@ def test_a_file_that_grows_meanwhile_is_not_archived(tmp_path: Path, monkeypatch
 
     read = writing._read  # pyright: ignore[reportPrivateUsage]
 
-    def read_and_grow(fd: int, size: int) -> bytes:
-        data = read(fd, size)
-        if data:
+    def read_and_grow(fd: int, into: memoryview) -> int:
+        number = read(fd, into)
+        if number:
             with one.paths[0].open("ab") as file:
                 file.write(line(2))
-        return data
+        return number
 
     monkeypatch.setattr(writing, "_read", read_and_grow)
     with pytest.raises(MovedError, match="while it was archived"):
@@ -188,3 +189,28 @@ def test_a_kill_at_any_step_leaves_no_pack_or_a_whole_one(tmp_path: Path, monkey
         if path.exists():
             with Pack(path) as pack:
                 pack.check(pack.table.sessions[0])
+
+
+@pytest.mark.parametrize("claimed", [-1, 1])
+def test_a_frame_of_another_length_than_the_table_says_is_no_chunk(tmp_path: Path, claimed: int) -> None:
+    write_pack(tmp_path / "p.swpack", [session(tmp_path, "s", line(1) * 40)])
+    with Pack(tmp_path / "p.swpack") as pack:
+        (file,) = pack.table.sessions[0].files
+        (chunk,) = file.chunks
+        other = replace(file, chunks=((chunk[0], chunk[1] + claimed),))
+        with pytest.raises(CorruptStateError, match="is not what was packed"):
+            list(pack.fill(other, bytearray(chunk[1] + 1)))
+
+
+def test_a_frame_with_a_changed_byte_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "p.swpack"
+    write_pack(path, [session(tmp_path, "s", line(1) * 40)])
+    with Pack(path) as pack:
+        (file,) = pack.table.sessions[0].files
+        with path.open("r+b") as behind:
+            behind.seek(file.start + file.chunks[0][0] - 1)  # its checksum
+            last = behind.read(1)
+            behind.seek(-1, os.SEEK_CUR)
+            behind.write(bytes([last[0] ^ 1]))
+        with pytest.raises(CorruptStateError, match="is damaged"):
+            list(pack.fill(file, bytearray(file.size)))
