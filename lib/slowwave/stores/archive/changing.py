@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import replacement, write_all
+from slowwave.stores.archive.compressing import compressor
 from slowwave.stores.archive.model import CHUNK, MAGIC, VERSION, PackedFile, PackedSession, Table, digest
 from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.writing import compressor, ending
+from slowwave.stores.archive.tables import ending
 from slowwave.stores.client_notes import Note
 
 # the file's path and its bytes to its new bytes

@@ -10,20 +10,15 @@ import zstandard
 
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.stores.archive.model import (
-    MAGIC,
-    TRAILER,
-    NewerError,
     PackedFile,
     PackedSession,
     Table,
-    decoded,
     digest,
 )
+from slowwave.stores.archive.tables import REMEDY, table_bytes, table_of
 
 if TYPE_CHECKING:
     import io
-
-_REMEDY = "the sessions in it cannot be read; put the file back from a copy"
 
 
 class Pack:
@@ -120,7 +115,7 @@ class Pack:
         """
         data = os.pread(self._fd, length, offset)
         if len(data) != length:
-            raise CorruptStateError(self.path, f"ends within the bytes at {offset}", _REMEDY)
+            raise CorruptStateError(self.path, f"ends within the bytes at {offset}", REMEDY)
         return data
 
     def dictionary(self) -> bytes:
@@ -133,7 +128,7 @@ class Pack:
         try:
             return zstandard.ZstdDecompressor().decompress(self.raw(offset, length))
         except zstandard.ZstdError as error:
-            raise CorruptStateError(self.path, f"its dictionary is damaged ({error})", _REMEDY) from error
+            raise CorruptStateError(self.path, f"its dictionary is damaged ({error})", REMEDY) from error
 
     def check(self, session: PackedSession) -> None:
         """Read all files of a session back and compare their hashes.
@@ -150,7 +145,7 @@ class Pack:
             for number in self.fill(file, buffer):
                 found.update(view[:number])
             if found.hexdigest() != file.hash:
-                raise CorruptStateError(self.path, f"{file.path} is not what was packed", _REMEDY)
+                raise CorruptStateError(self.path, f"{file.path} is not what was packed", REMEDY)
 
     def _table(self) -> Table:
         return table_of(self.path, table_bytes(self.path, self._fd))
@@ -181,48 +176,13 @@ class Pack:
         try:
             yield
         except zstandard.ZstdError as error:
-            raise CorruptStateError(self.path, f"the frame at byte {place} is damaged ({error})", _REMEDY) from error
+            raise CorruptStateError(self.path, f"the frame at byte {place} is damaged ({error})", REMEDY) from error
 
     def _other_frame(self, place: int) -> CorruptStateError:
-        return CorruptStateError(self.path, f"the frame at byte {place} is not what was packed", _REMEDY)
+        return CorruptStateError(self.path, f"the frame at byte {place} is not what was packed", REMEDY)
 
 
 def buffer_for(*sessions: PackedSession) -> bytearray:
     """Return room for any chunk of these sessions."""
     chunks = (chunk for session in sessions for file in session.files for chunk in file.chunks)
     return bytearray(max((plain for _, plain in chunks), default=0))
-
-
-def table_bytes(path: Path, fd: int) -> bytes:
-    """Return the table of a pack as it was encoded.
-
-    Args:
-        path: names the pack where it is damaged.
-        fd: a descriptor of it.
-
-    Raises:
-        CorruptStateError: it was cut short or changed, or it is no pack.
-    """
-    size = os.fstat(fd).st_size
-    tail = os.pread(fd, TRAILER.size, max(size - TRAILER.size, 0))
-    if len(tail) != TRAILER.size or os.pread(fd, len(MAGIC), 0) != MAGIC:
-        raise CorruptStateError(path, "is no pack", _REMEDY)
-    offset, length, expected, magic = TRAILER.unpack(tail)
-    packed = os.pread(fd, length, offset) if magic == MAGIC and offset + length < size else b""
-    found = digest()
-    found.update(packed)
-    if found.digest() != expected:
-        raise CorruptStateError(path, "was cut short or changed: its table is damaged", _REMEDY)
-    return zstandard.ZstdDecompressor().decompress(packed)
-
-
-def table_of(path: Path, data: bytes) -> Table:
-    """Return a table of which these are the bytes.
-
-    Raises:
-        UnreadableError: a newer version of slowwave wrote the pack.
-    """
-    try:
-        return decoded(data)
-    except NewerError as error:
-        raise UnreadableError(path, str(error), "use that version") from error

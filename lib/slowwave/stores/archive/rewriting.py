@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import at_fault_point, fsync_folder, replacement, write_all
+from slowwave.stores.archive.compressing import compressor, packed_dictionary, train
 from slowwave.stores.archive.model import MAGIC, VERSION, PackedFile, PackedSession, Table, digest
 from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.writing import compressor, ending, packed_dictionary, train
+from slowwave.stores.archive.tables import ending
 
 _BLOCK = 4 << 20
 # what stays of a session: all of it, less of its files, or nothing

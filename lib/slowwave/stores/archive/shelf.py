@@ -15,10 +15,11 @@ from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder
 from slowwave.processes import is_running
 from slowwave.records.lock import locked_file
 from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, Table, may_name
-from slowwave.stores.archive.reading import Pack, table_bytes, table_of
+from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.restoring import put_back
 from slowwave.stores.archive.rewriting import rewrite
 from slowwave.stores.archive.rows import rows_of
+from slowwave.stores.archive.tables import table_bytes, table_of
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.rows import SessionRow
 

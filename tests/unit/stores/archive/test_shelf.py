@@ -14,8 +14,9 @@ from slowwave import files
 from slowwave.errors import CorruptStateError, RefusedError
 from slowwave.stores.archive import shelf as shelf_module
 from slowwave.stores.archive.model import PackedSession, Table
-from slowwave.stores.archive.reading import Pack, table_of
+from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
+from slowwave.stores.archive.tables import table_of
 from slowwave.stores.archive.writing import Wanted, write_pack
 from tests.unit.stores.archive.shelves import Tree, tree
 
