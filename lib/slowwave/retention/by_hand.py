@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slowwave.clock import Clock
 from slowwave.errors import RefusedError
-from slowwave.places import archive_folder
+from slowwave.places import archive_folder, home_folder
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.holds import Facts, held_by, read_holds
 from slowwave.retention.job.traces import of_item
@@ -39,8 +39,8 @@ def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[s
         stored = stored_session(plan.session, plan.dialect)
         member = members.get(key_of(stored))
         # what lies outside of every store has no project that is known, so a hold of a project holds it, too
-        alone = Facts(stored.id, None, lambda: None, lambda stored=stored: texts_in(stored.files.paths))
-        if held := held_by(holds, alone if member is None else facts_of(member)):
+        alone = Facts({stored.id}, None, lambda: None, lambda stored=stored: texts_in(stored.files.paths))
+        if held := held_by(holds, alone if member is None else facts_of(member, home_folder(environ))):
             raise RefusedError(f"session {stored.id} is held: {held}; slowwave retain release takes a hold back")
 
 

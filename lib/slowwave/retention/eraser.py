@@ -11,10 +11,10 @@ from typing import NamedTuple
 from slowwave.clock import Clock
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
-from slowwave.retention.beside import session_files
 from slowwave.retention.forgetting import Gone, what_goes
-from slowwave.retention.guards import places_of, texts_in, times_of
-from slowwave.retention.holds import Facts, held_by, read_holds
+from slowwave.retention.guards import facts_of
+from slowwave.retention.holds import held_by, read_holds
+from slowwave.retention.job.fleet import Fleet, Member, key_of
 from slowwave.retention.journal import FOLDER
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import remove_for_good
@@ -81,6 +81,8 @@ class Eraser:
         self.removed: set[Path] = set()
         self.dry_run = dry_run
         self.means = Means(clock, self.home)
+        # by the key of each session of the project that was asked about last
+        self._fleet: tuple[Project, dict[str, Member]] | None = None
 
     def found(self, project: str, target: str, places: Iterable[Place]) -> None:
         """Note what was found at one place, by family and fingerprint."""
@@ -119,13 +121,21 @@ class Eraser:
         """Return why a session's files are not written, or ""."""
         if session.in_database and (session.id in self.across.sessions or not self.what.keeps_length):
             return "lies in a database that only its client writes; delete what must go in its client"
-        if live := live_reason(session, self.now, self.settings.extraction.idle, self.home):
-            return f"live: {live}"
-        paths = session.files.paths
-        places = places_of(project, paths)
-        facts = Facts(session.id, places, lambda: times_of(paths), lambda: texts_in(session_files(session)))
-        held = held_by(self.holds, facts)
+        member = self._member(project, session)
+        # what goes as a whole takes its sub-agents along
+        goes = member.sessions if session is member.session and session.id in self.across.sessions else (session,)
+        for one in goes:
+            if live := live_reason(one, self.now, self.settings.extraction.idle, self.home):
+                return f"live: {live}"
+        held = held_by(self.holds, facts_of(member, self.home))
         return f"held: {held}" if held else ""
+
+    def _member(self, project: Project, session: StoredSession) -> Member:
+        """Return a session with the sub-agents that go where it goes; of such a sub-agent, the session it goes with."""
+        if self._fleet is None or self._fleet[0] is not project:
+            members = Fleet([project]).members.values()
+            self._fleet = project, {key_of(one): member for member in members for one in member.sessions}
+        return self._fleet[1][key_of(session)]
 
     def remove(self, session: StoredSession) -> TrashItem:
         """Remove a session for good; it is blocked before, so that a kill cannot bring it back.

@@ -19,6 +19,7 @@ from slowwave.memory.names import name_from_json
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers, session_files
 from slowwave.retention.eraser import Eraser
+from slowwave.retention.guards import files_below
 from slowwave.retention.journal import left_by, write_journal
 from slowwave.retention.memories import erase_memory
 from slowwave.retention.transcripts import (
@@ -74,7 +75,8 @@ def _session(
     if reason:
         eraser.refuse(project.key, session.id, reason)
         eraser.across.sessions.discard(session.id)
-        seen.update(session_files(session))
+        # nor is what its client keeps of it in its home
+        seen.update((*session_files(session), *files_below(belongings_of(session, eraser.home).paths)))
         return {}
     if session.in_database:
         return {}

@@ -24,10 +24,10 @@ from slowwave.retention.holds import Facts, Hold, held_by
 from slowwave.retention.job.fleet import Fleet, Member, owner_of, paths_of
 from slowwave.retention.policy import Subject
 from slowwave.settings import Settings
+from slowwave.stores.belongings import belongings_of
 from slowwave.stores.live import live_reason
 from slowwave.stores.model import Project
 from slowwave.stores.referring import reason_to_stay
-from slowwave.stores.walk import SIDE_FOLDER
 from slowwave.stores.writing.registry import READ_ONLY
 
 # so many records at each end of a file tell when something happened in it
@@ -82,7 +82,7 @@ class Guards:
         for session in member.sessions:
             if live := live_reason(session, self._clock.now(), idle, self._home):
                 return f"live: {live}"
-        held = held_by(self.holds, facts_of(member))
+        held = held_by(self.holds, facts_of(member, self._home))
         return f"held: {held}" if held else ""
 
     def standing(self, member: Member) -> str:
@@ -131,10 +131,11 @@ class Guards:
         return {name_from_json(e.path): memory.id for memory in memories for e in memory.evidence}
 
 
-def facts_of(member: Member) -> Facts:
-    """Return what a hold is asked about a session that lies in its place."""
+def facts_of(member: Member, home: Path) -> Facts:
+    """Return what a hold is asked about a session that lies in its place, with all that goes where it goes."""
     places = places_of(member.project, paths_of(member))
-    return Facts(member.session.id, places, lambda: _times(member), lambda: _texts(member))
+    ids = {session.id for session in member.sessions}
+    return Facts(ids, places, lambda: _times(member), lambda: _texts(member, home))
 
 
 def places_of(project: Project, paths: Iterable[Path]) -> list[str]:
@@ -168,13 +169,21 @@ def _times(member: Member) -> tuple[float, float] | None:
     return (told_by[0], max(told_by[1], newest)) if told_by else None
 
 
-def _texts(member: Member) -> Iterator[bytes]:
-    yield member.session.id.encode("utf-8", "surrogateescape")
-    yield from texts_in(paths_of(member))
-    side = Path(os.path.dirname(member.session.files.paths[0]), member.session.id)  # noqa: PTH120 - any bytes
-    for path in sorted(side.rglob("*")) if side.is_dir() and not side.is_symlink() else ():
-        if path.is_file() and SIDE_FOLDER not in path.parts:
-            yield from texts_in([path])
+def _texts(member: Member, home: Path) -> Iterator[bytes]:
+    paths, notes = belongings_of(member.session, home)
+    yield "\n".join((member.session.id, *(note.text for note in notes))).encode("utf-8", "surrogateescape")
+    yield from texts_in(dict.fromkeys((*paths_of(member), *files_below(paths))))
+
+
+def files_below(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files among some paths, and those in their folders; no link is followed."""
+    for path in paths:
+        if path.is_symlink():
+            continue
+        if path.is_dir():
+            yield from files_below(sorted(path.iterdir()))
+        elif path.is_file():
+            yield path
 
 
 def _decoded(line: tuple[int, bytes]) -> _Line | None:

@@ -5,7 +5,7 @@ all of them fit. What is not known of a session speaks for holding it.
 """
 
 import secrets
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
@@ -38,7 +38,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         by: who set it.
         at: when, as ISO time.
         project: projects whose key or folder contains this.
-        session: id of one session.
+        session: id of one session; with that of a sub-agent, the session that it goes with is held, too.
         person: sessions in which this name or phrase stands, in whatever form.
         since: sessions in which something happened at this ISO time or later.
         until: sessions in which something happened before this ISO time.
@@ -69,13 +69,13 @@ class Facts(NamedTuple):
     """What a hold is asked about.
 
     Attributes:
-        id: of the session.
+        ids: of the session, and of the sub-agents that go where it goes.
         places: key and folder of its project, and where its files lie; None when nobody knows its project any more.
         times: returns when something first and last happened in it, in seconds since 1970; None when that is unknown.
         texts: returns the bytes of all that goes with it, in pieces that no record is parted by.
     """
 
-    id: str
+    ids: Collection[str]
     places: Sequence[str] | None
     times: Callable[[], tuple[float, float] | None]
     texts: Callable[[], Iterable[bytes]]
@@ -153,7 +153,7 @@ def release_hold(environ: Mapping[str, str], name: str, at: datetime) -> Hold:
 
 def held_reason(hold: Hold, facts: Facts) -> str:
     """Return why a hold holds a session, or ""."""
-    if hold.session and hold.session != facts.id:
+    if hold.session and hold.session not in facts.ids:
         return ""
     if hold.project and facts.places is not None and not any(hold.project in place for place in facts.places):
         return ""

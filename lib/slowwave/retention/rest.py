@@ -113,9 +113,11 @@ def refuse_held(eraser: Eraser) -> None:
         CorruptStateError: a manifest of the trash does not parse.
     """
     for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.across.sessions else ():
-        if facts.id in eraser.across.sessions and (held := held_by(eraser.holds, facts)):
-            eraser.refuse("", facts.id, f"held: {held}")
-            eraser.across.sessions.discard(facts.id)
+        wanted = eraser.across.sessions.intersection(facts.ids)
+        if wanted and (held := held_by(eraser.holds, facts)):
+            for name in sorted(wanted):
+                eraser.refuse("", name, f"held: {held}")
+            eraser.across.sessions -= wanted
 
 
 def _held_places(eraser: Eraser) -> set[Path]:

@@ -17,11 +17,11 @@ from slowwave.retention.holds import Facts
 from slowwave.retention.job.apply import as_found
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.shelf import Shelf
+from slowwave.stores.archive.shelf import Shelf, ids_of
 from slowwave.stores.freeing import finish_freeing, free
 from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import plan_removal, remove
-from slowwave.stores.trash import TrashItem, trash_folder, trash_items
+from slowwave.stores.trash import TrashItem, ids_in, trash_folder, trash_items
 
 REASON = "erased"
 
@@ -62,10 +62,11 @@ def put_by(environ: Mapping[str, str]) -> Iterator[tuple[Path, Facts]]:
     for item in trash_items(trash):
         stored = [trash / item.id / file.stored for file in item.files if file.kind == "file"]
         places = [file.path for file in item.files]
-        yield trash / item.id, Facts(item.session, places, lambda: None, partial(texts_in, stored))
+        yield trash / item.id, Facts(ids_in(item), places, lambda: None, partial(texts_in, stored))
     for one in Shelf(archive_folder(environ)).sessions():
         places = [one.session.project, one.session.root, *(file.path for file in one.session.files)]
-        yield one.pack, Facts(one.session.id, places, lambda: None, partial(_packed_texts, one.pack, one.session))
+        texts = partial(_packed_texts, one.pack, one.session)
+        yield one.pack, Facts(ids_of(one.session), places, lambda: None, texts)
 
 
 def _packed_texts(path: Path, session: PackedSession) -> Iterator[bytes]:

@@ -25,6 +25,7 @@ from slowwave.stores.client_notes import Note
 from slowwave.stores.moving import move_file
 
 MANIFEST = "manifest.json"
+_TRANSCRIPT = ".jsonl"
 _BLOCK = 1 << 20
 
 
@@ -118,6 +119,12 @@ def trash_items(trash: Path) -> list[TrashItem]:
         return []
     items = [_read_manifest(folder) for folder in sorted(trash.iterdir()) if (folder / MANIFEST).is_file()]
     return sorted(items, key=lambda item: (item.at, item.id))
+
+
+def ids_in(item: TrashItem) -> set[str]:
+    """Return the ids of the session of an item and of its sub-agents, which name their files."""
+    names = (os.path.basename(file.path) for file in item.files)  # noqa: PTH119 - names of any bytes
+    return {item.session, *(name.removesuffix(_TRANSCRIPT) for name in names if name.endswith(_TRANSCRIPT))}
 
 
 def matching_items(trash: Path, names: Iterable[str]) -> list[TrashItem]:

@@ -98,6 +98,7 @@ def test_a_session_that_comes_back_is_counted_and_neither_listed_nor_searched_no
     agent = folder / FIRST / "subagents" / "agent-a1.jsonl"
     agent.parent.mkdir()
     agent.write_bytes(path.read_bytes().replace(b'"isSidechain":false', b'"isSidechain":true'))
+    aged(home)
     backup = {one: one.read_bytes() for one in (path, agent)}
     erase(capsys, "--session", FIRST, "--apply")
     for one, data in backup.items():

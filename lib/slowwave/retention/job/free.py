@@ -14,7 +14,7 @@ from slowwave.retention.job.context import Context
 from slowwave.retention.job.failing import is_of_machine, note_failure, reason_of
 from slowwave.retention.job.traces import BY_RUN, Told, of_item
 from slowwave.stores.freeing import free
-from slowwave.stores.trash import TrashedFile, TrashItem, trash_items
+from slowwave.stores.trash import TrashedFile, TrashItem, ids_in, trash_items
 
 _BLOCK = 16 << 20
 _PACKED = ".zst"
@@ -81,7 +81,7 @@ class Freer:
 
     def _facts(self, item: TrashItem) -> Facts:
         stored = [(file, self._run.trash / item.id / file.stored) for file in item.files if file.kind == "file"]
-        return Facts(item.session, self._places(item), lambda: _times(stored), lambda: _texts(stored))
+        return Facts(ids_in(item), self._places(item), lambda: _times(stored), lambda: _texts(stored))
 
     def _places(self, item: TrashItem) -> list[str] | None:
         """Return what names the project of an item; only the archive knows that for sure."""
