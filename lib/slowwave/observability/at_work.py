@@ -9,7 +9,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from slowwave.consolidation.owner import Owner, is_provably_dead, this_process
 from slowwave.files import at_fault_point, atomic_write
 from slowwave.observability.history import append_night, read_nights
-from slowwave.observability.night import STOPPED, Night
+from slowwave.observability.night import STOPPED, Night, moment
 from slowwave.observability.progress import Watcher
 from slowwave.places import state_folder
 from slowwave.secrets.logs import logger_of
@@ -159,16 +160,17 @@ class Noting:
 
 def read_notes(environ: Mapping[str, str]) -> tuple[list[AtWork], list[str]]:
     """Return the notes by the time at which their runs began, and what could not be read."""
-    notes: list[AtWork] = []
+    notes: list[tuple[datetime, AtWork]] = []
     problems: list[str] = []
     for path in sorted((state_folder(environ) / "runs").glob(f"*{SUFFIX}")):
         try:
-            notes.append(msgspec.json.decode(path.read_bytes(), type=AtWork))
+            note = msgspec.json.decode(path.read_bytes(), type=AtWork)
+            notes.append((moment(note.at), note))
         except FileNotFoundError:
             continue  # it has come to its end this moment
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             problems.append(f"{path}: tells nothing of its run ({error}); remove it")
-    return sorted(notes, key=lambda note: note.at), problems
+    return [note for _, note in sorted(notes, key=itemgetter(0))], problems
 
 
 def over_because(note: AtWork, wall: Callable[[], float] = time.time) -> str:

@@ -1,16 +1,17 @@
 """What stands in a memory folder now: how large it is, and what waits there that no dream has looked at."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from slowwave.consolidation.state import read_state
+from slowwave.dialects.times import parse_time
 from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import candidates_path, read_entries
-from slowwave.memory.model import Candidate
+from slowwave.memory.model import Candidate, iso
 from slowwave.memory.topics import INDEX
 
 
@@ -81,7 +82,6 @@ def backlog_of(memory: Path, book: Book) -> list[str]:
     if not candidates_path(memory).exists():
         return []
     last = read_state(memory)
-    seen = "" if last is None else datetime.fromtimestamp(last, UTC).isoformat()
     times: list[str] = []
     open_: list[Candidate] = []
     for entry in read_entries(memory)[0]:
@@ -89,15 +89,21 @@ def backlog_of(memory: Path, book: Book) -> list[str]:
             open_.append(entry)
             continue
         # candidates stand before the ranges of bytes that they came from, and these say when they were read
-        times += [entry.at for c in open_ if not _is_settled(c, book) and _is_later(entry.at, seen)]
+        at = _known(entry.at)
+        times += [at for c in open_ if not _is_settled(c, book) and _is_later(at, last)]
         open_ = []
-    return times + [c.observed_at for c in open_ if not _is_settled(c, book)]
+    return times + [_known(c.observed_at) for c in open_ if not _is_settled(c, book)]
 
 
 def _is_settled(candidate: Candidate, book: Book) -> bool:
     return candidate.id in book.done or candidate.id in book.undone or candidate.id in book.rejected
 
 
-def _is_later(at: str, seen: str) -> bool:
-    """Say whether something was noted after the last dream began, both in whole seconds; a night notes, then dreams."""
-    return not (seen and at) or datetime.fromisoformat(at) > datetime.fromisoformat(seen)
+def _known(at: str) -> str:
+    """Return a time in UTC, "" where it is damaged: what waits since nobody knows when waits all the same."""
+    return iso(found) if (found := parse_time(at)) else ""
+
+
+def _is_later(at: str, last: float | None) -> bool:
+    """Say whether something was noted after the last dream began, in whole seconds; a night notes, then dreams."""
+    return last is None or not at or datetime.fromisoformat(at).timestamp() > last

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Mapping
+from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -49,14 +51,15 @@ def read_nights(environ: Mapping[str, str]) -> tuple[list[Night], list[str]]:
         OSError: the file is there and cannot be read.
     """
     path = history_path(environ)
-    nights: list[Night] = []
+    times: list[tuple[datetime, Night]] = []
     problems: list[str] = []
     for number, line in enumerate(path.read_bytes().split(b"\n") if path.exists() else (), 1):
         try:
             if line and (night := msgspec.json.decode(line, type=Night)).v <= VERSION:
-                nights.append(night)
+                times.append((night.began, night))
             elif line:
                 problems.append(f"{path}: line {number} was written by a newer slowwave; install that one to see it")
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except ValueError as error:
+            # bytes that are no text, text that is no night, a night at no time
             problems.append(f"{path}: line {number} does not parse ({error}); it is left out")
-    return sorted(nights, key=lambda night: night.began), problems
+    return [night for _, night in sorted(times, key=itemgetter(0))], problems

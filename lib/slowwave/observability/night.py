@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
+from slowwave.dialects.times import parse_time
 from slowwave.observability.folders import Footprint
 from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
 
@@ -120,12 +121,28 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def began(self) -> datetime:
-        """When it began."""
-        return datetime.fromisoformat(self.at)
+        """When it began.
+
+        Raises:
+            ValueError: its time is damaged.
+        """
+        return moment(self.at)
 
     def counted(self, *names: str) -> int:
         """Return the sum of some counters."""
         return sum(self.counts.get(name, 0) for name in names)
+
+
+def moment(at: str) -> datetime:
+    """Return the moment that an ISO time names.
+
+    Raises:
+        ValueError: it names none.
+    """
+    found = parse_time(at)
+    if found is None:
+        raise ValueError(f"{at!r} is no time")
+    return found
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

@@ -72,6 +72,16 @@ def test_what_waits_for_evidence_is_no_backlog_and_what_no_dream_saw_is(tmp_path
     assert nights_of(run)[-1].backlog == 0
 
 
+def test_candidates_that_were_noted_nobody_knows_when_cost_no_night(tmp_path: Path):
+    run = sample_run(tmp_path)
+    run_job("extract", run)
+    for path in tmp_path.rglob("candidates.jsonl"):
+        path.write_bytes(path.read_bytes().replace(b'"at":"2026-11-20T22:00:00Z"', b'"at":"yesterday"'))
+    run_job("extract", replace(run, id="r2", clock=FixedClock(NOW + timedelta(days=30))))
+    first, second = nights_of(run)
+    assert (second.backlog, second.oldest) == (first.backlog, "")
+
+
 def test_portions_of_a_flow_record_the_same_night(tmp_path: Path):
     direct = sample_run(tmp_path / "direct")
     run_job("nightly", direct)

@@ -119,10 +119,11 @@ def test_a_run_that_was_killed_behind_its_own_line_is_not_told_twice(tmp_path: P
     assert len(read_nights(home)[0]) == 1
 
 
-def test_a_damaged_note_is_named_and_the_others_are_read(tmp_path: Path):
+@pytest.mark.parametrize("damage", [b"{", msgspec.json.encode(begun("nightly", "r2", "yesterday"))])
+def test_a_damaged_note_is_named_and_the_others_are_read(tmp_path: Path, damage: bytes):
     home = environ(tmp_path)
     write_note(home, begun("nightly", "r1", AT))
-    note_path(home, "r2").write_bytes(b"{")
+    note_path(home, "r2").write_bytes(damage)
     notes, (problem,) = read_notes(home)
     assert [note.run_id for note in notes] == ["r1"]
     assert str(note_path(home, "r2")) in problem

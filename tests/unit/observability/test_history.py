@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from slowwave.observability.history import append_night, history_path, read_nights
 from tests.unit.observability.nights import a_busy_month, a_night
@@ -31,6 +32,16 @@ def test_a_torn_line_costs_itself_only_and_is_named(tmp_path: Path):
     append_night(environ(tmp_path), a_night(1))
     nights, problems = read_nights(environ(tmp_path))
     assert nights == [a_night(0), a_night(1)]
+    assert len(problems) == 1
+    assert "line 2 does not parse" in problems[0]
+
+
+@pytest.mark.parametrize("at", ["yesterday", "2026-13-01T03:30:00+00:00", ""])
+def test_a_night_at_no_time_costs_itself_only_and_is_named(tmp_path: Path, at: str):
+    append_night(environ(tmp_path), a_night(0))
+    append_night(environ(tmp_path), msgspec.structs.replace(a_night(1), at=at))
+    nights, problems = read_nights(environ(tmp_path))
+    assert nights == [a_night(0)]
     assert len(problems) == 1
     assert "line 2 does not parse" in problems[0]
 
