@@ -1,12 +1,11 @@
 """The end of what was thrown away: an item of the trash goes for good, in steps that a killed process can repeat."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.files import at_fault_point, fsync_folder, is_leftover
 from slowwave.stores.client_index import any_stands
-from slowwave.stores.trash import MANIFEST, TrashItem
+from slowwave.stores.trash import MANIFEST, TrashedFile, TrashItem
 
 # an item whose manifest is called so is gone: nobody restores the rest of it
 _FREED = "freed.json"
@@ -50,21 +49,22 @@ def is_whole(item: TrashItem, trash: Path) -> bool:
     """Say whether all of an item lies in the trash and nothing of it in its old place: its removal came to its end."""
     if not item.files:
         return not any_stands(item.notes)  # entries of an index alone: they went, or they did not
-    return not any(_is_left(Path(path), stored, kind) for path, stored, kind in _places(item, trash))
+    return not any(_is_left(file, trash / item.id / file.stored) for file in item.files)
 
 
-def _places(item: TrashItem, trash: Path) -> Iterator[tuple[str, Path, str]]:
-    for file in item.files:
-        yield file.path, trash / item.id / file.stored, file.kind
-
-
-def _is_left(place: Path, stored: Path, kind: str) -> bool:
-    if kind == "folder":
+def _is_left(file: TrashedFile, stored: Path) -> bool:
+    place = Path(file.path)
+    if file.kind == "folder":
         # one in which somebody made something new belongs to him
         return place.is_dir() and not place.is_symlink() and not any(place.iterdir())
     if not os.path.lexists(stored):
         return True
-    return os.path.lexists(place) and os.path.samestat(place.lstat(), stored.lstat())
+    if not os.path.lexists(place):
+        return False
+    at = place.lstat()
+    # to another file system it was copied, and what was written to since is no longer the one that was to go
+    is_unchanged = at.st_mtime_ns == file.mtime_ns and (file.kind == "link" or at.st_size == file.size)
+    return is_unchanged or os.path.samestat(at, stored.lstat())
 
 
 def _clear(folder: Path, paths: list[Path]) -> None:

@@ -4,7 +4,9 @@ import errno
 import hashlib
 import os
 from pathlib import Path
+from typing import NamedTuple
 
+from slowwave.errors import MovedError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
 
 _BLOCK = 1 << 20
@@ -20,8 +22,10 @@ def move_file(source: Path, target: Path) -> None:
 
     Raises:
         FileExistsError: another file is at ``target``.
+        MovedError: somebody wrote to it while it was copied to another file system; it stays where it is.
         OSError: the file cannot be read, written or removed.
     """
+    copied: _Stamp | None = None
     at_fault_point("link", target)
     try:
         os.link(source, target, follow_symlinks=False)
@@ -31,13 +35,29 @@ def move_file(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        _copy(source, target)
+        copied = _copy(source, target)
     fsync_folder(target.parent)
     at_fault_point("unlink", source)
+    # a second name would have what is appended meanwhile, a copy has not
+    if copied is not None and _stamp(source.lstat()) != copied:
+        target.unlink()
+        raise MovedError(f"{source}: somebody wrote to it while it was copied, so it stays; try again")
     source.unlink()
 
 
-def _copy(source: Path, target: Path) -> None:
+class _Stamp(NamedTuple):
+    """What a file is known by again as long as nobody writes to it."""
+
+    ino: int
+    size: int
+    mtime_ns: int
+
+
+def _stamp(at: os.stat_result) -> _Stamp:
+    return _Stamp(at.st_ino, at.st_size, at.st_mtime_ns)
+
+
+def _copy(source: Path, target: Path) -> _Stamp:
     """Copy to a temporary name beside ``target`` that no client takes for a transcript, then give it its name."""
     # the same name on every try, so that a second one also clears away what a killed first one left
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()
@@ -45,18 +65,20 @@ def _copy(source: Path, target: Path) -> None:
     temp.unlink(missing_ok=True)
     if source.is_symlink():
         at = source.lstat()
+        stamp = _stamp(at)
         temp.symlink_to(source.readlink())
         os.utime(temp, ns=(at.st_atime_ns, at.st_mtime_ns), follow_symlinks=False)
     else:
-        _copy_bytes(source, temp)
+        stamp = _copy_bytes(source, temp)
     if os.path.lexists(target):
         temp.unlink()
         raise FileExistsError(errno.EEXIST, "exists already", os.fspath(target))
     at_fault_point("rename", target)
     temp.rename(target)
+    return stamp
 
 
-def _copy_bytes(source: Path, temp: Path) -> None:
+def _copy_bytes(source: Path, temp: Path) -> _Stamp:
     at_fault_point("write", temp)
     try:
         with source.open("rb", buffering=0) as reader:
@@ -71,6 +93,7 @@ def _copy_bytes(source: Path, temp: Path) -> None:
                 os.fsync(fd)
             finally:
                 os.close(fd)
+            return _stamp(at)
     except BaseException:
         temp.unlink(missing_ok=True)
         raise

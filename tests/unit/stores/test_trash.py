@@ -13,6 +13,7 @@ import pytest
 from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UsageError
+from slowwave.stores.freeing import is_whole
 from slowwave.stores.ids import found_sessions, meant_session
 from slowwave.stores.removal import plan_removal, remove
 from slowwave.stores.trash import TrashItem, matching_items, restore, throw_away, trash_folder, trash_items
@@ -139,6 +140,45 @@ def test_another_file_system_is_crossed_by_a_copy(tmp_path: Path, monkeypatch: p
     assert sorted(p.name for p in store.iterdir()) == ["other.jsonl"]
     assert restore(item, trash) == []
     assert snapshot(store) == before
+
+
+def test_what_a_client_appends_while_it_is_copied_far_away_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    without_links(monkeypatch)
+    store, trash = store_with_a_session(tmp_path / "store"), tmp_path / "trash"
+    first = store / "s.jsonl"
+
+    def append(event: str, path: str) -> None:
+        if (event, path) == ("unlink", os.fspath(first)):
+            with first.open("ab") as file:
+                file.write(b"late\n")
+
+    before = first.read_bytes()
+    with monkeypatch.context() as within:
+        within.setattr(files, "fault_hook", append)
+        with pytest.raises(MovedError, match="wrote to it"):
+            remove_session(store, trash)
+    (item,) = trash_items(trash)
+    assert restore(item, trash) == []
+    assert first.read_bytes() == before + b"late\n"
+    assert (store / "s_part3.jsonl").exists()
+
+
+@pytest.mark.parametrize("place", ["near", "far"])
+def test_a_removal_counts_as_whole_only_when_nothing_lies_in_its_old_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+):
+    set_place(place, monkeypatch)
+    after = 0
+    while True:
+        store, trash = tmp_path / f"store{after}", tmp_path / f"trash{after}"
+        write(store / "s.jsonl", cersei("user", "a", 0))
+        was_killed = run_killed(after, lambda: remove_session(store, trash))  # noqa: B023 - called at once
+        stands = (store / "s.jsonl").exists()
+        assert all(is_whole(item, trash) != stands for item in trash_items(trash)), after
+        if not was_killed:
+            break
+        after += 1
+    assert after > 5
 
 
 def test_items_are_found_by_session_by_item_and_by_their_beginning(tmp_path: Path):
