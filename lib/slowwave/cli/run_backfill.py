@@ -2,11 +2,14 @@
 
 import argparse
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slowwave.cli.moments import parse_moment
 from slowwave.cli.options import positive
 from slowwave.errors import UsageError
+
+if TYPE_CHECKING:
+    from slowwave.jobs.backfill.parameters import BackfillParameters
 
 # one of them at most; the first two are about a range, the others about a run that is there
 _ACTIONS = ("coverage", "resume", "pause", "rollback")
@@ -51,8 +54,6 @@ def check(args: argparse.Namespace) -> None:
     actions = [name for name in _ACTIONS if getattr(args, name)]
     if len(actions) > 1:
         raise UsageError(f"backfill: --{' and --'.join(actions)} cannot be had at once")
-    if actions and actions != ["coverage"] and (others := [n for n in given if n not in (*_ACTIONS, "runner")]):
-        raise UsageError(f"backfill: --{actions[0]} takes the range of its run; leave --{others[0]} out")
     if args.dry_run and actions:
         raise UsageError(f"backfill: --dry-run shows what a new run would do; leave --{actions[0]} out")
     if args.person or args.topic or args.pattern or args.secrets:
@@ -62,14 +63,33 @@ def check(args: argparse.Namespace) -> None:
 def backfill(args: argparse.Namespace) -> dict[str, Any]:
     """Run the job and return its report: in this process, or through Prefect what takes long."""
     parameters = _parameters(args)
-    if args.direct or parameters["action"] in ("pause", "coverage"):
-        from slowwave.jobs.backfill.parameters import BackfillParameters  # noqa: PLC0415 - --help stays fast
-        from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - as above
+    given = _checked(parameters)  # before a server is started, which takes half a minute
+    if args.direct or given.action in ("pause", "coverage"):
+        from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - --help stays fast
 
-        return run_backfill(BackfillParameters.model_validate(parameters), os.environ).to_builtins()
+        return run_backfill(given, os.environ).to_builtins()
     from slowwave.service.launch import run_through_prefect  # noqa: PLC0415 - imports Prefect
 
     return run_through_prefect("backfill", parameters, verbose=args.verbose)
+
+
+def _checked(parameters: dict[str, Any]) -> "BackfillParameters":
+    """Return the parameters as the job takes them.
+
+    Raises:
+        UsageError: one is malformed, or they do not go together.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415 - --help stays fast
+
+    from slowwave.jobs.backfill.parameters import BackfillParameters, require_together  # noqa: PLC0415 - as above
+
+    try:
+        given = BackfillParameters.model_validate(parameters)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"backfill: {first['loc'][0]}: {first['input']!r}: {first['msg']}") from error
+    require_together(given)
+    return given
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:

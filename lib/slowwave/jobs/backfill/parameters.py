@@ -4,11 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt
 
+from slowwave.errors import UsageError
 from slowwave.jobs.parameters import AS_SET, JobParameters, Sets
 
 Dialect = Literal["claude", "cersei", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid"]
 # all but "run" are about a run that is there, but "preview" and "coverage", which are about a range
 Action = Literal["run", "preview", "coverage", "resume", "pause", "rollback"]
+_OF_A_RUN = ("resume", "pause", "rollback")
+# what may be given with them: which run, who goes on with it, and where its files and settings are
+_WITH_A_RUN = ("action", "backfill", "runner", "store", "config", "run_id", "now")
 
 
 class BackfillParameters(JobParameters):
@@ -34,7 +38,15 @@ class BackfillParameters(JobParameters):
         default=None, title="Until", description="Only sessions in which nothing happened at this time or later"
     )
     projects: list[str] = Field(
-        default=[], title="Projects", description="Only projects whose key or folder contains one of these; empty: all"
+        default=[],
+        title="Several projects",
+        description="Only projects whose key or folder contains one of these, an item each, and those of"
+        " “One project”; both empty: all",
+    )
+    project: str = Field(
+        default="",
+        title="One project",
+        description="Only projects whose key or folder contains this, and those of “Several projects”; both empty: all",
     )
     dialects: list[Dialect] = Field(default=[], title="Dialects", description="Only sessions of these; empty: all")
     sessions: list[str] = Field(default=[], title="Sessions", description="Only sessions with these ids; empty: all")
@@ -64,3 +76,26 @@ class BackfillParameters(JobParameters):
     mb_per_second: NonNegativeFloat = Field(
         default=0.0, title="MB a second", description="Read no more megabytes a second than this; 0 sets no limit"
     )
+
+
+def require_together(given: BackfillParameters) -> None:
+    """Refuse what a run would leave out without a word.
+
+    Raises:
+        UsageError: a range, a pace or settings for a run that has its own; or an earlier backfill with none, or with
+            what is not about one.
+    """
+    if given.action not in _OF_A_RUN:
+        if given.backfill:
+            what = "resume, pause or rollback"
+            raise UsageError(f"backfill: {given.action} is about no earlier backfill; choose {what}, or leave it out")
+        return
+    if not given.backfill:
+        raise UsageError(
+            f"backfill: {given.action} needs the run id of an earlier backfill (slowwave status)"
+        )
+    titles = {name: field.title for name, field in BackfillParameters.model_fields.items() if name not in _WITH_A_RUN}
+    usual = BackfillParameters()
+    others = [title or name for name, title in titles.items() if getattr(given, name) != getattr(usual, name)]
+    if others:
+        raise UsageError(f"backfill: {given.action} takes the range of its run, and all else; leave {others[0]!r} out")

@@ -9,7 +9,7 @@ from slowwave.jobs.backfill.conclusion import Ended, recorded
 from slowwave.jobs.backfill.coverage import cover
 from slowwave.jobs.backfill.engines import Read, reading
 from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.parameters import BackfillParameters
+from slowwave.jobs.backfill.parameters import BackfillParameters, require_together
 from slowwave.jobs.backfill.preview import preview
 from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
@@ -51,6 +51,7 @@ def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Ended | No
         SlowwaveError: as :func:`run_backfill`.
         OSError: as :func:`run_backfill`.
     """
+    require_together(given)
     if given.action == "pause":
         return Ended(discreet(pause(given, environ)))
     if given.action == "rollback":

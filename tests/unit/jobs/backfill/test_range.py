@@ -70,6 +70,11 @@ def test_steps_of_a_limit_come_to_everything(tmp_path: Path):
         ({"projects": ["nothere"]}, NotFoundError, "nothere"),
         ({"sessions": ["none"]}, NotFoundError, "no session none"),
         ({"since": NOW, "until": NOW - timedelta(days=1)}, UsageError, "before it begins"),
+        ({"backfill": "b0"}, UsageError, "run is about no earlier backfill"),
+        ({"action": "resume"}, UsageError, "needs the run id"),
+        ({"action": "resume", "backfill": "b0", "limit": 3}, UsageError, "leave 'Limit' out"),
+        ({"action": "resume", "backfill": "b0", "dry_run": True}, UsageError, "leave 'Only plan' out"),
+        ({"action": "pause", "backfill": "b0", "overrides": ["a.b=1"]}, UsageError, "leave 'Settings for this run'"),
     ],
 )
 def test_a_range_that_means_nothing_is_refused(
@@ -77,6 +82,12 @@ def test_a_range_that_means_nothing_is_refused(
 ):
     with pytest.raises(error, match=words):
         filled(tmp_path, sessions=2).backfill(**wanted)
+
+
+def test_one_project_and_several_are_all_of_them(tmp_path: Path):
+    world = filled(tmp_path, sessions=6, projects=3)
+    world.backfill(project="p0", projects=["p2"])
+    assert {name.partition("/")[0][-2:] for name in world.memories()} == {"p0", "p2"}
 
 
 def older(world: World, version: str = "offline/3") -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.errors import UsageError
 from slowwave.jobs.backfill import landing
 from slowwave.jobs.parameters import ConsolidateParameters, run_of
 from slowwave.jobs.story import run_job
@@ -113,6 +114,15 @@ def test_what_an_erasure_changed_is_refused_by_name(tmp_path: Path):
     changed = world.memories()
     assert "was changed within" in take_back(world).failures[0]
     assert world.memories() == changed
+
+
+def test_one_that_shall_only_be_planned_is_refused_and_takes_nothing_back(tmp_path: Path):
+    world = filled(tmp_path, sessions=2)
+    world.backfill()
+    before = world.memories()
+    with pytest.raises(UsageError, match="Only plan"):
+        world.backfill(action="rollback", backfill="b1", dry_run=True)
+    assert world.memories() == before != {}
 
 
 @pytest.mark.parametrize("action", ["resume", "rollback", "pause"])
