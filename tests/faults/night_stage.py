@@ -144,14 +144,18 @@ class Stage:
         return "".join(f"\n{log}: {log.read_text(errors='replace')[-3000:]}" for log in self.home.glob("*.log"))
 
     @contextmanager
-    def worker(self) -> Generator[subprocess.Popen[bytes]]:
-        """Run a worker; what is left of it and of its runs at the end is ended by process id."""
+    def worker(self, query_s: int = 1) -> Generator[subprocess.Popen[bytes]]:
+        """Run a worker; what is left of it and of its runs at the end is ended by process id.
+
+        Args:
+            query_s: how often it asks for runs. It gives up after a number of refusals, not after a time.
+        """
         command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", "slowwave"]
         environ = {
             **os.environ,
             "PREFECT_API_URL": self.server.api,
             "PREFECT_HOME": str(self.home),
-            "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "PREFECT_WORKER_QUERY_SECONDS": str(query_s),
         }
         with (self.home / "worker.log").open("ab") as log:
             process = subprocess.Popen(
