@@ -1,7 +1,8 @@
 """The audit log: one line for everything that was archived, removed, restored, freed, held or erased.
 
 Every line holds the SHA-256 of the line before it, and a file in another folder the number and the hash of the last
-one. So a line that was changed, moved, put in or taken out shows, also at the end. Lines name sessions by their ids and
+one. So a line that was changed, moved, put in or taken out shows, also at the end. Where that file is gone nobody can
+tell about the end: the log says so itself from then on. Lines name sessions by their ids and
 contents by their hashes, and hold no words of anybody: what is erased need not be erased here.
 """
 
@@ -23,14 +24,14 @@ HEAD = "audit.head"
 _FIRST = "0" * 64
 _REMEDY = "`slowwave retain audit --verify` shows where; move both files away together to begin a new one"
 
-Action = Literal["archive", "trash", "restore", "free", "purge", "hold", "release", "erase", "rescue"]
+Action = Literal["archive", "trash", "restore", "free", "purge", "hold", "release", "erase", "rescue", "head-lost"]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What happened.
 
     Attributes:
-        action: what was done.
+        action: what was done; ``head-lost`` when nobody could tell any more whether lines before this are missing.
         run: id of the run that did it.
         session: id of the session, where it is about one.
         dialect: its dialect.
@@ -91,6 +92,7 @@ class AuditLog:
         """Add lines, durable when this returns.
 
         A line that a killed process wrote in part is taken away first; whole lines it wrote without noting them count.
+        Where what was noted of the last line is gone, the first new line tells that.
 
         Raises:
             CorruptStateError: the log is not what was noted of it; nothing was written.
@@ -105,8 +107,16 @@ class AuditLog:
         with locked_file(self.path, create=True) as log:
             head = self._standing(log)
             end = head.end
+            lost: list[Entry] = []
+            if not self._head.is_file():
+                if head.n:
+                    lost = [Entry(action="head-lost", item=HEAD)]
+                else:
+                    atomic_write(
+                        self._head, msgspec.json.encode(head), mode=0o600
+                    )  # from the first line on it is there
             lines: list[bytes] = []
-            for entry in entries:
+            for entry in (*lost, *entries):
                 lines.append(_encoded(entry, head, at))
                 head = head.followed_by(lines[-1])
             at_fault_point("write", self.path)
@@ -162,6 +172,9 @@ class AuditLog:
                 flaws.append(Flaw(seen.n, "is not the line that was written here"))
         if seen.n < noted.n:
             flaws.append(Flaw(seen.n + 1, f"{noted.n - seen.n} lines are missing at the end"))
+        if seen.n and not self._head.is_file():
+            what = f"or later may be missing: {self._head}, which says how many there are, is gone"
+            flaws.append(Flaw(seen.n + 1, what))
         return flaws
 
     def _standing(self, log: int) -> _Head:

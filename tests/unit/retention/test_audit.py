@@ -106,6 +106,18 @@ def test_a_removed_log_shows(tmp_path: Path) -> None:
         log.append([entry(1)], NOW)
 
 
+def test_a_log_whose_end_nobody_notes_any_more_shows_then_and_later(tmp_path: Path) -> None:
+    log = log_in(tmp_path, 4)
+    (head,) = tmp_path.rglob("audit.head")
+    head.unlink()
+    log.path.write_bytes(b"".join(log.path.read_bytes().splitlines(keepends=True)[:2]))
+    (flaw,) = log.verify()
+    assert (flaw.line, str(head) in flaw.what) == (3, True)
+    log.append([entry(4)], NOW)
+    assert [(line.action, line.session) for line in log.lines()][2:] == [("head-lost", ""), ("trash", "s4")]
+    assert log.verify() == []
+
+
 def test_a_kill_at_any_step_leaves_a_log_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = 0
 
