@@ -6,15 +6,13 @@ left as it is, and counted.
 """
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 
-import msgspec
-
+from slowwave.files import at_fault_point
 from slowwave.jobs.backfill.additions import Landing
 from slowwave.jobs.backfill.blocks import append_rest, written
 from slowwave.jobs.backfill.model import Plan, Result, Seed
-from slowwave.jobs.backfill.record import Record, close_record, read_record, write_record
+from slowwave.jobs.backfill.record import Record, close_record, cut_record, read_record, write_record
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import bring_up_to_date, day_of
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare
@@ -48,14 +46,14 @@ def land(
         LockHeldError: another process kept the memory folder locked for too long.
         OSError: a file cannot be written.
     """
-    if (folder / "record.json").exists() and (known := read_record(folder)).state != "open":
+    if (known := _known(folder)) and known.state not in ("open", "cut"):
         return known.counts, []
     memory = project.memory
     existed = memory.exists() and not is_bare(memory)  # it is where a run was killed that had just made it
     with guarded(memory):
         for place in (memory, memory / OWN_FOLDER):
             remove_leftovers(place)  # of a landing that was killed
-        if (folder / "record.json").exists() and _completed(folder, record := read_record(folder)):
+        if (record := _known(folder)) and _completed(folder, record):
             return _finished(folder, record, plan)
         landing = Landing(project, plan, redact)
         for seed, result in outcomes:
@@ -66,21 +64,24 @@ def land(
         return _finished(folder, record, plan)
 
 
+def _known(folder: Path) -> Record | None:
+    """Return what an earlier attempt has noted, if it came that far."""
+    return read_record(folder) if (folder / "record.json").exists() else None
+
+
 def _completed(folder: Path, record: Record) -> bool:
-    """Add what is missing of a record's blocks; False when somebody wrote in between, and it was cut there."""
-    own = Path(record.memory) / OWN_FOLDER
-    blocks = {block.file: (folder / block.file).read_bytes() for block in record.blocks}
-    there = {block.file: written(own / block.file, block, blocks[block.file]) for block in record.blocks}
-    if all(is_last or number == len(blocks[name]) for name, (number, is_last) in there.items()):
-        for block in record.blocks:
-            append_rest(own / block.file, blocks[block.file], there[block.file][0])
-        return True
-    parts = [(block, blocks[block.file][: there[block.file][0]]) for block in record.blocks]
-    record.blocks = [
-        msgspec.structs.replace(block, size=len(part), sha256=sha256(part).hexdigest()) for block, part in parts if part
-    ]
-    close_record(folder, record, "cut")
+    """Add what is missing of a record's blocks; False when somebody wrote in between, and it was cut and set aside."""
+    if record.state == "open":
+        own = Path(record.memory) / OWN_FOLDER
+        blocks = {block.file: (folder / block.file).read_bytes() for block in record.blocks}
+        there = {block.file: written(own / block.file, block, blocks[block.file]) for block in record.blocks}
+        if all(is_last or number == len(blocks[name]) for name, (number, is_last) in there.items()):
+            for block in record.blocks:
+                append_rest(own / block.file, blocks[block.file], there[block.file][0])
+            return True
+        cut_record(folder, record)
     number = sum(1 for _ in folder.parent.glob(f"{folder.name}.*"))
+    at_fault_point("rename", folder)
     folder.rename(folder.with_name(f"{folder.name}.{number:02}"))
     return False
 

@@ -91,9 +91,7 @@ def require_together(given: BackfillParameters) -> None:
             raise UsageError(f"backfill: {given.action} is about no earlier backfill; choose {what}, or leave it out")
         return
     if not given.backfill:
-        raise UsageError(
-            f"backfill: {given.action} needs the run id of an earlier backfill (slowwave status)"
-        )
+        raise UsageError(f"backfill: {given.action} needs the run id of an earlier backfill (slowwave status)")
     titles = {name: field.title for name, field in BackfillParameters.model_fields.items() if name not in _WITH_A_RUN}
     usual = BackfillParameters()
     others = [title or name for name, title in titles.items() if getattr(given, name) != getattr(usual, name)]

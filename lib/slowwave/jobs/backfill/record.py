@@ -6,13 +6,14 @@ were before. It appears as a whole, by one rename.
 
 import shutil
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import at_fault_point, atomic_write, fsync_folder
-from slowwave.jobs.backfill.blocks import Block
+from slowwave.jobs.backfill.blocks import Block, written
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER
 
@@ -31,7 +32,7 @@ class Record(msgspec.Struct):
         before: hashes of the renewed files, None where there was none.
         after: the same when it was done.
         counts: what it brought.
-        state: open, done, cut (somebody wrote in between; another record has the rest) or rolled-back.
+        state: open, done, cut (a part of it is there, and no more will be) or rolled-back.
     """
 
     memory: str
@@ -99,6 +100,18 @@ def close_record(folder: Path, record: Record, state: str) -> None:
     save_record(folder, record)
     for block in record.blocks:
         (folder / block.file).unlink(missing_ok=True)
+
+
+def cut_record(folder: Path, record: Record) -> None:
+    """Let the blocks of an open record be what of them stands in the memory folder: nothing more of it is added."""
+    own, parts = Path(record.memory) / OWN_FOLDER, list[Block]()
+    for block in record.blocks:
+        data = (folder / block.file).read_bytes()
+        there = data[: written(own / block.file, block, data)[0]]
+        if there:
+            parts.append(msgspec.structs.replace(block, size=len(there), sha256=sha256(there).hexdigest()))
+    record.blocks = parts
+    close_record(folder, record, "cut")
 
 
 def renewed_now(memory: Path) -> dict[str, str | None]:

@@ -13,12 +13,12 @@ from slowwave.errors import MovedError, SlowwaveError, told
 from slowwave.files import at_fault_point, atomic_write, fsync_folder
 from slowwave.jobs.backfill.blocks import Block, is_in_place, without
 from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.record import RENEWED, Record, before_of, close_record, read_record
+from slowwave.jobs.backfill.record import RENEWED, Record, before_of, close_record, cut_record, read_record
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import candidate_line, remove_lines
+from slowwave.memory.extracted import SECTION, candidate_line, remove_lines
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
 from slowwave.memory.model import Candidate
@@ -27,6 +27,8 @@ from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers
 
 Landing = tuple[Path, Record]
+# a renewed file from which every line was taken back
+_BARE = (b"", f"{SECTION}\n".encode())
 
 
 def roll_back(run: Folder, report: Report) -> None:
@@ -64,8 +66,9 @@ def _landings(run: Folder) -> Iterator[Landing]:
 def _project(memory: Path, landings: Sequence[Landing]) -> int:
     """Take back all landings in one memory folder, or none; return how many."""
     if not memory.is_dir():
-        raise MovedError("the memory folder is gone")
+        raise MovedError("the memory folder is gone, and what was added with it; bring it back, then go on")
     with guarded(memory):
+        _cut_torn(landings)
         added = [_added(memory, folder, record) for folder, record in landings]
         _refuse_used(memory, {name for candidates in added for name in candidates})
         kept = {c.id: candidate_line(c) for c in read_candidates(memory)[0]}
@@ -86,6 +89,13 @@ def _project(memory: Path, landings: Sequence[Landing]) -> int:
         if not landings[-1][1].existed and is_bare(memory):
             remove_bare(memory)
     return len(landings)
+
+
+def _cut_torn(landings: Sequence[Landing]) -> None:
+    """Note of landings that were killed while they wrote what of them is there."""
+    for folder, record in landings:
+        if record.state == "open":
+            cut_record(folder, record)
 
 
 def _added(memory: Path, folder: Path, record: Record) -> dict[str, str]:
@@ -151,6 +161,8 @@ def _renewed(
             content = copy if copy is not None or now is None else content
         elif now != record.before[name]:
             content = _without(content, name, candidates, others)
+            if record.before[name] is None and content in _BARE:
+                content = None  # nobody else wrote in what this landing had made
             now = digest(content)
     return content
 

@@ -87,5 +87,60 @@ def test_where_a_night_wrote_behind_it_nothing_is_there_twice_and_a_rollback_lea
     assert {r.session.id[:8] for r in left} >= {"00000070"}
 
 
+def test_what_was_cut_and_not_yet_set_aside_still_lands_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path, projects=1)
+    torn(world, monkeypatch, 0.3)
+    world.add(70, "Always use ruff for linting.", project="p0")
+    world.backfill("b2", sessions=["00000070-0000-4000-8000-000000000001"])
+
+    def killed(kind: str, _path: object) -> None:
+        if kind == "rename":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(landing, "at_fault_point", killed)
+        with pytest.raises(KeyboardInterrupt):
+            world.backfill(action="resume", backfill="b1")
+    assert world.backfill(action="resume", backfill="b1").failures == []
+    assert len({r.session.id for r in read_candidates(world.memory("p0"))[1]}) == 13
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.77, 1.0])
+def test_a_torn_landing_is_taken_back_to_the_bytes_from_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
+):
+    world = filled(tmp_path, projects=1)
+    torn(world, monkeypatch, share)
+    assert world.backfill(action="rollback", backfill="b1").failures == []
+    assert world.memories() == {}
+
+
+def test_what_was_written_behind_a_torn_landing_stays_when_it_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    world = filled(tmp_path, projects=1)
+    torn(world, monkeypatch, 0.3)
+    world.add(70, "Always use ruff for linting.", project="p0")
+    world.backfill("b2", sessions=["00000070-0000-4000-8000-000000000001"])
+    assert world.backfill(action="rollback", backfill="b1").failures == []
+    assert {r.session.id[:8] for r in read_candidates(world.memory("p0"))[1]} == {"00000070"}
+
+
+def test_a_landing_that_was_killed_before_it_was_noted_as_done_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    world = filled(tmp_path, projects=1)
+
+    def killed(*_given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(landing, "close_record", killed)
+        with pytest.raises(KeyboardInterrupt):
+            world.backfill()
+    assert world.backfill(action="rollback", backfill="b1").failures == []
+    assert world.memories() == {}
+
+
 def _whole(line: bytes) -> bool:
     return line.endswith(b"}")
