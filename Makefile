@@ -40,13 +40,14 @@ quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTI
 
 drills: $(READY) ## every fault drill, most in full length (minutes)
 	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_compaction_raw.py \
-		tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py --timeout 3600
+		tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py \
+		tests/properties/test_retain_days.py --timeout 3600
 
 drills-all: $(READY) ## the longest ones, too: a million records of every dialect, three years of retention (hours)
 	DRILLS=all $(BIN)/python $(PYTEST) tests/faults/test_hostile_sizes.py tests/properties/test_dialect_prefixes.py \
 		tests/properties/test_compaction_wild.py tests/faults/test_compact_kill.py tests/faults/test_compact_model.py \
 		tests/faults/test_compact_races.py tests/faults/test_backfill_kill.py tests/faults/test_backfill_tokens.py \
-		tests/faults/test_retain_calls.py \
+		tests/faults/test_backfill_cluster.py tests/faults/test_retain_calls.py \
 		tests/faults/test_night_kills.py tests/faults/test_night_disk.py tests/faults/test_night_database.py \
 		tests/faults/test_night_worker.py tests/screens \
 		tests/faults/test_erase_subjects_kill.py tests/faults/test_erase_everybody.py \
