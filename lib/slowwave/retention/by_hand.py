@@ -29,7 +29,7 @@ def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[s
     holds = read_holds(environ)
     if not holds:
         return
-    from slowwave.retention.guards import facts_of, texts_in  # noqa: PLC0415 - few people hold anything
+    from slowwave.retention.facts import facts_of, texts_in  # noqa: PLC0415 - few people hold anything
     from slowwave.retention.job.fleet import Fleet, key_of  # noqa: PLC0415 - as above
     from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
 

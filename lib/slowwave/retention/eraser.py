@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.clock import Clock
+from slowwave.errors import SlowwaveError
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
+from slowwave.retention.facts import facts_of
 from slowwave.retention.forgetting import Gone, what_goes
-from slowwave.retention.guards import facts_of
 from slowwave.retention.holds import held_by, read_holds
 from slowwave.retention.job.fleet import Fleet, Member, key_of
 from slowwave.retention.journal import FOLDER
@@ -127,7 +128,10 @@ class Eraser:
         for one in goes:
             if live := live_reason(one, self.now, self.settings.extraction.idle, self.home):
                 return f"live: {live}"
-        held = held_by(self.holds, facts_of(member, self.home))
+        try:
+            held = held_by(self.holds, facts_of(member, self.home))
+        except SlowwaveError as error:
+            return f"held: nobody knows: {error}"
         return f"held: {held}" if held else ""
 
     def _member(self, project: Project, session: StoredSession) -> Member:

@@ -19,7 +19,7 @@ from slowwave.memory.names import name_from_json
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers, session_files
 from slowwave.retention.eraser import Eraser
-from slowwave.retention.guards import files_below
+from slowwave.retention.facts import files_below
 from slowwave.retention.journal import left_by, write_journal
 from slowwave.retention.memories import erase_memory
 from slowwave.retention.transcripts import (

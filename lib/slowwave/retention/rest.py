@@ -13,7 +13,7 @@ from slowwave.retention.client_homes import erase_from_homes, look_into_names
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_in
 from slowwave.retention.everywhere import homes
-from slowwave.retention.holds import held_by
+from slowwave.retention.holds import Facts, held_by
 from slowwave.retention.journal import settle, standing
 from slowwave.retention.left_out import note_left_out
 from slowwave.retention.memories import erase_memory, write_own
@@ -114,17 +114,24 @@ def refuse_held(eraser: Eraser) -> None:
     """
     for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.across.sessions else ():
         wanted = eraser.across.sessions.intersection(facts.ids)
-        if wanted and (held := held_by(eraser.holds, facts)):
+        if wanted and (held := _held(facts, eraser)):
             for name in sorted(wanted):
                 eraser.refuse("", name, f"held: {held}")
             eraser.across.sessions -= wanted
+
+
+def _held(facts: Facts, eraser: Eraser) -> str:
+    try:
+        return held_by(eraser.holds, facts)
+    except SlowwaveError as error:
+        return f"nobody knows: {error}"
 
 
 def _held_places(eraser: Eraser) -> set[Path]:
     """Return the items of the trash and the packs with something in them that is held; they stay as they are."""
     places: set[Path] = set()
     for place, facts in put_by(eraser.environ) if eraser.holds else ():
-        if held := held_by(eraser.holds, facts):
+        if held := _held(facts, eraser):
             places.add(place)
             eraser.refuse("", str(place), f"held: {held}")
     return places

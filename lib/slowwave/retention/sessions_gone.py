@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from slowwave.clock import Clock
@@ -12,16 +11,14 @@ from slowwave.places import archive_folder
 from slowwave.records.lock import locked_file
 from slowwave.records.rewrite import file_state
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.retention.guards import texts_in
+from slowwave.retention.facts import facts_of_item, facts_of_shelved
 from slowwave.retention.holds import Facts
 from slowwave.retention.job.apply import as_found
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.shelf import Shelf, ids_of
+from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.freeing import finish_freeing, free
 from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import plan_removal, remove
-from slowwave.stores.trash import TrashItem, ids_in, trash_folder, trash_items
+from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 
 REASON = "erased"
 
@@ -58,20 +55,12 @@ def put_by(environ: Mapping[str, str]) -> Iterator[tuple[Path, Facts]]:
     Raises:
         CorruptStateError: a manifest does not parse.
     """
-    trash = trash_folder(environ)
+    trash, shelf = trash_folder(environ), Shelf(archive_folder(environ))
+    archived = {one.session.id: one.session for one in shelf.sessions()}
     for item in trash_items(trash):
-        stored = [trash / item.id / file.stored for file in item.files if file.kind == "file"]
-        places = [file.path for file in item.files]
-        yield trash / item.id, Facts(ids_in(item), places, lambda: None, partial(texts_in, stored))
-    for one in Shelf(archive_folder(environ)).sessions():
-        places = [one.session.project, one.session.root, *(file.path for file in one.session.files)]
-        texts = partial(_packed_texts, one.pack, one.session)
-        yield one.pack, Facts(ids_of(one.session), places, lambda: None, texts)
-
-
-def _packed_texts(path: Path, session: PackedSession) -> Iterator[bytes]:
-    with Pack(path) as pack:
-        yield from (pack.read(file) for file in session.files if file.kind == "file")
+        yield trash / item.id, facts_of_item(item, trash, archived.get(item.session))
+    for one in shelf.sessions():
+        yield one.pack, facts_of_shelved(one)
 
 
 def free_from_trash(sessions: Collection[str], environ: Mapping[str, str], clock: Clock, run: str) -> None:

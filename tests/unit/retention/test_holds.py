@@ -6,11 +6,14 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+import zstandard
 
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED
 from slowwave.retention.holds import place_hold
-from slowwave.stores.trash import trash_folder, trash_items
+from slowwave.retention.job import free
+from slowwave.stores.archive.shelf import Shelf
+from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.faults.hostile_sessions import Link, session
 from tests.unit.retention.job.homes import NOW, Home
 
@@ -116,3 +119,64 @@ def test_nothing_that_goes_with_a_held_session_is_erased(home: Home, where: str,
     before = contents(home)
     assert erase(home, *options) == REFUSED
     assert contents(home) == before
+
+
+def packed_rollout(home: Home) -> Path:
+    """Write a session that Codex itself has packed; a person is named in it."""
+    plain = home.add("codex", 1, 40, f"call {NAME}")
+    path = plain.with_name(f"{plain.name}.zst")
+    path.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
+    plain.unlink()
+    home.touch(path, 40)
+    return path
+
+
+@pytest.mark.parametrize("freed", [False, True])
+def test_a_person_in_what_is_packed_is_held_in_trash_and_archive(home: Home, *, freed: bool) -> None:
+    path = packed_rollout(home)
+    before = path.read_bytes()
+    assert home.run().counts["removed"] == 1
+    if freed:
+        home.clock.advance(days=8)
+        assert home.run().counts["freed"] == 1
+    hold(home, {"person": NAME})
+    assert erase(home, "--session", OWN) == REFUSED
+    assert erase(home, "--person", NAME) == REFUSED
+    assert main(["sessions", "restore", OWN]) == DONE
+    assert path.read_bytes() == before
+
+
+def test_what_is_cut_short_may_name_anybody(home: Home) -> None:
+    path = packed_rollout(home)
+    frame = zstandard.ZstdCompressor().compress(os.urandom(999).hex().encode())
+    path.write_bytes(path.read_bytes() + frame[: len(frame) // 2])
+    home.touch(path, 40)
+    hold(home, {"person": "Somebody Else"})
+    assert home.run().counts["refused_unreadable"] == 1
+    assert path.exists()
+
+
+def test_a_time_holds_only_what_happened_then(home: Home) -> None:
+    home.add("claude", 1, 40)
+    assert home.run().counts["removed"] == 1
+    hold(home, {"since": "2020-01-01T00:00:00+00:00", "until": "2021-01-01T00:00:00+00:00"})
+    assert erase(home, "--session", OWN) == DONE
+    assert trash_items(trash_folder(home.environ)) == []
+    assert list(Shelf(home.data / "archive").sessions()) == []
+
+
+def test_a_hold_that_is_set_while_others_are_freed_counts(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.add("claude", 1, 41)
+    home.add("claude", 2, 40)
+    assert home.run().counts["removed"] == 2
+    home.clock.advance(days=8)
+    first = free.free
+
+    def freed(item: TrashItem, trash: Path) -> None:
+        first(item, trash)
+        hold(home, {"project": "shop"})
+
+    monkeypatch.setattr(free, "free", freed)
+    report = home.run()
+    assert (report.counts["freed"], report.counts["refused_held"]) == (1, 1)
+    assert len(trash_items(trash_folder(home.environ))) == 1

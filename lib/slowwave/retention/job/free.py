@@ -1,23 +1,15 @@
 """Freeing what has lain in the trash for longer than its grace period, unless it must stay now."""
 
-import os
-from collections.abc import Iterable, Iterator
 from datetime import datetime
-from pathlib import Path
-
-import zstandard
 
 from slowwave.report import RetainItem
-from slowwave.retention.guards import texts_in, times_of
-from slowwave.retention.holds import Facts, held_by
+from slowwave.retention.facts import facts_of_item
+from slowwave.retention.holds import held_by, read_holds
 from slowwave.retention.job.context import Context
 from slowwave.retention.job.failing import is_of_machine, note_failure, reason_of
 from slowwave.retention.job.traces import BY_RUN, Told, of_item
 from slowwave.stores.freeing import free
-from slowwave.stores.trash import TrashedFile, TrashItem, ids_in, trash_items
-
-_BLOCK = 16 << 20
-_PACKED = ".zst"
+from slowwave.stores.trash import TrashItem, trash_items
 
 
 class Freer:
@@ -67,7 +59,10 @@ class Freer:
         self._note(item, "free" if dry_run else "freed", "retention.grace is over")
 
     def _guard(self, item: TrashItem) -> str:
-        if held := held_by(self._run.guards.holds, self._facts(item)):
+        # somebody may have set one while others were freed
+        self._run.guards.holds = read_holds(self._run.environ)
+        facts = facts_of_item(item, self._run.trash, self._run.archive.about(item.session))
+        if held := held_by(self._run.guards.holds, facts):
             return f"held: {held}"
         by_run = item.reason.startswith(BY_RUN)
         cited = self._run.guards.cited_among(file.path for file in item.files)
@@ -78,17 +73,6 @@ class Freer:
         if by_run and self._run.rules.require_archive:
             return "only copy: the archive no longer holds it"
         return f"cited: memory {cited} rests on it, and no archive holds it"
-
-    def _facts(self, item: TrashItem) -> Facts:
-        stored = [(file, self._run.trash / item.id / file.stored) for file in item.files if file.kind == "file"]
-        return Facts(ids_in(item), self._places(item), lambda: _times(stored), lambda: _texts(stored))
-
-    def _places(self, item: TrashItem) -> list[str] | None:
-        """Return what names the project of an item; only the archive knows that for sure."""
-        known = self._run.archive.about(item.session)
-        if known is None:
-            return None
-        return [known.project, known.root, *dict.fromkeys(os.path.dirname(file.path) for file in item.files)]  # noqa: PTH120
 
     def _refuse(self, item: TrashItem, guard: str) -> None:
         name, _, why = guard.partition(": ")
@@ -103,23 +87,3 @@ class Freer:
         self._run.report.items.append(
             RetainItem(item.session, action, reason, project, rule="grace", guard=guard, bytes=size)
         )
-
-
-def _times(stored: Iterable[tuple[TrashedFile, Path]]) -> tuple[float, float] | None:
-    every = list(stored)
-    found = times_of(path for _, path in every)
-    newest = max((file.mtime_ns for file, _ in every), default=0) / 1e9
-    return (found[0], max(found[1], newest)) if found else None
-
-
-def _texts(stored: Iterable[tuple[TrashedFile, Path]]) -> Iterator[bytes]:
-    for file, path in stored:
-        yield os.fsencode(file.path)
-        if not file.path.endswith(_PACKED):
-            yield from texts_in([path])
-            continue
-        with path.open("rb") as packed:
-            try:
-                yield zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True).read()
-            except zstandard.ZstdError:
-                yield from texts_in([path])  # it only has the name of a packed one

@@ -15,6 +15,7 @@ from slowwave.places import state_folder
 from slowwave.records.rewrite import rewrite_without
 from slowwave.report import Item
 from slowwave.retention.erasure import recorded_in
+from slowwave.retention.holds import read_holds
 from slowwave.retention.job.context import Context
 from slowwave.retention.job.failing import note_failure, reason_of
 from slowwave.retention.job.fleet import Member
@@ -125,6 +126,7 @@ class Purger:
         while left is not None and left.steps:
             compare(session.files, left.steps, self._folder / _CHECK)
             for step in left.steps:
+                self._run.guards.holds = read_holds(self._run.environ)
                 if reason := self._run.guards.at_hand(member):
                     raise RefusedError(reason)
                 self._rewrite(session, step)
