@@ -6,6 +6,7 @@ is added twice; where somebody else wrote behind a part of it, it is cut there a
 
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,8 @@ class Block(msgspec.Struct, frozen=True):
         size: how many.
         sha256: of them.
         existed: whether the file was there before.
+        first: SHA-256 of its first line that is not empty, by which it is found again where the file has become
+            shorter before it; "" in what older versions noted.
     """
 
     file: str
@@ -29,6 +32,12 @@ class Block(msgspec.Struct, frozen=True):
     size: int
     sha256: str
     existed: bool
+    first: str = ""
+
+    def holding(self, data: bytes) -> "Block":
+        """Return the block at the same place that holds these bytes."""
+        line = data.lstrip(b"\n").partition(b"\n")[0]
+        return msgspec.structs.replace(self, size=len(data), sha256=_hash_of(data), first=_hash_of(line))
 
 
 def block_of(path: Path, lines: list[bytes]) -> tuple[Block, bytes]:
@@ -41,7 +50,7 @@ def block_of(path: Path, lines: list[bytes]) -> tuple[Block, bytes]:
             file.seek(max(0, size - 1))
             if size and file.read(1) != b"\n":
                 data = b"\n" + data
-    return Block(path.name, size, len(data), hashlib.sha256(data).hexdigest(), existed), data
+    return Block(path.name, size, 0, "", existed).holding(data), data
 
 
 def written(path: Path, block: Block, data: bytes) -> tuple[int, bool]:
@@ -84,17 +93,41 @@ def append_rest(path: Path, data: bytes, there: int) -> None:
         fsync_folder(path.parent)
 
 
-def is_in_place(path: Path, block: Block) -> bool:
-    """Say whether a file still holds a block where it was written, whatever follows it."""
+def place_of(path: Path, block: Block) -> int | None:
+    """Return where a file holds a block, whatever follows it; None where it does not, or not as it was written.
+
+    It stands where it was written, or somewhere else when what stood before it was taken back.
+    """
     if not path.exists():
-        return False
+        return None
     with path.open("rb") as file:
         file.seek(block.offset)
-        data = file.read(block.size)
-    return len(data) == block.size and hashlib.sha256(data).hexdigest() == block.sha256
-
-
-def without(path: Path, block: Block) -> bytes:
-    """Return the content of a file without a block."""
+        if _is(block, file.read(block.size)):
+            return block.offset
     data = path.read_bytes()
-    return data[: block.offset] + data[block.offset + block.size :]
+    return next((at for at in _starts(data, block.first) if _is(block, data[at : at + block.size])), None)
+
+
+def without(path: Path, block: Block, at: int) -> bytes:
+    """Return the content of a file without the block that it holds at ``at``."""
+    data = path.read_bytes()
+    return data[:at] + data[at + block.size :]
+
+
+def _starts(data: bytes, first: str) -> Iterator[int]:
+    """Yield where a block may begin whose first line has this hash: at that line, or at the line end before it."""
+    at = 0
+    for line in data.split(b"\n"):
+        if first and line and _hash_of(line) == first:
+            yield at
+            if at:
+                yield at - 1
+        at += len(line) + 1
+
+
+def _is(block: Block, data: bytes) -> bool:
+    return len(data) == block.size and _hash_of(data) == block.sha256
+
+
+def _hash_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -6,7 +6,6 @@ were before. It appears as a whole, by one rename.
 
 import shutil
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -109,7 +108,7 @@ def cut_record(folder: Path, record: Record) -> None:
         data = (folder / block.file).read_bytes()
         there = data[: written(own / block.file, block, data)[0]]
         if there:
-            parts.append(msgspec.structs.replace(block, size=len(there), sha256=sha256(there).hexdigest()))
+            parts.append(block.holding(there))
     record.blocks = parts
     close_record(folder, record, "cut")
 

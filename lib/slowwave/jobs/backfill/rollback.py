@@ -11,7 +11,7 @@ import msgspec
 
 from slowwave.errors import MovedError, SlowwaveError, told
 from slowwave.files import at_fault_point, atomic_write, fsync_folder
-from slowwave.jobs.backfill.blocks import Block, is_in_place, without
+from slowwave.jobs.backfill.blocks import Block, place_of, without
 from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.record import RENEWED, Record, before_of, close_record, cut_record, read_record
 from slowwave.memory.book import read_book
@@ -108,12 +108,13 @@ def _added(memory: Path, folder: Path, record: Record) -> dict[str, str]:
     if block is None:
         return {}
     path = candidates_path(memory)
-    if not is_in_place(path, block):
+    at = place_of(path, block)
+    if at is None:
         if (folder / "rolling").exists():
             return {}
         raise MovedError(f"{path} was changed within what this run had added, by an erasure perhaps")
     with path.open("rb") as file:
-        file.seek(block.offset)
+        file.seek(at)
         lines = file.read(block.size).split(b"\n")
     candidates = [candidate for line in lines if (candidate := _candidate(line))]
     return {candidate.id: candidate_line(candidate) for candidate in candidates}
@@ -179,8 +180,8 @@ def _without(content: bytes | None, name: str, candidates: Mapping[str, str], ot
 
 def _excise(path: Path, block: Block) -> None:
     """Remove a block from its file, and the file when it was made for it; one that is gone already stays gone."""
-    if is_in_place(path, block):
-        left = without(path, block)
+    if (at := place_of(path, block)) is not None:
+        left = without(path, block, at)
         _restore(path, left if left or block.existed else None)
 
 

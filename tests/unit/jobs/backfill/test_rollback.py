@@ -74,6 +74,16 @@ def test_a_second_one_changes_nothing_and_says_so(tmp_path: Path):
     assert "taken back already" in take_back(world).warnings[0]
 
 
+@pytest.mark.parametrize("order", [("b1", "b2"), ("b2", "b1")])
+def test_two_are_taken_back_in_any_order(tmp_path: Path, order: tuple[str, str]):
+    world = filled(tmp_path, projects=1)
+    world.backfill("b1", limit=5)
+    world.backfill("b2")
+    assert [world.backfill(action="rollback", backfill=one).failures for one in order] == [[], []]
+    # the second was planned with the files of the first, which are empty where they are not gone
+    assert set(world.memories().values()) <= {b""}
+
+
 def test_what_a_night_wrote_since_stays(tmp_path: Path):
     world = filled(tmp_path, projects=1)
     world.backfill()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.jobs.backfill import landing
-from slowwave.jobs.backfill.blocks import append_rest, block_of, is_in_place, without, written
+from slowwave.jobs.backfill.blocks import append_rest, block_of, place_of, without, written
 from slowwave.memory.candidates import candidates_path, read_candidates
 from tests.unit.jobs.backfill.rig import World, filled
 
@@ -24,8 +24,22 @@ def test_of_a_torn_block_only_the_rest_is_added(tmp_path: Path, before: bytes | 
         assert written(path, block, data) == (there, True)
         append_rest(path, data, there)
         assert path.read_bytes() == (before or b"") + data
-        assert is_in_place(path, block)
-        assert without(path, block) == (before or b"")
+        assert place_of(path, block) == block.offset
+        assert without(path, block, block.offset) == (before or b"")
+
+
+@pytest.mark.parametrize("between", [b"", b'{"torn'])
+def test_a_block_is_found_again_where_what_stood_before_it_is_gone(tmp_path: Path, between: bytes):
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'{"old": 0}\n{"a": 1}\n' + between)
+    block, data = block_of(path, LINES)
+    append_rest(path, data, 0)
+    path.write_bytes(path.read_bytes().removeprefix(b'{"old": 0}\n') + b'{"new": 3}\n')
+    at = len(b'{"a": 1}\n' + between)
+    assert place_of(path, block) == at
+    assert without(path, block, at) == b'{"a": 1}\n' + between + b'{"new": 3}\n'
+    path.write_bytes(path.read_bytes().replace(b'"b"', b'"*"'))
+    assert place_of(path, block) is None
 
 
 def test_what_others_wrote_shows(tmp_path: Path):
