@@ -5,6 +5,7 @@ go.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from slowwave.errors import told
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.story import Run, chosen_projects, contained, for_all
 from slowwave.report import Item, Report
+from slowwave.retention.alone import alone
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
 from slowwave.retention.eraser import Across, Changed, Eraser
@@ -35,11 +37,17 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "")
 
     Raises:
         UsageError: a phrase or a pattern cannot be looked for.
+        RefusedError: a run of retention or another erasure is at work.
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         CorruptStateError: the list of holds or of what is blocked is damaged.
         OSError: the data folder cannot be written.
     """
+    with nullcontext() if run.dry_run else alone(run.environ):
+        return _erase(asked, run, scheduler, elsewhere)
+
+
+def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
     redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
     what = Subjects(asked, redact)
     projects, report = chosen_projects("erase", run)

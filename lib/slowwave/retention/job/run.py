@@ -6,16 +6,15 @@ one that follows a killed run leaves what it would have left.
 
 import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
-from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.dialects.registry import NAMES
-from slowwave.errors import LockHeldError
+from slowwave.errors import RefusedError
 from slowwave.places import archive_folder, state_folder
-from slowwave.records.lock import locked_file
 from slowwave.report import Gate, Report
+from slowwave.retention.alone import alone
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.guards import Guards
 from slowwave.retention.holds import read_holds
@@ -37,8 +36,6 @@ from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 from slowwave.stores.trash import trash_folder
-
-LOCK = "retain.lock"
 
 
 def retain(
@@ -77,7 +74,7 @@ def retain(
     _ask_clock(log, clock.now(), report, force=force)
     if not all(gate.passed for gate in report.gates):
         return report
-    with _alone(state_folder(environ), report, dry_run=dry_run) as is_alone:
+    with _alone(environ, report, dry_run=dry_run) as is_alone:
         if is_alone:
             with at_work(state_folder(environ), report, dry_run=dry_run) as was_left:
                 archive, said = _begun(environ, clock, log, report, dry_run=dry_run)
@@ -146,15 +143,13 @@ def _ask_clock(log: AuditLog, now: datetime, report: Report, *, force: bool) -> 
 
 
 @contextmanager
-def _alone(folder: Path, report: Report, *, dry_run: bool) -> Generator[bool]:
+def _alone(environ: Mapping[str, str], report: Report, *, dry_run: bool) -> Generator[bool]:
     """Hold off other runs; say whether this one may go on."""
-    if dry_run:
+    with ExitStack() as held:
+        try:
+            held.enter_context(nullcontext() if dry_run else alone(environ))
+        except RefusedError as error:
+            report.gates.append(Gate("lock", "", passed=False, reason=str(error)))
+            yield False
+            return
         yield True
-        return
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        with locked_file(folder / LOCK, create=True, timeout_s=0):
-            yield True
-    except LockHeldError:
-        report.gates.append(Gate("lock", "", passed=False, reason="another run of retain is at work"))
-        yield False

@@ -6,8 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from slowwave.errors import CorruptStateError, SettingsError
+from slowwave.cli import main
+from slowwave.errors import DONE, REFUSED, CorruptStateError, LockHeldError, SettingsError
 from slowwave.report import RetainItem
+from slowwave.retention.alone import alone
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.holds import place_hold
 from slowwave.stores.archive.shelf import Shelf
@@ -257,6 +259,33 @@ def test_two_runs_at_once_are_one(tmp_path: Path) -> None:
         report = home.run()
     assert [(gate.gate, gate.passed) for gate in report.gates] == [("lock", False)]
     assert home.run().counts["removed"] == 1
+
+
+def test_an_erasure_waits_for_the_end_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = Home(tmp_path)
+    path = home.add("claude", 1, 40)
+    for name, value in home.environ.items():
+        monkeypatch.setenv(name, value)
+    with alone(home.environ):
+        assert main(["run", "erase", "--session", str(UUID(int=1)), "--apply"]) == REFUSED
+        assert "at work" in capsys.readouterr().err
+        assert main(["run", "erase", "--session", str(UUID(int=1)), "--dry-run"]) == DONE
+    assert path.exists()
+    assert main(["run", "erase", "--session", str(UUID(int=1)), "--apply"]) == DONE
+    assert not path.exists()
+
+
+def test_a_lock_that_is_held_within_a_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path)
+    home.add("claude", 1, 40)
+
+    def held(_self: AuditLog, _entries: object, _at: object) -> None:
+        raise LockHeldError("somebody else has the audit log")
+
+    monkeypatch.setattr(AuditLog, "append", held)
+    assert [one.partition(": ")[2] for one in home.run(step=True).failures] == ["somebody else has the audit log"]
 
 
 def test_a_quota_over_all_takes_the_least_missed_first(tmp_path: Path) -> None:
