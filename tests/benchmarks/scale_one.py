@@ -18,9 +18,10 @@ from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import SessionFiles
+from slowwave.jobs.backfill.ending import end
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.shards import land_shard
-from slowwave.jobs.backfill.story import begin, end
+from slowwave.jobs.backfill.story import begin
 from slowwave.jobs.backfill.working import run_shard
 from slowwave.jobs.story import Run, new_run_id, run_job
 from slowwave.report import Report

@@ -7,13 +7,14 @@ from time import perf_counter, time
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.backfill.conclusion import Ended, recorded
 from slowwave.jobs.backfill.coverage import cover
+from slowwave.jobs.backfill.ending import end
 from slowwave.jobs.backfill.engines import Read, reading
 from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.parameters import BackfillParameters, require_together
 from slowwave.jobs.backfill.preview import preview
 from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
-from slowwave.jobs.backfill.story import Begun, begin, end, pause, take_back, wanted_of
+from slowwave.jobs.backfill.story import Begun, begin, pause, take_back, wanted_of
 from slowwave.jobs.concluding import Began
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.following import begin_note, drop_note, followed

@@ -39,6 +39,21 @@ def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
     return report
 
 
+def not_landed(run: Folder, plan: Plan) -> int:
+    """Return how many landings of a run, a project of a shard each, are still to come to their end.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+    """
+    shards = (run.shard(number) for number in range(plan.shards))
+    names = (name_of(shard.number, index) for shard in shards for index in {piece.project for piece in shard.pieces})
+    return sum(not _has_landed(run.landed(name)) for name in names)
+
+
+def _has_landed(folder: Path) -> bool:
+    return (folder / "record.json").exists() and read_record(folder).state == "done"
+
+
 def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[str, str], report: Report) -> None:
     pieces = [piece for piece in shard.pieces if piece.project == index]
     results = [run.result(piece.number) for piece in pieces]

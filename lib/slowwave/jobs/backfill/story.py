@@ -12,18 +12,15 @@ import msgspec
 
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
-from slowwave.jobs.backfill.history import note_speed
 from slowwave.jobs.backfill.model import Pace, Plan, Shard, Wanted
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.planning import plan_backfill
 from slowwave.jobs.backfill.rollback import roll_back
-from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, is_batched
+from slowwave.jobs.batch_price import fetch_answers, is_batched
 from slowwave.jobs.concluding import Around, Began, conclude_broken
-from slowwave.jobs.model import journal_of, note_account
 from slowwave.jobs.parameters import AS_SET, clock_of, run_of
 from slowwave.jobs.story import Run, began_of
 from slowwave.report import Item, Report
-from slowwave.retention.beside import remove_leftovers
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 
@@ -68,10 +65,17 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     if is_batched(run.settings):
         fetch_answers(report, run.settings, environ, plan.now)
     if not plan.sessions:
-        report.warnings.append("nothing of the range is left to read; --coverage says what was read by which version")
+        report.warnings.append(_nothing_of(plan))
         return Begun(folder.path, 0, report, runner, began)
     folder.write(plan, shards)
     return Begun(folder.path, plan.shards, report, runner, began)
+
+
+def _nothing_of(plan: Plan) -> str:
+    """Say why a plan has no session."""
+    if not plan.counts.get("sessions"):
+        return "the range holds no session; slowwave sessions list shows what there is, and when it was"
+    return "nothing of the range is left to read; --coverage says what was read by which version"
 
 
 def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:
@@ -131,43 +135,6 @@ def first_words(plan: Plan) -> Report:
     text = f"{plan.sessions:,} sessions, {plan.bytes:,} bytes, in {plan.pieces:,} pieces of {plan.shards:,} shards"
     report.items.append(Item(plan.run_id, "backfill", text))
     return report
-
-
-def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
-    """Close a run whose shards have all landed, or say what is left of it; return its report.
-
-    Raises:
-        CorruptStateError: the run's files are damaged.
-        OSError: the run's folder cannot be written.
-    """
-    run = Folder(folder)
-    plan = run.plan()
-    if is_batched(plan.settings):
-        hand_over_questions(report, plan.settings, environ, plan.now)
-    note_account(report, journal_of(plan.run_id, environ))
-    broken = [line for line in report.failures if line.split(": ", 2)[1:2] == ["backfill"]]
-    if left := left_of(run, plan):
-        how = "paused" if run.is_paused else "not done"
-        report.count("left", left)
-        report.warnings.append(f"{how}: {left:,} sessions are left; go on with --resume {plan.run_id}")
-    elif not broken:
-        note_speed(run, plan, environ)
-        run.note("done", msgspec.json.encode(report.counts))
-        run.drop_work()
-        remove_leftovers(run.path, below=True)
-        report.items.append(Item(plan.run_id, "done", f"take it back with --rollback {plan.run_id}"))
-    if broken and not run.is_paused:
-        run.note("failed", f"{broken[0]}\n".encode("utf-8", "backslashreplace"))
-    else:
-        run.forget("failed")
-    return report
-
-
-def left_of(run: Folder, plan: Plan) -> int:
-    """Return how many sessions of a run are still to be read."""
-    left = {number for number in range(plan.pieces) if not run.has(number)}
-    shards = (run.shard(number) for number in range(plan.shards)) if left else ()
-    return sum(len(piece.sessions) for shard in shards for piece in shard.pieces if piece.number in left)
 
 
 def pause(given: BackfillParameters, environ: Mapping[str, str]) -> Report:

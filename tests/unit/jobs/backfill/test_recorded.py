@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UsageError
+from slowwave.extraction import job
 from slowwave.jobs.backfill import planning, shards, working
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.backfill.unfinished import unfinished
@@ -101,6 +102,44 @@ def test_what_could_not_land_raises_an_alarm_and_waits_in_the_status(tmp_path: P
     assert resume(world).failures == []
     assert unfinished(world.environ) == ([], [])
     assert nights_of(world)[-1].alarms == []
+
+
+def test_what_could_not_land_keeps_a_run_from_its_end_whatever_its_project_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    world = World(tmp_path)
+    world.add(1, "Always use pnpm for installs.", project="shop: new: odd")
+
+    def full(*_given: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shards, "land", full)
+        assert "1 landings are left; go on with --resume b1" in world.backfill().warnings[-1]
+    (one,), _ = unfinished(world.environ)
+    assert one.how == "failed"
+    assert resume(world).counts["candidates"] > 0
+    assert world.memories() != {}
+
+
+def test_a_session_that_cannot_be_read_keeps_no_run_from_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world = filled(tmp_path, sessions=3, projects=1)
+
+    def fails(*_given: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(job, "_lines", fails)
+    assert len(world.backfill().failures) == 3
+    assert unfinished(world.environ) == ([], [])
+
+
+def test_a_damaged_list_of_past_runs_costs_a_run_nothing_but_a_warning(tmp_path: Path):
+    world = filled(tmp_path)
+    (backfills_folder(world.environ)).mkdir(parents=True)
+    (backfills_folder(world.environ) / "past.json").write_bytes(b"x")
+    report = world.backfill()
+    assert "past.json: is no list of past runs" in report.warnings[-1]
+    assert (report.counts["extracted"], unfinished(world.environ)) == (12, ([], []))
 
 
 def test_the_status_says_that_it_is_paused_and_what_goes_on_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
