@@ -36,7 +36,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUn
 
 @contextmanager
 def dask_workers(monkeypatch: pytest.MonkeyPatch) -> Generator[Kill]:
-    """Start a cluster of three worker processes; what is yielded kills one that is at work."""
+    """Start a cluster of three processes; what is yielded kills one that works, and returns its id, or 0."""
     distributed: Any = pytest.importorskip("distributed", reason="the extra dask is not installed")
     cluster = distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None)
     monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", cluster.scheduler_address)
@@ -45,6 +45,8 @@ def dask_workers(monkeypatch: pytest.MonkeyPatch) -> Generator[Kill]:
     def kill() -> int:
         pids: Mapping[str, int] = client.run(os.getpid)
         busy = [address for address, keys in client.processing().items() if keys]
+        if not busy:
+            return 0
         os.kill(pids[busy[0]], signal.SIGKILL)
         return pids[busy[0]]
 
@@ -57,13 +59,15 @@ def dask_workers(monkeypatch: pytest.MonkeyPatch) -> Generator[Kill]:
 
 @contextmanager
 def ray_workers(monkeypatch: pytest.MonkeyPatch) -> Generator[Kill]:
-    """Let Ray start workers of its own; what is yielded kills one that reads a shard."""
+    """Let Ray start workers of its own; what is yielded kills one that reads a shard: its id, or 0."""
     pytest.importorskip("ray", reason="the extra ray is not installed")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
     def kill() -> int:
         mine = psutil.Process().children(recursive=True)
         busy = [process for process in mine if "run_there" in " ".join(process.cmdline())]
+        if not busy:
+            return 0
         busy[0].kill()
         return busy[0].pid
 
@@ -86,18 +90,19 @@ def test_with_a_worker_killed_it_leaves_the_bytes_of_one_process(
         begun = begin(world.given(sessions_per_second=12), world.environ)
 
         def land(folder: Path, number: int) -> Report:
-            if not killed:
-                killed.append(kill())
+            if not killed and (pid := kill()):
+                killed.append(pid)
             return land_shard(folder, number, world.environ)
 
         with reading(runner, begun.folder, begun.shards, world.environ) as read:
             report = lead(begun, world.environ, read, land).report
     assert (report.failures, report.counts["extracted"]) == ([], 24)
     assert not psutil.pid_exists(killed[0])
-    assert _as_of(world) == _as_of(whole)
+    assert as_of(world) == as_of(whole)
 
 
-def _as_of(world: World) -> dict[str, bytes]:
+def as_of(world: World) -> dict[str, bytes]:
+    """Return the memories of a world with its own folder taken out of them."""
     return {name: data.replace(f"{world.root}/".encode(), b"/world/") for name, data in world.memories().items()}
 
 
