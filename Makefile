@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test model-server model-test check bench scale quality drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test e2e model-server model-test check bench scale quality drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -21,8 +21,11 @@ help: ## show this list
 run: $(READY) ## one night over the bundled sample week, offline, kept in .sample/
 	$(BIN)/slowwave run nightly --sample $(SAMPLE)
 
-test: $(READY) ## the whole suite
-	$(BIN)/python $(PYTEST)
+test: $(READY) ## the suite
+	$(BIN)/python $(PYTEST) -m "not e2e"
+
+e2e: $(READY) ## real servers, pools and workers, an operator's lines, a wheel in a clean environment (minutes)
+	$(BIN)/python $(PYTEST) -m e2e tests/flows tests/test_packaging.py
 
 check: $(READY) ## lint, format and types
 	$(BIN)/ruff check

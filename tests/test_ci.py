@@ -9,7 +9,7 @@ STEPS = re.findall(r"timeout (\d+)m make ([\w-]+)", SCRIPT)
 
 
 def test_the_suite_comes_last_and_the_full_drills_before_it() -> None:
-    assert [name for _, name in STEPS] == ["check", "run", "run", "drills", "model-server", "test"]
+    assert [name for _, name in STEPS] == ["check", "run", "run", "drills", "e2e", "model-server", "test"]
 
 
 def test_the_time_limits_leave_room_within_ninety_minutes() -> None:
