@@ -28,7 +28,7 @@ class Freer:
         pause = self._run.rules.pause
         for item in trash_items(self._run.trash):
             by = said.run_of("trash", item.id, item.session)
-            if by is None or by == self._run.report.run_id or not self._is_due(item):
+            if by is None or by == self._run.report.run_id or not self._is_due(item) or not self._is_chosen(item):
                 continue
             if begun and pause and not self._run.dry_run:
                 self._run.rest(pause.total_seconds())
@@ -42,6 +42,11 @@ class Freer:
 
     def _is_due(self, item: TrashItem) -> bool:
         return datetime.fromisoformat(item.at).timestamp() < self._run.rules.grace.start(self._run.now)
+
+    def _is_chosen(self, item: TrashItem) -> bool:
+        """Say whether an item is of a project in which something may go; only the archive knows that for sure."""
+        known = self._run.archive.about(item.session)
+        return self._run.may_touch(known.project if known else "")
 
     def _one(self, item: TrashItem, said: Told) -> None:
         if guard := self._guard(item):

@@ -204,6 +204,17 @@ def test_a_chosen_project_alone_loses_sessions(tmp_path: Path) -> None:
     assert (mine.exists(), other.exists()) == (False, True)
 
 
+def test_a_chosen_project_alone_is_freed(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.add("claude", 1, 40)
+    home.add("pi", 2, 40, cwd="/elsewhere")
+    home.run()
+    home.clock.advance(days=8)
+    home.add("claude", 3, 1)
+    assert home.run(project="shop").counts["freed"] == 1
+    assert [item.session for item in trash_items(trash_folder(home.environ))] == [str(UUID(int=2))]
+
+
 def test_a_session_that_changes_after_the_plan_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home(tmp_path)
     path, other = home.add("claude", 1, 40), home.add("claude", 2, 40)
