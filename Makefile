@@ -16,7 +16,7 @@ PYTEST ?= -m pytest -n logical --maxprocesses 4 --dist load --durations 30 --dur
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY) ## one night over the bundled sample week, offline, kept in .sample/
 	$(BIN)/slowwave run nightly --sample $(SAMPLE)
