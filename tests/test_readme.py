@@ -8,7 +8,8 @@ from pathlib import Path
 
 from slowwave.cli.screen import lines
 from slowwave.clock import FixedClock
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.samples import build
 from slowwave.settings import load_settings
 

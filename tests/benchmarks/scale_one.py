@@ -23,7 +23,8 @@ from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.story import begin
 from slowwave.jobs.backfill.working import run_shard
-from slowwave.jobs.story import Run, new_run_id, run_job
+from slowwave.jobs.run import Run, new_run_id
+from slowwave.jobs.story import run_job
 from slowwave.report import Report
 from slowwave.settings import load_settings
 

@@ -15,7 +15,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import Clock
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.observability.at_work import AtWork, read_notes
 from slowwave.observability.history import read_nights
 from slowwave.observability.night import Night

@@ -10,7 +10,8 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.consolidation import plan
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.observability.history import read_nights
 from slowwave.settings import load_settings
 from tests.unit.consolidation.dreams import no_fsync

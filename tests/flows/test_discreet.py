@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.jobs import workers
-from slowwave.jobs.story import Run
+from slowwave.jobs.run import Run
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build, secrets
 from slowwave.stores.model import Project

@@ -13,7 +13,8 @@ import pytest
 from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.jobs import workers
 from slowwave.jobs.parameters import NightlyParameters, run_of
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.observability.at_work import note_path, read_notes
 from slowwave.report import Report

@@ -10,7 +10,8 @@ from typing import get_args
 import orjson
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.samples.cersei import write_cersei

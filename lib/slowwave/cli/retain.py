@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> int:
     from slowwave.cli.screen import show  # noqa: PLC0415 - the other actions need no jobs
-    from slowwave.jobs.story import Run, new_run_id, run_job  # noqa: PLC0415 - as above
+    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
+    from slowwave.jobs.story import run_job  # noqa: PLC0415 - as above
 
     clock = SystemClock()
     given = Run(new_run_id(clock), settings_of(args), clock, os.environ, args.project, dry_run=True)

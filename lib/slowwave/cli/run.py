@@ -87,7 +87,8 @@ def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
 
 
 def _direct(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.jobs.story import Run, new_run_id, run_job  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.story import run_job  # noqa: PLC0415 - --help stays fast
 
     clock = SystemClock()
     given = Run(

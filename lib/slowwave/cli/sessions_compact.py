@@ -55,7 +55,7 @@ def prune(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, session: StoredSession) -> Compacting:
     from slowwave.jobs.compacting import by_hand  # noqa: PLC0415 - uncompact needs no projects
-    from slowwave.jobs.story import Run, new_run_id  # noqa: PLC0415 - as above
+    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
 
     settings, clock = settings_of(args), SystemClock()
     if focus := getattr(args, "focus", ""):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
@@ -10,26 +9,24 @@ from slowwave.compaction.job.summary import Summarise, by_ledger
 from slowwave.errors import UnknownDialectError, UnreadableError
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.model import language_model
+from slowwave.jobs.run import Run
 from slowwave.report import Report
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project, StoredSession
 
-if TYPE_CHECKING:
-    from slowwave.jobs.story import Run
 
-
-def compact(project: Project, run: "Run") -> Report:
+def compact(project: Project, run: Run) -> Report:
     """Compact the sessions of one project that are due."""
     return compact_sessions(project, project.sessions, compacting(project, run))
 
 
-def compact_at_night(project: Project, run: "Run") -> Report:
+def compact_at_night(project: Project, run: Run) -> Report:
     """Compact where the settings let a night do it: decision 25 says why they have to."""
     return compact(project, run) if run.settings.compaction.nightly else Report("compact", run.id)
 
 
-def compacting(project: Project, run: "Run") -> Compacting:
+def compacting(project: Project, run: Run) -> Compacting:
     """Return what the sessions of a project are compacted with."""
     redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
     report = Report("compact", run.id)
@@ -62,7 +59,7 @@ def compacting(project: Project, run: "Run") -> Compacting:
     )
 
 
-def by_hand(session: StoredSession, run: "Run") -> Compacting:
+def by_hand(session: StoredSession, run: Run) -> Compacting:
     """Return what one session is compacted with that a person named; its memories belong to the project it is of."""
     project = _project_of(session, run)
     if project is not None:
@@ -77,7 +74,7 @@ def by_hand(session: StoredSession, run: "Run") -> Compacting:
     return replace(alone, flush=tell)
 
 
-def _project_of(session: StoredSession, run: "Run") -> Project | None:
+def _project_of(session: StoredSession, run: Run) -> Project | None:
     path = session.files.paths[0]
     for settings in (run.settings, run.settings.with_roots([path.parent])):
         try:
@@ -90,7 +87,7 @@ def _project_of(session: StoredSession, run: "Run") -> Project | None:
     return None
 
 
-def _summarise(run: "Run", report: Report) -> Summarise:
+def _summarise(run: Run, report: Report) -> Summarise:
     """Return what makes the summaries: a model's narrative cannot wait for the answers of a batch."""
     settings = run.settings
     if settings.compaction.model == "off" or settings.model.batch:

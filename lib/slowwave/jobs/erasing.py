@@ -10,9 +10,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowwave.errors import told
+from slowwave.errors import UsageError, told
+from slowwave.jobs.containing import contained, for_all
 from slowwave.jobs.discreet import discreet
-from slowwave.jobs.story import Run, chosen_projects, contained, for_all
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import chosen_projects
 from slowwave.report import Item, Report
 from slowwave.retention.alone import alone
 from slowwave.retention.audit import AuditLog, Entry
@@ -126,6 +128,10 @@ def _speechless(report: Report, what: Subjects) -> Report:
 
 def _clean(text: str, what: Subjects) -> str:
     data = text.encode("utf-8", "surrogateescape")
-    for hit in reversed(what.hits(data)):
+    try:
+        hits = what.hits(data)
+    except UsageError as error:
+        return f"not shown: {error}"  # nobody knows what a pattern would have met in it
+    for hit in reversed(hits):
         data = data[: hit.start] + hit.mark.encode() + data[hit.stop :]
     return data.decode("utf-8", "surrogateescape")

@@ -1,20 +1,17 @@
 """The last step of a night: what several projects share is proposed for all of them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from slowwave.consolidation.everywhere import propose
 from slowwave.errors import SlowwaveError, told
+from slowwave.jobs.run import Run
 from slowwave.memory.everywhere import NAME, global_folder, import_into
 from slowwave.memory.topics import INDEX
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project
 
-if TYPE_CHECKING:
-    from slowwave.jobs.story import Run
 
-
-def propose_everywhere(projects: Sequence[Project], run: "Run") -> Report:
+def propose_everywhere(projects: Sequence[Project], run: Run) -> Report:
     """Propose preferences of several projects as global ones, and import the global memory where the settings ask.
 
     A run over chosen projects does not know the others, and proposes nothing. What goes wrong is named in the report

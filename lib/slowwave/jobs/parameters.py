@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from slowwave.clock import Clock, FixedClock, SystemClock
-from slowwave.jobs.story import Run, new_run_id
+from slowwave.jobs.run import Run, new_run_id
 from slowwave.settings import Settings, load_settings
 
 AS_SET = "as set"

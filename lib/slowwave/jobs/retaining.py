@@ -1,18 +1,15 @@
 """The step ``retain``: about all projects together, since quotas, forks and the trash know no projects."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from slowwave.jobs.run import Run
 from slowwave.report import Report
 from slowwave.retention.job.run import retain
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 
-if TYPE_CHECKING:
-    from slowwave.jobs.story import Run
 
-
-def retain_everywhere(projects: Sequence[Project], run: "Run") -> Report:
+def retain_everywhere(projects: Sequence[Project], run: Run) -> Report:
     """Remove what the rules say; in the chosen projects only, where some were chosen."""
     every = known_projects(run.settings, run.environ).projects if run.project else projects
     return retain(
@@ -27,7 +24,7 @@ def retain_everywhere(projects: Sequence[Project], run: "Run") -> Report:
     )
 
 
-def retain_at_night(projects: Sequence[Project], run: "Run") -> Report:
+def retain_at_night(projects: Sequence[Project], run: Run) -> Report:
     """Remove what the rules say where the settings let a night do it; the night itself may have written."""
     if not run.settings.retention.enforce:
         return Report("retain", run.id)

@@ -12,7 +12,9 @@ from slowwave.jobs.concluding import Around, Began, Concluded, conclude
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.following import followed
 from slowwave.jobs.model import note_account
-from slowwave.jobs.story import Run, asks_by_batch, began_of, first_look, retains
+from slowwave.jobs.run import Run
+from slowwave.jobs.steps import asks_by_batch, retains
+from slowwave.jobs.story import began_of, first_look
 from slowwave.memory.difference import difference
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.report import Report

@@ -13,16 +13,15 @@ from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, read_manifest
 from slowwave.jobs.compacting import compact
+from slowwave.jobs.containing import contained, timed
 from slowwave.jobs.discreet import discreet, discreet_all
 from slowwave.jobs.everywhere import propose_everywhere
-from slowwave.jobs.model import language_model
-from slowwave.jobs.story import RETAINING, Run, Step, consolidate, contained, erase, finish_erasing, timed
+from slowwave.jobs.run import Run, Step
+from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
 from slowwave.report import Item, Report
-from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
 
 # Starting two processes costs about as much as reading this many bytes of transcripts.
@@ -182,20 +181,9 @@ def _extract(manifest: Path, projects: tuple[int, ...], shares: Sequence[Share],
     return done
 
 
-def _share_step(share: Share) -> Callable[[Project, Run], Report]:
+def _share_step(share: Share) -> Step:
     def extract(project: Project, run: Run) -> Report:
         """Extract from a part of the project's sessions."""
-        return extract_sessions(
-            project,
-            project.sessions[share.start : share.stop],
-            run.settings,
-            run.clock,
-            run_id=run.id,
-            force=run.force,
-            dry_run=run.dry_run,
-            home=run.home,
-            model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
-            redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
-        )
+        return extract_some(project, project.sessions[share.start : share.stop], run)
 
     return extract

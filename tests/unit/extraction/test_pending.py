@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from slowwave.extraction.failures import Failure, append_failures
 from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.pending import Pending
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project, StoredSession

@@ -7,7 +7,8 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.consolidation.confidence import CAP
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.verify import totals, verify
 from slowwave.report import Report

@@ -12,7 +12,8 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.jobs.outcome import outcome_of
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.jobs.tally import Tally, plan_job
 from slowwave.jobs.workers import extract_portion, hand_over
 from slowwave.report import Report

@@ -11,8 +11,9 @@ from slowwave.clock import FixedClock
 from slowwave.errors import UnreadableError
 from slowwave.jobs import story
 from slowwave.jobs.lately import lately
+from slowwave.jobs.run import Run
 from slowwave.jobs.standing import standings
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.story import run_job
 from slowwave.jobs.tally import Tally, plan_job
 from slowwave.jobs.workers import consolidate_portion, extract_portion
 from slowwave.observability.history import history_path, read_nights

@@ -10,7 +10,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.clock import SystemClock
 from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.jobs import story
+from slowwave.jobs import steps
 from slowwave.jobs.discreet import discreet, discreet_error
 from slowwave.jobs.tally import Plan, Tally
 from slowwave.report import Gate, Item, Report
@@ -71,7 +71,7 @@ def test_a_direct_run_prints_and_logs_none(
             raise ValueError(TOKEN)
         return talkative()
 
-    monkeypatch.setattr(story, "extract_sessions", extract_sessions)
+    monkeypatch.setattr(steps, "extract_sessions", extract_sessions)
     code = main(["run", "extract", "--direct", how])
     out = capsys.readouterr()
     assert code == 6

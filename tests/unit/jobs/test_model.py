@@ -5,7 +5,8 @@ from pathlib import Path
 
 from slowwave.clock import FixedClock
 from slowwave.jobs.model import journal_of, language_model, note_account
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.models.base import Usage
 from slowwave.models.meter import Meter
 from slowwave.report import Report

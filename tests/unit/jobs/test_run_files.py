@@ -8,8 +8,9 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.files import TEMP_PREFIX
+from slowwave.jobs.run import Run
 from slowwave.jobs.run_files import KEPT
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.story import run_job
 from slowwave.settings import Settings
 
 NOW = datetime(2026, 11, 20, 3, 30, tzinfo=UTC)

@@ -10,9 +10,10 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.jobs import story
+from slowwave.jobs import steps, story
+from slowwave.jobs.run import Run
 from slowwave.jobs.standing import standings
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.report import Report
@@ -81,7 +82,7 @@ def test_an_error_of_the_system_names_the_place_and_the_remedy(
     def broken(_project: Project, _run: Run) -> Report:
         raise error
 
-    monkeypatch.setitem(story.STEPS, "extract", (broken,))
+    monkeypatch.setitem(steps.STEPS, "extract", (broken,))
     failures = run_job("extract", sample_run(tmp_path)).failures
     assert failures
     assert all(words in failure and ": : " not in failure for failure in failures)
@@ -91,9 +92,9 @@ def test_a_broken_project_does_not_cost_the_others_their_night(tmp_path: Path, m
     def broken(project: Project, run: Run) -> Report:
         if "tern" in project.key:
             raise ZeroDivisionError("a bug")
-        return story.extract(project, run)
+        return steps.extract(project, run)
 
-    monkeypatch.setitem(story.STEPS, "extract", (broken,))
+    monkeypatch.setitem(steps.STEPS, "extract", (broken,))
     report = run_job("extract", sample_run(tmp_path))
     assert len(report.failures) == 1
     assert "tern" in report.failures[0]
@@ -105,7 +106,7 @@ def test_an_interrupt_is_not_contained(tmp_path: Path, monkeypatch: pytest.Monke
     def interrupted(_project: Project, _run: Run) -> Report:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(story.STEPS, "extract", (interrupted,))
+    monkeypatch.setitem(steps.STEPS, "extract", (interrupted,))
     with pytest.raises(KeyboardInterrupt):
         run_job("extract", sample_run(tmp_path))
 

@@ -13,7 +13,8 @@ import pytest
 from slowwave.clock import FixedClock
 from slowwave.jobs import workers
 from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
-from slowwave.jobs.story import Run, chosen_projects
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import chosen_projects
 from slowwave.jobs.workers import Reports, consolidate_portion, extract_portion
 from slowwave.report import Report
 from slowwave.samples import build

@@ -12,7 +12,7 @@ import pytest
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.jobs import JOBS
 from slowwave.jobs.parameters import CompactParameters, ConsolidateParameters, NightlyParameters, run_of
-from slowwave.jobs.story import STEPS
+from slowwave.jobs.steps import STEPS
 from slowwave.service.deployments import as_switched, in_pool, in_time_zone, read_project, time_zone
 from slowwave.service.launch import entrypoint_of, load_job, project_root
 

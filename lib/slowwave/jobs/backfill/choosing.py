@@ -10,7 +10,7 @@ from slowwave.dialects.times import parse_time
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.jobs.backfill.model import Wanted
 from slowwave.jobs.choice import chosen_by
-from slowwave.jobs.story import Run
+from slowwave.jobs.run import Run
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.known import known_projects

@@ -12,7 +12,7 @@ from slowwave.jobs.backfill.choosing import chosen_sessions
 from slowwave.jobs.backfill.model import Wanted
 from slowwave.jobs.backfill.states import Ledger, State
 from slowwave.jobs.pages import MOST_ROWS, printable
-from slowwave.jobs.story import Run
+from slowwave.jobs.run import Run
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project, StoredSession
 

@@ -9,7 +9,7 @@ from slowwave.errors import UnreadableError
 from slowwave.jobs.backfill.choosing import chosen_sessions
 from slowwave.jobs.backfill.model import VERSION, Pace, Piece, Plan, Shard, Wanted
 from slowwave.jobs.backfill.states import FAILED, TO_READ, Kind, Ledger
-from slowwave.jobs.story import Run
+from slowwave.jobs.run import Run
 from slowwave.stores.model import Project, StoredSession
 
 SHARD_BYTES = 256_000_000

@@ -173,7 +173,8 @@ def refuse(*_, **__): raise AssertionError("a socket was opened")
 socket.socket.__init__ = refuse
 socket.create_connection = socket.getaddrinfo = refuse
 from tests.unit.extraction.talk import Talk, clock, open_gates
-from slowwave.jobs.story import Run, run_job
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 folder = Path(sys.argv[1])
 said = Talk().person("go on").bash("make test").person("always use tabs in this house").assistant("Good.")
 said.write(folder / ".claude" / "projects" / "-home-ada-code-shop")

@@ -9,8 +9,9 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import PARTLY_FAILED
-from slowwave.jobs import story
-from slowwave.jobs.story import Run, for_all
+from slowwave.jobs import steps
+from slowwave.jobs.containing import for_all
+from slowwave.jobs.run import Run
 from slowwave.retention.job import apply, free, rescue
 from slowwave.retention.purging import apply as purging
 from slowwave.stores.trash import trash_folder, trash_items
@@ -102,7 +103,7 @@ def test_a_bug_ends_with_its_exit_code(
     def odd(*_: object) -> Any:
         raise _OddError("odd")
 
-    monkeypatch.setitem(story.RETAINING, "retain", odd)
+    monkeypatch.setitem(steps.RETAINING, "retain", odd)
     assert main(["run", "retain", "--direct", "--apply"]) == PARTLY_FAILED
     said = capsys.readouterr()
     assert "Nothing was done." in said.out
