@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,10 +11,11 @@ from urllib.parse import quote
 import pytest
 
 from slowwave.cli import main
-from slowwave.errors import DONE, REFUSED
+from slowwave.errors import DONE, PARTLY_FAILED, REFUSED
 from slowwave.memory.book import read_book
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.masking import masked
+from slowwave.retention.subjects import patterns
 from slowwave.retention.subjects.wanted import Asked, Subjects
 from slowwave.secrets.redactor import Redactor
 from tests.unit.extraction.talk import CWD, Talk
@@ -154,6 +156,21 @@ def test_what_would_be_found_everywhere_is_refused(
     home_of(tmp_path, monkeypatch)
     assert main(["run", "erase", *bad, "--apply"]) == 2
     assert bad[0] in capsys.readouterr().err
+
+
+def test_a_pattern_that_would_never_end_is_stopped_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = home_of(tmp_path, monkeypatch)
+    (path,) = (home / ".claude" / "projects").rglob("*.jsonl")
+    path.write_bytes(path.read_bytes() + b'{"type":"summary","summary":"' + b"a" * 64 + b'!"}\n')
+    aged(home / ".claude")
+    before = path.read_bytes()
+    monkeypatch.setattr(patterns, "MOST_S", 0.05)
+    assert main(["run", "erase", "--json", "--pattern", "(a+)+$", "--apply"]) in (REFUSED, PARTLY_FAILED)
+    assert "a repetition in a repetition" in capsys.readouterr().out
+    assert path.read_bytes() == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_a_pattern_is_taken_out_and_what_it_met_stays_out(

@@ -1,6 +1,5 @@
 """The subjects of one erasure: persons, topics and patterns, found in bytes and overwritten by stars."""
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
@@ -9,6 +8,7 @@ import msgspec
 from slowwave.errors import UsageError
 from slowwave.retention.subjects.many import Many
 from slowwave.retention.subjects.needles import Needle, signs_of
+from slowwave.retention.subjects.patterns import Pattern
 from slowwave.retention.what import Hit, whole_characters
 from slowwave.secrets.redactor import Redactor
 
@@ -59,7 +59,7 @@ class Subjects:
             for phrase in dict.fromkeys(phrases)
         ]
         self._many = Many([needle for _, _, needle in self._needles])
-        self._patterns = [_pattern(text) for text in dict.fromkeys(asked.patterns)]
+        self._patterns = [Pattern(text) for text in dict.fromkeys(asked.patterns)]
         self._redact = redact
         # what patterns met, as text: later readers are to know it again by its fingerprint
         self.met: set[str] = set()
@@ -67,11 +67,15 @@ class Subjects:
     @property
     def marks(self) -> list[str]:
         """What stands for each subject in a certificate."""
-        patterns = (f"[erased:pattern:{self._redact.fingerprint(one.pattern)}]" for one in self._patterns)
+        patterns = (f"[erased:pattern:{self._redact.fingerprint(one.text)}]" for one in self._patterns)
         return [*(mark for _, mark, _ in self._needles), *patterns]
 
     def hits(self, data: bytes) -> Sequence[Hit]:
-        """Return where subjects stand in ``data``."""
+        """Return where subjects stand in ``data``.
+
+        Raises:
+            UsageError: a pattern takes too long for it.
+        """
         found = sorted(self._hits(data), key=lambda hit: (hit.start, -hit.stop))
         apart: list[Hit] = []
         for hit in found:
@@ -94,12 +98,12 @@ class Subjects:
         text = data.decode("utf-8", "surrogateescape")
         sizes = [0, *accumulate(len(c.encode("utf-8", "surrogateescape")) for c in text)] if not text.isascii() else ()
         for pattern in self._patterns:
-            for match in pattern.finditer(text):
-                start, stop = match.span()
-                if start == stop or set(match[0]) <= {"*"} or match[0] == ERASED.decode():
+            for start, stop in pattern.find(text):
+                met = text[start:stop]
+                if set(met) <= {"*"} or met == ERASED.decode():
                     continue
-                self.met.add(match[0])
-                mark = f"[erased:pattern:{self._redact.fingerprint(match[0].casefold())}]"
+                self.met.add(met)
+                mark = f"[erased:pattern:{self._redact.fingerprint(met.casefold())}]"
                 begin, end = (sizes[start], sizes[stop]) if sizes else (start, stop)
                 yield Hit(begin, end, "pattern", mark, _fill(data[begin:end], is_plain=True))
 
@@ -111,16 +115,6 @@ def _needle(kind: str, phrase: str) -> Needle:
         return Needle(phrase)
     except ValueError as error:
         raise UsageError(f"--{kind}: {error}") from error
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        pattern = re.compile(text)
-    except re.error as error:
-        raise UsageError(f"--pattern: is no regular expression: {error}") from error
-    if pattern.match(""):
-        raise UsageError("--pattern: fits an empty text, so it would fit everywhere")
-    return pattern
 
 
 def _fill(was: bytes, *, is_plain: bool) -> bytes:
