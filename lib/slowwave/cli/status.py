@@ -95,10 +95,15 @@ def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[s
     if backfills or problems:
         yield ""
     for one in backfills:
-        read = f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
-        yield f"Backfill {one.run_id} is {one.how}: {read}{f'; {one.why}' if one.why else ''}"
+        yield f"Backfill {one.run_id} is {one.how}: {_how_far(one)}{f'; {one.why}' if one.why else ''}"
         yield f"  go on with {one.command}"
     yield from (f"  problem    {problem}" for problem in problems)
+
+
+def _how_far(one: "Unfinished") -> str:
+    if one.how == "rolling-back":
+        return "a part of what it added is taken back, a part still stands"
+    return f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
 
 
 def _project(row: "Standing") -> Iterator[str]:

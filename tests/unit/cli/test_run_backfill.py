@@ -3,12 +3,14 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from slowwave.cli import main
-from slowwave.errors import DONE, UNREADABLE, USAGE
+from slowwave.cli.screen_backfill import lines
+from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
+from slowwave.jobs.backfill.states import TO_READ, Kind
 from tests.unit.jobs.backfill.rig import World, filled
 
 
@@ -93,3 +95,22 @@ def test_a_pace_is_a_number_above_nothing(capsys: pytest.CaptureFixture[str], ra
     with pytest.raises(SystemExit):
         main(["run", "backfill", f"--mb-per-second={rate}"])
     assert "no number above 0" in capsys.readouterr().err
+
+
+def test_whatever_is_not_read_of_a_range_is_shown():
+    counts = dict.fromkeys((f"not_{kind}" if kind in TO_READ else kind for kind in get_args(Kind)), 7)
+    counts |= {"unreadable": 7, "beyond_limit": 7}
+    report: dict[str, Any] = {"run_id": "b1", "items": [], "counts": counts, "failures": [], "warnings": []}
+    assert sum(line.split()[0] == "7" for line in list(lines(report))[1:]) == len(counts)
+
+
+def test_the_status_of_one_that_is_taken_back_in_part(world: World, capsys: pytest.CaptureFixture[str]):
+    done = report(world, capsys)
+    path = world.memory("p0") / ".slowwave" / "candidates.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"pnpm", b"****"))
+    (code, _, err), run_id = run(world, capsys, "--rollback", done["run_id"]), done["run_id"]
+    assert (code, "was changed within" in err) == (PARTLY_FAILED, True)
+    (world.root / "state" / "slowwave" / "backfills" / run_id / "rolling-back").write_bytes(b"")
+    main(["status", "--store", str(world.store)])
+    out = capsys.readouterr().out
+    assert f"Backfill {run_id} is rolling-back: a part of what it added is taken back, a part still stands" in out

@@ -16,10 +16,12 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.observability.at_work import begun, end_note, write_note
 from slowwave.samples import build, codex_rollout, envelope, opencode
 from slowwave.service import storage_checks
 from slowwave.service.check import Check
 from slowwave.service.client_checks import TESTED, clients
+from slowwave.service.run_checks import runs
 from slowwave.service.scheduler_checks import scheduler
 from slowwave.service.storage_checks import archive, disk, private, storage
 from slowwave.settings import load_settings
@@ -325,3 +327,18 @@ def test_what_could_be_better_is_a_note_with_its_fix_and_no_fault(
     said_lines = capsys.readouterr().out.splitlines()
     at = next(i for i, line in enumerate(said_lines) if line.startswith("note   prefect"))
     assert "fix: the server reports to its makers" in said_lines[at + 1]
+
+
+# --- the runs ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("job", "fix"),
+    [("nightly", "slowwave run nightly, or wait for its next time"), ("backfill", "slowwave run backfill --resume r1")],
+)
+def test_what_goes_on_with_a_run_that_was_stopped_is_named(tmp_path: Path, job: str, fix: str) -> None:
+    environ = environ_of(tmp_path)
+    path = write_note(environ, begun(job, "r1", NOW.isoformat()))
+    end_note(path, "KeyboardInterrupt")
+    check = runs(load_settings({}), environ, NOW)
+    assert (check.ok, check.fix) == (False, fix)

@@ -115,11 +115,7 @@ class Reader:
 def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers: int = 1) -> Counts:
     """Read the pieces of a shard that were not read yet, and tell whoever watches of each.
 
-    Args:
-        folder: the folder of the run.
-        number: of the shard.
-        environ: the environment of this worker; settings come with the run.
-        workers: how many read at the same time and share the pace of the run.
+    The arguments are those of :class:`Reader`.
 
     Returns:
         ``pieces`` and ``sessions`` that were read now, and ``paused`` when a pause ended it.
