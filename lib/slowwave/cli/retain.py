@@ -77,8 +77,10 @@ def _hold(args: argparse.Namespace) -> int:
 
     from slowwave.cli.moments import parse_moment  # noqa: PLC0415 - only here
     from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.sessions_gone import unknown  # noqa: PLC0415 - as above
+    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
 
-    settings_of(args)
+    settings = settings_of(args)
     times = {
         name: parse_moment(text, f"--{name}").isoformat()
         for name in ("since", "until")
@@ -91,6 +93,8 @@ def _hold(args: argparse.Namespace) -> int:
         say_json([hold])
     else:
         say(f"{hold.id} holds {hold.what}; take it back with: slowwave retain release {hold.id}")
+    if args.session and unknown([args.session], known_projects(settings, os.environ).projects, os.environ):
+        warn(f"no session is called {args.session!r} yet, so nothing is held; write its whole id")
     return DONE
 
 

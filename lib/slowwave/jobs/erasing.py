@@ -22,8 +22,9 @@ from slowwave.retention.certificate import certificate_of, write_certificate
 from slowwave.retention.eraser import Across, Changed, Eraser
 from slowwave.retention.erasure import erase_project
 from slowwave.retention.rest import finish, finish_within, refuse_held
+from slowwave.retention.sessions_gone import unknown
 from slowwave.retention.subjects.wanted import Asked, Subjects
-from slowwave.secrets.blocked import block
+from slowwave.secrets.blocked import Blocked, block, read_blocked
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
 
@@ -67,6 +68,12 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
     first = eraser()
     refuse_held(first)
     report.absorb(first.report)
+    blocked = Blocked(redact.key, read_blocked(run.environ))
+    report.warnings += [
+        f"session {name}: not found, so nothing of it went; write its whole id (slowwave sessions list --all shows it)"
+        for name in unknown(asked.sessions, projects, run.environ)
+        if not blocked.has_session(name)
+    ]
     for project in projects:
         report.absorb(contained(erase, project, run))
 

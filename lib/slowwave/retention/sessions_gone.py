@@ -1,6 +1,6 @@
 """Whole sessions leave: what their clients keep of them, what lies of them in the trash, and in the archive."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from slowwave.retention.holds import Facts
 from slowwave.retention.job.apply import as_found
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.freeing import finish_freeing, free
-from slowwave.stores.model import StoredSession
+from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.removal import plan_removal, remove
-from slowwave.stores.trash import TrashItem, trash_folder, trash_items
+from slowwave.stores.trash import TrashItem, ids_in, trash_folder, trash_items
 
 REASON = "erased"
 
@@ -38,6 +38,19 @@ def remove_for_good(session: StoredSession, environ: Mapping[str, str], clock: C
     _note(item, environ, clock, run)
     free(item, trash)
     return item
+
+
+def unknown(names: Iterable[str], projects: Iterable[Project], environ: Mapping[str, str]) -> list[str]:
+    """Return which of some ids no session has, in its place, in the trash or in the archive.
+
+    Raises:
+        CorruptStateError: a manifest of the trash does not parse.
+    """
+    left = set(names) - {session.id for project in projects for session in project.sessions}
+    if left:
+        left -= {name for item in trash_items(trash_folder(environ)) for name in ids_in(item)}
+    shelf = Shelf(archive_folder(environ))
+    return [name for name in sorted(left) if not shelf.find(name)]
 
 
 def in_trash(sessions: Collection[str], environ: Mapping[str, str]) -> list[TrashItem]:

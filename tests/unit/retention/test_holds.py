@@ -10,7 +10,7 @@ import zstandard
 
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED
-from slowwave.retention.holds import place_hold
+from slowwave.retention.holds import place_hold, read_holds
 from slowwave.retention.job import free
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
@@ -154,6 +154,24 @@ def test_what_is_cut_short_may_name_anybody(home: Home) -> None:
     hold(home, {"person": "Somebody Else"})
     assert home.run().counts["refused_unreadable"] == 1
     assert path.exists()
+
+
+@pytest.mark.parametrize("place", ["here", "trash", "archive"])
+def test_an_id_that_no_session_has_is_told(home: Home, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    home.add("claude", 1, 40, side=True)
+    if place != "here":
+        home.run()
+    if place == "archive":
+        home.clock.advance(days=8)
+        home.run()
+    for name, is_known in ((OWN, True), ("agent-1", True), (OWN[:-1], False)):
+        capsys.readouterr()
+        assert main(["retain", "hold", "--session", name, "--reason", "why"]) == DONE
+        assert (name in capsys.readouterr().err) != is_known
+        assert main(["retain", "release", read_holds(home.environ)[0].id]) == DONE
+        capsys.readouterr()
+        main(["run", "erase", "--session", name])
+        assert ("not found" in capsys.readouterr().out) != is_known
 
 
 def test_a_time_holds_only_what_happened_then(home: Home) -> None:
