@@ -32,7 +32,7 @@ def chosen_sessions(run: Run, wanted: Wanted) -> tuple[list[Project], list[str]]
         raise UsageError(f"the range ends ({wanted.until:%Y-%m-%d %H:%M}) before it begins; exchange since and until")
     found = known_projects(run.settings, run.environ)
     projects = _projects(found.projects, wanted.projects)
-    last = _last_activity(run.settings, run.environ) if wanted.since or wanted.until else None
+    last = last_activity(run.settings, run.environ) if wanted.since or wanted.until else None
     chosen = [_within(project, wanted, last) for project in projects]
     if wanted.sessions:
         _refuse_unknown(wanted.sessions, projects)
@@ -43,8 +43,9 @@ def _projects(projects: Sequence[Project], texts: Sequence[str]) -> Sequence[Pro
     if not texts:
         return projects
     named = [chosen_by(text, projects, lambda p: (p.key, p.root)) for text in texts]
-    keys = {project.key for of_text in named for project in of_text}
-    return [project for project in projects if project.key in keys]
+    # two stores may hold projects of one name, in different folders
+    chosen = {(project.key, project.root, project.memory) for of_text in named for project in of_text}
+    return [project for project in projects if (project.key, project.root, project.memory) in chosen]
 
 
 def _within(project: Project, wanted: Wanted, last: LastActivity | None) -> Project:
@@ -62,7 +63,7 @@ def _is_between(at: datetime, wanted: Wanted) -> bool:
     return (wanted.since is None or at >= wanted.since) and (wanted.until is None or at < wanted.until)
 
 
-def _last_activity(settings: Settings, environ: Mapping[str, str]) -> LastActivity:
+def last_activity(settings: Settings, environ: Mapping[str, str]) -> LastActivity:
     """Return what tells when something last happened in a session: its last message, else the time of its file.
 
     The time of a file alone is that of the last copy or restore.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.jobs.backfill.choosing import chosen_sessions
+from slowwave.jobs.backfill.choosing import chosen_sessions, last_activity
 from slowwave.jobs.backfill.model import VERSION, Pace, Piece, Plan, Shard, Wanted
 from slowwave.jobs.backfill.states import FAILED, TO_READ, Kind, Ledger
 from slowwave.jobs.run import Run
@@ -34,8 +34,9 @@ def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shar
     for index, project in enumerate(projects):
         due += [(index, s) for s in _due(project, ledgers[project.memory], run, wanted, counts, warnings)]
     if wanted.limit and len(due) > wanted.limit:
-        oldest = sorted(range(len(due)), key=lambda at: (due[at][1].mtime_ns, due[at][1].id, at))[: wanted.limit]
         counts["beyond_limit"] += len(due) - wanted.limit
+        last = last_activity(run.settings, run.environ)
+        oldest = sorted(range(len(due)), key=lambda at: (last(due[at][1]), due[at][1].id, at))[: wanted.limit]
         due = [due[at] for at in sorted(oldest)]
     pieces = [
         msgspec.structs.replace(

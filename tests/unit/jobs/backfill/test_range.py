@@ -1,5 +1,6 @@
 """Which sessions a backfill reads: by time, project, dialect, id and number; what it does with what was read before."""
 
+import os
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,23 @@ def test_time_is_that_of_the_last_message_and_not_of_a_restored_file(tmp_path: P
         path.touch()
     world.backfill(until=NOW - timedelta(days=38, hours=12), now=datetime.now().astimezone() + timedelta(days=1))
     assert read_of(world) == {"0", "1"}
+
+
+def test_the_oldest_of_a_limit_are_so_by_their_messages_and_not_by_restored_files(tmp_path: Path):
+    world = filled(tmp_path)
+    for number, path in enumerate(sorted(world.store.glob("*/*.jsonl"), reverse=True)):
+        at = (NOW - timedelta(days=20 - number)).timestamp()
+        os.utime(path, (at, at))
+    world.backfill(limit=2)
+    assert read_of(world) == {"0", "1"}
+
+
+def test_a_folder_means_no_project_of_the_same_name_in_another_store(tmp_path: Path):
+    world, other = filled(tmp_path, sessions=2, projects=1), World(tmp_path / "other")
+    path = other.add(9, "Always use ruff.", project="p0")
+    path.write_bytes(path.read_bytes().replace(b"/home/ada/code/p0", b"/home/ada/code-p0"))
+    world.backfill(store=[world.store, other.store], projects=["code/p0"])
+    assert (read_of(world), read_of(other)) == ({"0", "1"}, set())
 
 
 def test_steps_of_a_limit_come_to_everything(tmp_path: Path):
