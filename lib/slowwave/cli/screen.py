@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.cli.output import say
+from slowwave.cli.screen_erase import erased
 from slowwave.cli.screen_retain import retained
 from slowwave.report import PARKED_FOR_REVIEW
 
@@ -17,6 +18,11 @@ MOST_INDEX_LINES = 24
 _DEEDS = (
     "found",
     "replaced",
+    "sessions_found",
+    "sessions_erased",
+    "memories_erased",
+    "memories_rederived",
+    "candidates_erased",
     "compacted",
     "pruned",
     "planned",
@@ -44,8 +50,11 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _candidates(report["items"])
     yield from _left_out(report["counts"])
     yield from _model(report["items"])
-    yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
-    yield from retained(report["items"])
+    if report["job"] == "erase":
+        yield from erased(report["items"], dry_run=dry_run)
+    else:
+        yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
+        yield from retained(report["items"])
     yield from _compactions(report["items"], dry_run=dry_run)
     yield from _problems(report)
     yield from _numbers(report["counts"])
@@ -53,7 +62,8 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
         yield from _index(report)
     elif not (changed or report["parked"] or any(report["counts"].get(name) for name in _DEEDS)):
         yield ""
-        yield "Nothing to do." if not report["failures"] else "Nothing was done."
+        is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
+        yield "Nothing was done." if is_left else "Nothing to do."
 
 
 def show(report: dict[str, Any], *, dry_run: bool) -> None:
@@ -172,10 +182,7 @@ _DONE = {
     "supersede": "Superseded by something newer",
     "wait": "Waiting for more evidence",
     "drop": "Refused or dropped",
-    "replaced": "Secrets taken out",
     "refused": "Left alone",
-    "not searched": "Not searched",
-    "removed": "Removed, to be built anew",
 }
 _PLANNED = {
     "add": "Would be kept as new memories",
@@ -183,9 +190,7 @@ _PLANNED = {
     "supersede": "Would be superseded by something newer",
     "wait": "Waiting for more evidence",
     "drop": "Would be refused or dropped",
-    "found": "Secrets found",
     "refused": "Would be left alone",
-    "not searched": "Would not be searched",
 }
 
 

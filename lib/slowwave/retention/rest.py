@@ -29,6 +29,7 @@ from slowwave.retention.scheduler import erase_from_scheduler
 from slowwave.retention.sessions_gone import free_from_trash, in_archive, in_trash, leave_archive, put_by
 from slowwave.retention.transcripts import Ranges
 from slowwave.stores.model import Project
+from slowwave.stores.trash import ids_in, trash_folder, trash_items
 
 
 def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = ()) -> Report:
@@ -145,6 +146,12 @@ def _sessions(eraser: Eraser) -> None:
     for place, name in places:
         eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
         eraser.report.items.append(Item(name, "found" if eraser.dry_run else "erased", f"its copy in the {place}"))
+    for item in trash_items(trash_folder(environ)):
+        # an item goes, or comes back, as a whole
+        inside = eraser.across.sessions & ids_in(item) if item.session not in eraser.across.sessions else ()
+        for name in sorted(inside):
+            reason = f"its copy in the trash lies there with session {item.session}: restore that first, or erase it"
+            eraser.refuse("", name, reason)
     if not eraser.dry_run and eraser.across.sessions:
         free_from_trash(eraser.across.sessions, environ, eraser.clock, run)
         leave_archive(eraser.across.sessions, environ)

@@ -36,6 +36,18 @@ def test_a_parked_dream_does_not_read_as_nothing_to_do():
     assert "Nothing to do." not in shown
 
 
+def test_an_erasure_tells_what_went_and_in_full_what_stays() -> None:
+    why = "held: h1234 (a dispute over the contract of last autumn; set by ann), and released with slowwave retain"
+    items = [Item("s1", "erased", "the whole session: 3 files and folders"), Item("s2", "refused", why * 2)]
+    shown = screen(Report("erase", items=items, counts={"sessions_erased": 1, "refused": 1}))
+    assert "the whole session: 3 files and folders" in shown
+    assert why * 2 in shown
+    assert "Nothing" not in shown
+    shown = screen(Report("erase", items=items[1:], counts={"refused": 1}))
+    assert shown.endswith("Nothing was done.")
+    assert screen(Report("erase")).endswith("Nothing to do.")
+
+
 def test_candidates_stand_by_confidence_and_the_rest_is_counted():
     items = [candidate(f"fact {n:02}", n / 100) for n in range(MOST_ROWS + 3)]
     shown = screen(Report("extract", counts={"candidates": len(items)}, items=items))

@@ -174,6 +174,16 @@ def test_an_id_that_no_session_has_is_told(home: Home, place: str, capsys: pytes
         assert ("not found" in capsys.readouterr().out) != is_known
 
 
+def test_a_sub_agent_in_the_trash_of_its_session_is_refused(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with_agent(home, "agent")
+    assert home.run().counts["removed"] == 1
+    assert erase(home, "--session", "agent-1") == REFUSED
+    assert OWN in capsys.readouterr().out
+    assert main(["sessions", "restore", OWN]) == DONE
+    assert erase(home, "--session", "agent-1") == DONE
+    assert not any(b"Mustermann" in path.read_bytes() for path in home.root.rglob("*") if path.is_file())
+
+
 def test_a_time_holds_only_what_happened_then(home: Home) -> None:
     home.add("claude", 1, 40)
     assert home.run().counts["removed"] == 1
