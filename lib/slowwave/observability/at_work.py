@@ -136,23 +136,28 @@ class Noting:
         """Begin to count the time."""
         self._path, self._other, self._timer, self._began = path, other, timer, timer()
         self._is_broken = False
+        # steps may take turns: a backfill reads and lands
+        self._steps: dict[str, tuple[int, int]] = {}
 
     def plan(self, step: str, total: int) -> None:
         """Note what begins."""
-        self._write(lambda note: msgspec.structs.replace(note, step=step, done=0, of=total))
+        self._note(step, 0, total)
         self._other.plan(step, total)
 
     def done(self, step: str, what: str) -> None:
         """Note that one more is done."""
-        self._write(lambda note: msgspec.structs.replace(note, step=step, done=note.done + 1))
+        done, of = self._steps.get(step, (0, 0))
+        self._note(step, done + 1, of)
         self._other.done(step, what)
 
-    def _write(self, change: Callable[[AtWork], AtWork]) -> None:
+    def _note(self, step: str, done: int, of: int) -> None:
+        self._steps[step] = done, of
         if self._is_broken:
             return
-        signs = {"seconds": round(self._timer() - self._began, 3), "sign": time.time()}
+        seconds, sign = round(self._timer() - self._began, 3), time.time()
+        now = {"step": step, "done": done, "of": of, "seconds": seconds, "sign": sign}
         try:
-            change_note(self._path, lambda note: msgspec.structs.replace(change(note), **signs))
+            change_note(self._path, lambda note: msgspec.structs.replace(note, **now))
         except (OSError, msgspec.MsgspecError) as error:
             self._is_broken = True
             log.warning("%s: how far the run is cannot be noted any more (%s)", self._path, error)

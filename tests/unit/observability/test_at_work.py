@@ -60,6 +60,19 @@ def test_a_note_says_how_far_its_run_is_and_never_needs_more_room(tmp_path: Path
     assert read_notes(environ(tmp_path))[0][0].ended.startswith("TerminationSignal: ")
 
 
+def test_steps_that_take_turns_are_counted_each_on_its_own(tmp_path: Path):
+    noting = Noting(write_note(environ(tmp_path), begun("backfill", "b1", AT)), Nobody())
+    seen: list[str] = []
+    noting.plan("read", 4)
+    noting.plan("land", 2)
+    for step in ("read", "read", "land", "read", "read", "land"):
+        noting.done(step, "")
+        seen.append(read_notes(environ(tmp_path))[0][0].where)
+    assert [seen[at] for at in (1, 2, 4, 5)] == [
+        "in read, 2 of 4 done", "in land, 1 of 2 done", "in read, 4 of 4 done", "in land, 2 of 2 done",
+    ]  # fmt: skip
+
+
 def test_a_run_on_a_full_disk_still_says_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = write_note(environ(tmp_path), begun("nightly", "r1", AT))
 
