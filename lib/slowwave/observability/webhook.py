@@ -38,12 +38,12 @@ def post(night: Night, settings: AlarmSettings) -> None:
         SettingsError: the address is none.
         ServerError: nobody takes it; the message names the host only, since the rest of such an address is a secret.
     """
-    host = _host_of(settings.webhook)
+    host = host_of(settings.webhook)
     if not night.alarms:
         return
     head = {"Content-Type": "application/json", "User-Agent": "slowwave"}
     try:
-        request = urllib.request.Request(settings.webhook, body_of(night), head, method="POST")  # noqa: S310 - see _host_of
+        request = urllib.request.Request(settings.webhook, body_of(night), head, method="POST")  # noqa: S310 - see host_of
         with urllib.request.build_opener(_Straight).open(request, timeout=settings.timeout.total_seconds()):
             pass
     except urllib.error.HTTPError as error:
@@ -56,11 +56,20 @@ def post(night: Night, settings: AlarmSettings) -> None:
         raise ServerError(f"{host} did not take {len(night.alarms)} alarms ({type(error).__name__})") from None
 
 
-def _host_of(address: str) -> str:
+def host_of(address: str, key: str = "alarms.webhook") -> str:
+    """Return the host of an address, the only part of it that is no secret.
+
+    Args:
+        address: where something is sent.
+        key: the setting that names it.
+
+    Raises:
+        SettingsError: it is no address.
+    """
     try:
         place = urlsplit(address)
     except ValueError:
         place = urlsplit("")
     if place.scheme not in ("http", "https") or not place.hostname:
-        raise SettingsError("alarms.webhook", "***", "write an address that begins with http:// or https://")
+        raise SettingsError(key, "***", "write an address that begins with http:// or https://")
     return place.hostname

@@ -24,6 +24,7 @@ from slowwave.service.model_check import model
 from slowwave.service.run_checks import runs
 from slowwave.service.scheduler_checks import scheduler
 from slowwave.service.storage_checks import archive, disk, first_there, private, storage
+from slowwave.service.telling_checks import telling
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery, Project
@@ -52,6 +53,7 @@ def checks(
     yield Check("settings", ok=True, seen="all keys are known and all values well formed")
     yield from scheduler(environ)
     yield model(settings, environ, ask=ask_model)
+    yield from telling(settings)
     yield runs(settings, environ, clock.now())
     try:
         found = find_projects(settings, environ)

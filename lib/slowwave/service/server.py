@@ -85,6 +85,8 @@ def _free_port(port: int) -> int:
             probe.bind((HOST, port))
         except OSError as error:
             raise UsageError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port") from error
+        except OverflowError as error:
+            raise UsageError(f"port {port}: no such port; choose one below 65536 by --port") from error
         return int(probe.getsockname()[1])
 
 

@@ -18,12 +18,13 @@ from slowwave.cli import main
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.observability.at_work import begun, end_note, write_note
 from slowwave.samples import build, codex_rollout, envelope, opencode
-from slowwave.service import storage_checks
+from slowwave.service import storage_checks, telling_checks
 from slowwave.service.check import Check
 from slowwave.service.client_checks import TESTED, clients
 from slowwave.service.run_checks import runs
 from slowwave.service.scheduler_checks import scheduler
 from slowwave.service.storage_checks import archive, disk, private, storage
+from slowwave.service.telling_checks import telling
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery
@@ -342,3 +343,25 @@ def test_what_goes_on_with_a_run_that_was_stopped_is_named(tmp_path: Path, job: 
     end_note(path, "KeyboardInterrupt")
     check = runs(load_settings({}), environ, NOW)
     assert (check.ok, check.fix) == (False, fix)
+
+
+# --- who is told -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["alarms.webhook", "telemetry.otlp"])
+def test_an_address_that_reaches_nobody_is_named_without_its_secret(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setattr(telling_checks, "find_spec", lambda _name: object())
+    (good,) = telling(load_settings({}, overrides=[f"{key}=https://hooks.example/t0ken"]))
+    assert (good.ok, "go to hooks.example" in good.seen) == (True, True)
+    (wrong,) = telling(load_settings({}, overrides=[f"{key}=hooks.example/t0ken"]))
+    assert (wrong.ok, key in wrong.seen, "t0ken" in wrong.seen + wrong.fix) == (False, True, False)
+    assert list(telling(load_settings({}))) == []
+
+
+def test_telemetry_without_its_packages_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(telling_checks, "find_spec", missing)
+    (check,) = telling(load_settings({}, overrides=["telemetry.otlp=http://localhost:4318"]))
+    assert (check.ok, check.fix.startswith("install slowwave[otel]")) == (False, True)

@@ -97,6 +97,12 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.parametrize("port", [65536, -1])
+def test_a_port_that_cannot_be_is_named(tmp_path: Path, port: int) -> None:
+    with pytest.raises(UsageError, match=f"port {port}: .*--port"), own_server(tmp_path, {}, port=port):
+        pass
+
+
 def test_deploying_without_a_server_names_what_to_set(own_home: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "slowwave", "deploy", "--timezone", "UTC"],
