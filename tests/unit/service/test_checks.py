@@ -350,7 +350,10 @@ def test_what_goes_on_with_a_run_that_was_stopped_is_named(tmp_path: Path, job: 
 
 @pytest.mark.parametrize("key", ["alarms.webhook", "telemetry.otlp"])
 def test_an_address_that_reaches_nobody_is_named_without_its_secret(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    monkeypatch.setattr(telling_checks, "find_spec", lambda _name: object())
+    def installed(_name: str) -> object:
+        return object()
+
+    monkeypatch.setattr(telling_checks, "find_spec", installed)
     (good,) = telling(load_settings({}, overrides=[f"{key}=https://hooks.example/t0ken"]))
     assert (good.ok, "go to hooks.example" in good.seen) == (True, True)
     (wrong,) = telling(load_settings({}, overrides=[f"{key}=hooks.example/t0ken"]))
