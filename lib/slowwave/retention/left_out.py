@@ -15,7 +15,10 @@ from slowwave.stores.trash import trash_folder
 ACTION = "not searched"
 _TOGETHER = "it belongs to all projects together"
 # said on every certificate
-NEVER = "working folders of projects, backups, and what was sent to a model, are searched by no erasure"
+NEVER = (
+    "working folders of projects, backups, and what was sent to a model, are searched by no erasure, nor is what is"
+    " packed within base64; text in UTF-16 is searched for names and phrases as they were written, not for patterns"
+)
 
 
 def note_left_out(chosen: Sequence[Project], eraser: Eraser) -> None:

@@ -1,4 +1,4 @@
-"""Where a name or a phrase stands in bytes, in whatever form: plain, escaped in JSON, URL-encoded, in base64 or hex.
+"""Where a name or a phrase stands in bytes: plain, escaped in JSON, URL-encoded, in base64, hex or UTF-16.
 
 One expression matches every character of it in each of its forms, so that forms may be mixed and nested (JSON in JSON);
 upper and lower case are one, and so is any space between words. It is tried only where some sign of the phrase was seen
@@ -17,6 +17,7 @@ from urllib.parse import quote
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from slowwave.retention.subjects.coded import CodedPhrase
+from slowwave.retention.subjects.wide import WidePhrase
 
 # both alphabets, broken into lines as programs print it, with the escapes that JSON gives to a line end and a slash
 _BREAK = rb"(?:(?:\\+[rn]|[\r\n])+|\\+(?=/))"
@@ -59,7 +60,8 @@ class Needle:
         in_hex = [one.hex().encode() for one in forms]
         self._in_hex = BytesAhoCorasick(in_hex, implementation=Implementation.DFA)
         # without one of these, in lower case or as it is, or what is coded in base64, the phrase is not there
-        self.folded_signs = (*signs, *in_hex)
+        self.wide = WidePhrase(self.phrase)
+        self.folded_signs = (*signs, *in_hex, *self.wide.signs)
         self.exact_signs = self._coded.literals
         self._least = len(self.phrase.encode())
 
@@ -88,6 +90,7 @@ class Needle:
                 yield match.span()
         for _, start, stop in self._in_hex.find_matches_as_indexes(low):
             yield start, stop
+        yield from self.wide.find(low)
         yield from self._coded.find(data)
         if not depth:
             return

@@ -91,6 +91,9 @@ class Subjects:
         for number in sorted(self._many.may_occur(data)) if self._needles else ():
             kind, mark, needle = self._needles[number]
             for start, stop in needle.find(data):
+                if fill := needle.wide.fill_of(data[start:stop]):
+                    yield Hit(start, stop, kind, mark, fill)
+                    continue
                 begin, end = whole_characters(data, start, stop)
                 yield Hit(begin, end, kind, mark, _fill(data[begin:end], is_plain=needle.is_plain(data[begin:end])))
         if not self._patterns:

@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.retention.subjects.needles import Needle
+from slowwave.retention.subjects.wanted import Asked, Subjects
+from slowwave.secrets.redactor import Redactor
 
 PHRASES = [
     "Ada Lovelace", "Jürgen Groß", "山田 太郎", "o'Neill \"Bob\"", "ada@example.org",
@@ -89,7 +91,20 @@ def in_page(text: str) -> bytes:
     return "".join(f"&{codepoint2name[ord(one)]};" if ord(one) in codepoint2name else one for one in text).encode()
 
 
+def in_utf_16(text: str) -> bytes:
+    return f"\ufeff1 {text}\r\n".encode("utf-16-le")
+
+
+def in_utf_16_of_networks(text: str) -> bytes:
+    return f"1 {text}\n".encode("utf-16-be")
+
+
+def in_json_with_nuls(text: str) -> bytes:
+    return json.dumps({"stdout": f"1 {text}\n".encode("utf-16-le").decode("latin-1")}).encode()
+
+
 FORMS: list[Form] = [
+    in_utf_16, in_utf_16_of_networks,
     in_two_signs, in_address_in_address, as_python_shows_bytes, as_git_shows_names, in_mail, in_page,
     plain, in_json, in_json_as_it_is, in_json_twice, in_address, in_form, in_base64, in_base64_of_addresses, in_hex,
     in_lines_of_base64, in_lines_of_base64_in_json,
@@ -115,10 +130,33 @@ def test_also_in_base64_of_another_form_at_any_place(phrase: str, inner: Form) -
         assert Needle(phrase).occurs_in(base64.b64encode(b"data:" + coded))
 
 
+@pytest.mark.parametrize("phrase", ["Ada Lovelace", "Jürgen Groß", "+49 30 1234-567"])
+def test_also_as_json_shows_utf_16(phrase: str) -> None:
+    assert Needle(phrase).occurs_in(in_json_with_nuls(phrase))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "form"),
+    [
+        ("Ada Lovelace", in_utf_16),
+        ("Ada Lovelace", in_utf_16_of_networks),
+        ("山田 太郎", in_utf_16),
+        ("Ada Lovelace", in_json_with_nuls),
+    ],
+)
+def test_utf_16_keeps_its_form_without_the_phrase(phrase: str, form: Form) -> None:
+    data = form(phrase)
+    (hit, *more) = Subjects(Asked(persons=(phrase,)), Redactor(b"k" * 32)).hits(data)
+    left = data[: hit.start] + hit.fill + data[hit.stop :]
+    stars = form("*" * len(phrase))
+    assert not more
+    assert left == stars or (form is in_json_with_nuls and json.loads(left)["stdout"].count("*") > len(phrase))
+
+
 @pytest.mark.parametrize("space", [" ", "  ", "\n", "\t ", "\u00a0"])
 def test_any_space_is_one_space(space: str) -> None:
-    # in hex the phrase is looked for as it is written
-    for form in (one for one in FORMS if one is not in_hex):
+    # in hex and UTF-16 the phrase is looked for as it is written
+    for form in (one for one in FORMS if one not in (in_hex, in_utf_16, in_utf_16_of_networks)):
         assert Needle("Ada Lovelace").occurs_in(form(f"Ada{space}Lovelace"))
 
 
