@@ -23,7 +23,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
         project: key of the project that it worked in.
         source: what kind of session it is.
         at: its last activity, in seconds since 1970.
-        size: bytes of all that goes with it.
+        size: bytes of its transcripts and those of its sub-agents; what lies beside them is not looked at.
     """
 
     id: str
