@@ -140,8 +140,11 @@ class Noting:
         self._steps: dict[str, tuple[int, int]] = {}
 
     def plan(self, step: str, total: int) -> None:
-        """Note what begins."""
-        self._note(step, 0, total)
+        """Note what begins, or keep it for later while another step is under way."""
+        is_next = all(done >= of for done, of in self._steps.values())
+        self._steps[step] = 0, total
+        if is_next:
+            self._note(step, 0, total)
         self._other.plan(step, total)
 
     def done(self, step: str, what: str) -> None:

@@ -65,6 +65,7 @@ def test_steps_that_take_turns_are_counted_each_on_its_own(tmp_path: Path):
     seen: list[str] = []
     noting.plan("read", 4)
     noting.plan("land", 2)
+    assert read_notes(environ(tmp_path))[0][0].where == "in read, 0 of 4 done"
     for step in ("read", "read", "land", "read", "read", "land"):
         noting.done(step, "")
         seen.append(read_notes(environ(tmp_path))[0][0].where)

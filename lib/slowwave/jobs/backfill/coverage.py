@@ -76,7 +76,7 @@ def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
     for (key, words), (number, size) in coverage.rows.items():
         report.items.append(Item(key, "coverage", f"{number:,} sessions, {size:,} bytes: {words}", key))
     report.counts = {"sessions": coverage.sessions, "covered": coverage.covered, "projects": len(projects)}
-    report.items.append(Item("range", "covered", _sentence(coverage, totals)))
+    report.items.append(Item("range", "covered", _sentence(coverage, totals) + _left_out(len(report.warnings))))
     return coverage, report
 
 
@@ -105,6 +105,11 @@ def _sentence(coverage: Coverage, totals: Counter[str]) -> str:
         return f"100 % of {coverage.sessions:,} sessions: every one was read by {EXTRACTOR}, or has nothing to read"
     parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common() if number)
     return f"{coverage.percent:.1f} % of {coverage.sessions:,} sessions; {left:,} are left ({parts})"
+
+
+def _left_out(number: int) -> str:
+    """Say that what was left out of the stores is in no percentage."""
+    return f"; {number:,} more were left out of the stores, of whatever range (see the notes)" if number else ""
 
 
 def table_of(report: Report) -> list[dict[str, Any]]:

@@ -213,6 +213,14 @@ def test_coverage_says_who_read_what_and_when_it_is_everything(tmp_path: Path):
     assert report.counts == {"sessions": 13, "covered": 13, "projects": 2}
 
 
+def test_what_is_no_session_to_anybody_is_told_beside_the_percentage(tmp_path: Path):
+    world = filled(tmp_path, sessions=2)
+    (world.store / "-home-ada-code-p0" / "00000099-0000-4000-8000-000000000001.jsonl").write_bytes(b"broken{{{\n")
+    world.backfill()
+    said = covered(world).items[-1].reason
+    assert (said.startswith("100 % of 2 sessions"), "1 more were left out of the stores" in said) == (True, True)
+
+
 def test_coverage_changes_nothing(tmp_path: Path):
     world = filled(tmp_path)
     covered(world)
