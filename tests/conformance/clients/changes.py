@@ -99,6 +99,11 @@ def compact_widely(path: Path) -> Path:
     return compact(path, 200)
 
 
+def compact_lengthened(path: Path) -> Path:
+    """Keep several turns of a session that is made long enough: a third summary of a few turns would gain nothing."""
+    return compact_widely(lengthen(path))
+
+
 def compact_surely(path: Path, keep: int) -> Path:
     """Compact with a planned summary; where that would gain nothing, with one of one's own."""
     before = path.stat().st_size

@@ -91,7 +91,7 @@ OPERATIONS = (
     Operation("forked, then compacted", (*CLAUDE, "pi"), (*_WORK, changes.fork, changes.compact), PLANNED, 1),
     _drawn(1, changes.compact),
     _drawn(2, changes.compact_widely, changes.compact),
-    _drawn(3, changes.compact, changes.compact_to_the_last, changes.compact_widely),
+    _drawn(3, changes.compact, changes.compact_to_the_last, changes.compact_lengthened),
     _drawn(4, changes.compact_to_the_last, changes.compact_to_the_last),
     Operation("kept by retention while another one went", COMPACTED, (retained.keep_alone,), "", 1),
     Operation("removed by retention, back from the trash", COMPACTED, (retained.back_from_trash,), "", 1),
