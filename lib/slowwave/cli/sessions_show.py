@@ -31,6 +31,7 @@ def show(args: argparse.Namespace) -> int:
 
         return compactions(args)
     with readable_session(args, args.id, around=args.tree) as target:
+        _tell_erased(args, target)
         return _show(args, target)
 
 
@@ -56,6 +57,19 @@ def _show(args: argparse.Namespace, target: Target) -> int:
             _print_message(message, transcript, told=args.all)
     tell_damage([target.told(str(problem)) for problem in (*transcript.problems, *problems)])
     return DONE
+
+
+def _tell_erased(args: argparse.Namespace, target: Target) -> None:
+    """Say when somebody had the session erased: whoever names it sees it, and nobody else does."""
+    from slowwave.secrets.blocked import any_blocked  # noqa: PLC0415 - --help stays fast
+
+    if not any_blocked(os.environ):
+        return
+    from slowwave.secrets.key import blocked_by  # noqa: PLC0415 - most people never erased anything
+    from slowwave.stores.erased import PROBLEM, is_erased  # noqa: PLC0415 - as above
+
+    if is_erased(target.found, blocked_by(settings_of(args), os.environ)):
+        warn(f"session {target.found.id}: {PROBLEM}")
 
 
 class _Around:

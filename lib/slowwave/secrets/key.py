@@ -13,7 +13,7 @@ from pathlib import Path
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import TEMP_PREFIX, fsync_folder, write_all
 from slowwave.places import config_folder
-from slowwave.secrets.blocked import Blocked, any_blocked, read_blocked
+from slowwave.secrets.blocked import FILE, Blocked, any_blocked, read_blocked
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 
@@ -30,12 +30,19 @@ def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool 
         create: write a key where there is none; without it the marks of this run are comparable among themselves only.
 
     Raises:
-        CorruptStateError: the file holds no key, or the list of what was erased does not parse.
+        CorruptStateError: the file holds no key, or is gone although something was erased by it, or the list of that
+            does not parse.
         UnreadableError: the file cannot be read or made, or others may read it.
     """
     path = settings.secrets.key_file or str(config_folder(environ) / NAME)
-    key, kept = _key(Path(path).expanduser(), create=create), read_blocked(environ)
-    return Redactor(key, Blocked(key, kept) if kept.phrases or kept.sessions else None)
+    place, kept = Path(path).expanduser(), read_blocked(environ)
+    is_needed = bool(kept.phrases or kept.sessions)
+    if is_needed and not place.exists():
+        # with a new one nothing would be known again, and all of it could come back
+        reason = "is gone, and without it nobody can tell what was erased"
+        raise CorruptStateError(place, reason, f"put it back from a copy, or remove {FILE} and erase again")
+    key = _key(place, create=create)
+    return Redactor(key, Blocked(key, kept) if is_needed else None)
 
 
 def blocked_by(settings: Settings, environ: Mapping[str, str]) -> Blocked | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
+from slowwave.errors import UNREADABLE
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
@@ -88,6 +89,33 @@ def test_a_session_that_comes_back_teaches_nothing(folder: Path, capsys: pytest.
     capsys.readouterr()
     assert main(["run", "nightly", "--direct", "--json", *GATES]) == 0
     assert json.loads(capsys.readouterr().out)["counts"]["erased_sessions"] == 1
+    assert not any("Fridays" in text for text in texts(folder))
+
+
+def test_a_session_that_comes_back_is_shown_with_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / f"{FIRST}.jsonl"
+    copy = path.read_bytes()
+    erase(capsys, "--session", FIRST, "--apply")
+    path.write_bytes(copy)
+    for name, is_told in ((FIRST, True), (str(path), True), (SECOND, False)):
+        capsys.readouterr()
+        main(["sessions", "show", name])
+        assert ("erased on request" in capsys.readouterr().err) == is_told, name
+
+
+def test_without_its_key_nothing_that_was_erased_comes_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / f"{FIRST}.jsonl"
+    copy = path.read_bytes()
+    erase(capsys, "--session", FIRST, "--apply")
+    path.write_bytes(copy)
+    os.utime(path, (OLD, OLD))
+    (key,) = folder.parents[2].rglob("fingerprint.key")
+    key.unlink()
+    for command in (["sessions", "list"], ["run", "nightly", "--direct", *GATES]):
+        capsys.readouterr()
+        assert main(command) == UNREADABLE
+        assert str(key) in capsys.readouterr().err
+    assert not key.exists()
     assert not any("Fridays" in text for text in texts(folder))
 
 
