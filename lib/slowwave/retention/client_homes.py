@@ -6,12 +6,14 @@ from datetime import timedelta
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
+from slowwave.report import Item
 from slowwave.retention.beside import home_files, remove_leftovers
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import tell, write_plan
-from slowwave.retention.everywhere import INDEXES, Sort, homes, other_files
+from slowwave.retention.everywhere import INDEXES, Sort, homes, other_files, walk_home
 from slowwave.retention.git_store import objects_in
 from slowwave.retention.layers import is_packed, layers
+from slowwave.retention.left_out import ACTION
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import drop_lines, lines_of
 from slowwave.retention.transcripts import plan_file
@@ -47,6 +49,10 @@ def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path])
     for folder in () if eraser.dry_run else folders:
         remove_leftovers(folder, below=True)
     for path, sort in other_files(folders, eraser.across.seen | set(known), memories):
+        if sort is Sort.LINK:
+            eraser.report.count("not_searched")
+            eraser.report.items.append(Item(os.fspath(path), ACTION, sort.value))
+            continue
         eraser.report.count("searched_files")
         if sort is Sort.DATABASE:
             databases.append(path)
@@ -66,8 +72,8 @@ def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path])
 def look_into_names(folders: Collection[Path], eraser: Eraser) -> None:
     """Name every file and folder whose own name holds a subject: other programs find it by that."""
     for home in folders:
-        for folder, inner, names in os.walk(home):
-            for name in sorted((*inner, *names)):
+        for folder, inner, names, links in walk_home(home):
+            for name in sorted((*inner, *names, *links)):
                 if eraser.what.hits(os.fsencode(name)):
                     eraser.refuse("", os.path.join(folder, name), "its name holds a subject; rename it")  # noqa: PTH118 - as it is on disk
 

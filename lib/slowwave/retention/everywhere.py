@@ -31,6 +31,7 @@ class Sort(Enum):
     UNKNOWN = "not known: look at it yourself"
     DATABASE = "a database"
     GIT = "a git store"
+    LINK = "a link to a folder that is no client's, so nobody followed it"
 
 
 def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
@@ -54,7 +55,8 @@ def other_files(
     Of a git store (opencode's snapshots of working folders) its folder stands for all of its objects.
     """
     for home in folders:
-        for folder, inner, names in os.walk(home):
+        for folder, inner, names, links in walk_home(home):
+            yield from ((Path(folder, name), Sort.LINK) for name in links)
             inner[:] = sorted(name for name in inner if Path(folder, name) not in memories)
             if is_git_store(inner, names):
                 inner.remove(OBJECTS)
@@ -64,6 +66,27 @@ def other_files(
                 if path in seen or path.is_symlink() or not path.is_file() or _is_of_database(path):
                     continue
                 yield path, _sort(home, path)
+
+
+def walk_home(home: Path) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
+    """Walk through a home as :func:`os.walk` does, and yield the links to folders that are not followed, too.
+
+    A client's own folder, or that of a project in it, may lie elsewhere behind a link; it is followed once. Whatever
+    else a link leads to is somebody's own.
+    """
+    followed: set[Path] = set()
+    for folder, inner, names in os.walk(home, followlinks=True):
+        here = Path(folder)
+        links: list[str] = []
+        for name in [name for name in inner if (here / name).is_symlink()]:
+            target = (here / name).resolve()
+            is_theirs = name in _FOLDERS or here.name in _FOLDERS
+            if is_theirs and target not in followed and not here.resolve().is_relative_to(target):
+                followed.add(target)
+            else:
+                inner.remove(name)
+                links.append(name)
+        yield folder, inner, names, sorted(links)
 
 
 def _sort(home: Path, path: Path) -> Sort:
