@@ -9,11 +9,17 @@ from pathlib import Path
 
 from slowwave.cli.output import say, warn
 from slowwave.errors import DONE, SlowwaveError, UsageError
-from slowwave.service.deployments import Document, as_switched, in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.deployments import (
+    POOL,
+    Document,
+    as_switched,
+    in_pool,
+    in_time_zone,
+    read_project,
+    time_zone,
+)
 from slowwave.service.launch import project_root
 from slowwave.service.reach import require_address
-
-POOL = "slowwave"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     with get_client(sync_client=True) as client:
         registration.require_pool(client, args.pool, create=args.create_pool)
         registration.require_entrypoints(d["entrypoint"] for d in document["deployments"])
-        document = as_switched(document, registration.switches(client, names))
+        document = as_switched(document, registration.switches(client, document))
         _deploy(document)
         says = registration.register_automations(client) if args.automations else []
         say(f"Deployed {', '.join(names)} to pool {args.pool} of {client.api_url} (Prefect {version}).")

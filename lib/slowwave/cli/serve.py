@@ -73,7 +73,7 @@ def _serve(document: Document) -> None:
     from slowwave.service.registration import register_automations, switches  # noqa: PLC0415 - only with a server
 
     with get_client(sync_client=True) as client:
-        document = as_switched(document, switches(client, [d["name"] for d in document["deployments"]]))
+        document = as_switched(document, switches(client, document))
         register_automations(client)
     # stopping the process must not leave the schedules paused: the next start would then do nothing, silently
     serve(*[_deployment(d) for d in document["deployments"]], limit=AT_ONCE, pause_on_shutdown=False)

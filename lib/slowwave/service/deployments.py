@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from slowwave.errors import UnreadableError, UsageError
 
 Document = dict[str, Any]
+# the usual work pool: deployments in it have the names of their flows
+POOL = "slowwave"
 # whether a schedule is on, by the names of deployment and schedule
 Switches = dict[tuple[str, str], bool]
 
@@ -37,11 +39,21 @@ def in_time_zone(document: Document, zone: str) -> Document:
 
 
 def in_pool(document: Document, pool: str) -> Document:
-    """Return a copy whose deployments all go to one work pool."""
+    """Return a copy whose deployments all go to one work pool, and are named after it where it is not the usual one.
+
+    A server has one deployment of a name: that of a second pool would take the nights of the first away.
+    """
     moved = copy.deepcopy(document)
     for deployment in moved["deployments"]:
         deployment["work_pool"] = {**deployment["work_pool"], "name": pool}
+        if pool != POOL:
+            deployment["name"] = f"{deployment['name']}-{pool}"
     return moved
+
+
+def full_name(deployment: dict[str, Any]) -> str:
+    """Return the name by which a server knows a deployment: that of its flow, and its own."""
+    return f"{deployment['entrypoint'].rpartition(':')[2]}/{deployment['name']}"
 
 
 def as_switched(document: Document, switches: Switches) -> Document:

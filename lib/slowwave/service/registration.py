@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageError
-from slowwave.service.deployments import Switches
+from slowwave.service.deployments import Document, Switches, full_name
 from slowwave.service.launch import load_job
 from slowwave.service.reach import require_server
 
@@ -119,14 +119,15 @@ def _at(tree: Mapping[str, Any], key: str) -> Any:
     return at
 
 
-def switches(client: "SyncPrefectClient", names: Iterable[str]) -> Switches:
-    """Return which schedules of deployments that are there already are on, by deployment and slug."""
+def switches(client: "SyncPrefectClient", document: Document) -> Switches:
+    """Return which schedules of a document's deployments are on, where these are there already, by name and slug."""
     from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - a second that --help does not pay
 
     found: Switches = {}
-    for name in names:
+    for wanted in document["deployments"]:
+        name = wanted["name"]
         try:
-            deployment = client.read_deployment_by_name(f"{name}/{name}")
+            deployment = client.read_deployment_by_name(full_name(wanted))
         except ObjectNotFound:
             continue
         found |= {(name, schedule.slug): bool(schedule.active) for schedule in deployment.schedules if schedule.slug}

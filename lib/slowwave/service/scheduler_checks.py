@@ -45,12 +45,15 @@ def _of_server(api: str, release: str, auth: str) -> Iterator[Check]:
     doubts = list(server_doubts(_asked(api, "/admin/settings", auth)))
     fix = doubts[0] if doubts else ""
     yield Check("prefect", ok=True, seen=f"{release}; the server at {api} answers", fix=fix)
-    nightly = _asked(api, "/deployments/name/nightly/nightly", auth)
-    if nightly is None:
+    wanted = {"flows": {"name": {"any_": ["nightly"]}}, "sort": "NAME_ASC"}
+    nights: list[dict[str, Any]] = _asked(api, "/deployments/filter", auth, wanted) or []
+    if not nights:
         yield Check("schedule", ok=False, seen=f"the server at {api} has no deployment nightly", fix=_DEPLOY)
         return
-    yield _schedule(nightly, _next_night(api, nightly, auth))
-    yield _worker(api, nightly, auth)
+    # people, or classes of machines, may have a pool each
+    for nightly in nights:
+        yield _schedule(nightly, _next_night(api, nightly, auth))
+        yield _worker(api, nightly, auth)
 
 
 def _next_night(api: str, nightly: Mapping[str, Any], auth: str) -> str:
@@ -70,14 +73,14 @@ def _schedule(nightly: Mapping[str, Any], following: str) -> Check:
     if nightly["paused"] or not on:
         what = "is paused" if nightly["paused"] else "has no schedule that is on"
         fix = "prefect deployment schedule resume --all, or the switch on its page"
-        return Check("schedule", ok=False, seen=f"the deployment nightly {what}: no night will run", fix=fix)
+        return Check("schedule", ok=False, seen=f"the deployment {nightly['name']} {what}: no night will run", fix=fix)
     when = ", ".join(f"{s['schedule'].get('cron')} ({s['schedule'].get('timezone')})" for s in on)
     if not following:
         # it is how a server looks whose scheduler breaks over a library that it does not know yet
-        seen = f"nightly at {when}, but the server has made no run for it"
+        seen = f"{nightly['name']} at {when}, but the server has made no run for it"
         fix = "wait a minute after slowwave deploy; else read the server's log and install what requirements.lock pins"
         return Check("schedule", ok=False, seen=seen, fix=fix)
-    return Check("schedule", ok=True, seen=f"nightly at {when}, next {following} UTC")
+    return Check("schedule", ok=True, seen=f"{nightly['name']} at {when}, next {following} UTC")
 
 
 def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:

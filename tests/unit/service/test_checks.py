@@ -52,6 +52,9 @@ def environ_of(home: Path) -> dict[str, str]:
 # --- the scheduler -----------------------------------------------------------------------------------------------
 
 
+NIGHTLY: dict[str, Any] = {"id": "n", "name": "nightly", "paused": False, "work_pool_name": "slowwave"}
+
+
 @contextmanager
 def server(**changed: Any) -> Generator[str]:
     """Serve the answers of a Prefect server with a nightly deployment, some of them changed; None is a 404."""
@@ -59,7 +62,7 @@ def server(**changed: Any) -> Generator[str]:
     answers: dict[str, Any] = {
         "health": True,
         "settings": {"server": {"analytics_enabled": False}},
-        "nightly": {"id": "n", "paused": False, "schedules": [schedule], "work_pool_name": "slowwave"},
+        "nightly": [{**NIGHTLY, "schedules": [schedule]}],
         "runs": [{"expected_start_time": "2026-03-10T03:30:00Z"}],
         "pool": {"is_paused": False},
         "workers": [{"name": "w", "status": "ONLINE"}],
@@ -68,7 +71,7 @@ def server(**changed: Any) -> Generator[str]:
     paths = {
         "/api/health": "health",
         "/api/admin/settings": "settings",
-        "/api/deployments/name/nightly/nightly": "nightly",
+        "/api/deployments/filter": "nightly",
         "/api/flow_runs/filter": "runs",
         "/api/work_pools/slowwave": "pool",
         "/api/work_pools/slowwave/workers/filter": "workers",
@@ -121,11 +124,11 @@ OFF = {"active": False, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
     [
         ({"nightly": None}, "schedule", "no deployment nightly", "slowwave deploy"),
         (
-            {"nightly": {"id": "n", "paused": True, "schedules": [], "work_pool_name": "slowwave"}},
+            {"nightly": [{**NIGHTLY, "paused": True, "schedules": [OFF]}]},
             "schedule", "is paused: no night will run", "resume",
         ),
         (
-            {"nightly": {"id": "n", "paused": False, "schedules": [OFF], "work_pool_name": "slowwave"}},
+            {"nightly": [{**NIGHTLY, "schedules": [OFF]}]},
             "schedule", "no schedule that is on", "resume",
         ),
         ({"runs": []}, "schedule", "the server has made no run for it", "requirements.lock"),
@@ -148,8 +151,17 @@ def test_a_server_with_costly_settings_is_noted_and_serve_needs_no_worker() -> N
     noted = scheduled(settings=settings)["prefect"]
     assert (noted.ok, "docs/deploy/server.env" in noted.fix) == (True, True)
     on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
-    served = scheduled(nightly={"id": "n", "paused": False, "schedules": [on], "work_pool_name": None}, workers=[])
+    served = scheduled(nightly=[{**NIGHTLY, "schedules": [on], "work_pool_name": None}], workers=[])
     assert served["worker"].ok
+
+
+def test_the_nights_of_every_pool_are_looked_at() -> None:
+    on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
+    nights = [{**NIGHTLY, "schedules": [on]}, {**NIGHTLY, "name": "nightly-ada", "paused": True, "schedules": [on]}]
+    with server(nightly=nights) as api:
+        found = [check for check in scheduler({"PREFECT_API_URL": api}) if check.name == "schedule"]
+    assert [check.ok for check in found] == [True, False]
+    assert "the deployment nightly-ada is paused" in found[1].seen
 
 
 # --- the model ---------------------------------------------------------------------------------------------------

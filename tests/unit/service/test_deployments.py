@@ -13,7 +13,8 @@ from slowwave.errors import UnreadableError, UsageError
 from slowwave.jobs import JOBS
 from slowwave.jobs.parameters import CompactParameters, ConsolidateParameters, NightlyParameters, run_of
 from slowwave.jobs.steps import STEPS
-from slowwave.service.deployments import as_switched, in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.deployments import POOL as USUAL_POOL
+from slowwave.service.deployments import as_switched, full_name, in_pool, in_time_zone, read_project, time_zone
 from slowwave.service.launch import entrypoint_of, load_job, project_root
 
 TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
@@ -168,6 +169,14 @@ def test_the_operators_zone_replaces_the_one_in_the_file_and_leaves_it_alone() -
     assert [s["timezone"] for d in moved["deployments"] for s in d["schedules"]] == ["Asia/Tokyo"] * 3
     assert {d["work_pool"]["name"] for d in moved["deployments"]} == {"night"}
     assert document == read_project(project_root())
+
+
+def test_the_deployments_of_two_pools_have_names_of_their_own() -> None:
+    document = read_project(project_root())
+    usual, ada, ben = ({full_name(d) for d in in_pool(document, p)["deployments"]} for p in (USUAL_POOL, "ada", "ben"))
+    assert usual == {full_name(d) for d in document["deployments"]}
+    assert {"nightly/nightly-ada", "backfill/backfill-ada"} <= ada
+    assert (usual & ada, ada & ben, usual & ben) == (set(), set(), set())
 
 
 def test_an_unknown_zone_is_refused() -> None:
