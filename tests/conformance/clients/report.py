@@ -1,5 +1,6 @@
 """What the runs found, as the table of ``docs/conformance.md``; what stands below it there is written by hand."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from tests.conformance.clients.operations import OPERATIONS
 from tests.conformance.clients.resume import version
 
 RECORD = Path(__file__).parents[3] / "docs" / "conformance.md"
+# the home that a client was given: of no use to a reader, and of one machine
+_TEMPORARY = re.compile(r"/\S*/conformance-\w+/")
 BY_HAND = "\n## Contexts of edited sessions\n"
 
 
@@ -66,8 +69,12 @@ def report(clients: list[str], rows: list[Row]) -> str:
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     different = [row for row in rows if row.verdict != "equal"]
     lines += ["", "Rows that differ:" if different else "No row differs.", ""]
-    lines += [f"- {row.client}, {row.case}, {row.operation}: {row.detail}" for row in different]
+    lines += [f"- {row.client}, {row.case}, {row.operation}: {_told(row.detail)}" for row in different]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _told(detail: str) -> str:
+    return _TEMPORARY.sub("~/", detail.strip())
 
 
 def _nothing(client: str, name: str) -> str:
