@@ -11,6 +11,7 @@ from slowwave.cli import main
 from slowwave.places import archive_folder, state_folder
 from slowwave.retention.audit import AuditLog
 from slowwave.settings import Settings, StoreSettings
+from tests.unit.secrets.keys import give_key
 from tests.unit.stores.archive.shelves import STORES, archive, listed, tree
 
 Capture = pytest.CaptureFixture[str]
@@ -175,3 +176,22 @@ def test_a_beginning_that_fits_two_sessions_is_refused(home: Path, capsys: Captu
     assert "fits" in capsys.readouterr().err
     assert main(["sessions", "restore", "0000"]) == 4
     assert main(["sessions", "restore", "nobody"]) == 3
+
+
+def test_an_older_copy_of_the_archive_shows_nobody_who_was_erased(home: Path, capsys: Capture) -> None:
+    STORES["claude"](home)
+    give_key(Path(os.environ["XDG_CONFIG_HOME"]))
+    gone = next(row["id"] for row in rows(capsys) if row["kind"] == "main")
+    pack = pack_all()
+    every = {row["id"] for row in rows(capsys)}
+    copy = pack.read_bytes()
+    assert main(["run", "erase", "--session", gone, "--apply"]) == 0
+    pack.write_bytes(copy)
+    capsys.readouterr()
+    assert main(["sessions", "list", "--json"]) == 0
+    shown = capsys.readouterr()
+    left = {json.loads(line)["id"] for line in shown.out.splitlines()}
+    assert gone not in left
+    assert left < every
+    assert "erased on request" in shown.err
+    assert [hit for hit in objects(capsys, "search", "mend", "--all") if hit["id"] == gone] == []
