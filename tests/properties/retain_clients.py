@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -86,16 +87,18 @@ class Clients:
         for name in self.touched:
             self._truth.here[name] = now[name]
 
-    def clean_up(self, last_run: float) -> None:
+    def clean_up(self, last_run: float, then: Mapping[str, int]) -> None:
         """Let Claude Code delete what it would delete: all of that was archived in time.
 
         Args:
             last_run: when a run came to its end last, in seconds since 1970.
+            then: the times of the files that this run found, in nanoseconds.
         """
         now, archived = self._home.clock.at.timestamp(), self._truth.disk.archived()
         for name, one in self._truth.here.items():
             age, was = now - one[2] / 1e9, last_run - one[2] / 1e9
-            if name.startswith(".claude/") and age > CLEANUP_DAYS * DAY and was > (CLEANUP_DAYS - 2) * DAY:
+            is_due = age > CLEANUP_DAYS * DAY and was > (CLEANUP_DAYS - 2) * DAY
+            if name.startswith(".claude/") and is_due and then.get(name) == one[2]:
                 assert seen(one) in archived.get(name, ()), f"{name} was not rescued"
                 (self._home.root / name).unlink()
                 self._seen["cleaned up"] += 1

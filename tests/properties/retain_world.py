@@ -52,6 +52,8 @@ class World:
         self.restored: dict[str, float] = {}
         self.days = 0
         self.last_run = 0.0
+        # the times of the files that lay there then: what is written with the clock set back is older than that run
+        self.at_last_run: dict[str, int] = {}
         # whether today's runs are the whole job, with all that it keeps of its nights
         self.is_whole = False
 
@@ -69,7 +71,7 @@ class World:
                 happens()
         self.truth.note()
         if self.dice.random() < 0.15:
-            self.clients.clean_up(self.last_run)
+            self.clients.clean_up(self.last_run, self.at_last_run)
         self.clients.touched.clear()
         self.is_whole = self.dice.random() < 0.2
         jump = self.dice.choice([-30, -2, 5]) if self.dice.random() < 0.05 else 0
@@ -83,6 +85,7 @@ class World:
         if all(gate.passed for gate in report.gates):
             assert leftovers(self.home) == []
             self.last_run = self.home.clock.at.timestamp()
+            self.at_last_run = {name: one[2] for name, one in self.truth.here.items()}
         self.home.clock.advance(days=-jump)
         if self.days % _WHOLE == 0:
             self.truth.check_whole()
