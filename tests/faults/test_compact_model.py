@@ -90,7 +90,7 @@ def healthy(asked: dict[str, Any]) -> Reply:
 def asks_summary(asked: dict[str, Any]) -> bool:
     return (
         "conversation" in asked["messages"][-1]["content"]
-        and "Messages to read" not in asked["messages"][-1]["content"]
+        and "The session:" not in asked["messages"][-1]["content"]
     )
 
 

@@ -24,14 +24,14 @@ FACTS = 15
 SMALL: dict[str, Any] = {"window_tokens": 500, "overlap_tokens": 100}
 BROKEN: dict[str, tuple[Reply, dict[str, Any]]] = {
     "silent": (Reply(b"", hangs=True), {"timeout": parse_duration("1s") / 20}),
-    "cut in mid-answer": (Reply(completion('{"memories": []}'), sent=60), {}),
+    "cut in mid-answer": (Reply(completion('{"operations": []}'), sent=60), {}),
     "garbage": (Reply(b"\x00\xff<html>", 200), {}),
     "prose": (said("I would rather talk about the weather."), {}),
     "an error": (error(500, "boom"), {}),
     "too many requests": (error(429, "slow down", retry_after="3600"), {}),
     "a wrong key": (error(401, "who are you"), {}),
-    "over budget": (said({"memories": []}), {"budget_tokens": 50}),
-    "over money": (said({"memories": []}), {"budget_usd": 0.001, "price_input": 5.0, "price_output": 10.0}),
+    "over budget": (said({"operations": []}), {"budget_tokens": 50}),
+    "over money": (said({"operations": []}), {"budget_usd": 0.001, "price_input": 5.0, "price_output": 10.0}),
 }
 
 
@@ -130,13 +130,13 @@ def test_a_message_that_is_too_long_by_itself_is_left_to_the_miners_for_good(tmp
 
 
 def refuses(asked: dict[str, Any]) -> Reply:
-    if "number 103" in asked["messages"][-1]["content"].partition("Messages to read:")[2]:
+    if "number 103" in asked["messages"][-1]["content"].partition("The session:")[2]:
         return said("", refusal="I will not read this.")
     return told(asked)
 
 
 def garbles(asked: dict[str, Any]) -> Reply:
-    if "number 103" in asked["messages"][-1]["content"].partition("Messages to read:")[2]:
+    if "number 103" in asked["messages"][-1]["content"].partition("The session:")[2]:
         return said("{{{{")
     return told(asked)
 

@@ -14,7 +14,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.models.meter import Account, read_account
 from tests.faults.night_town import Town
 from tests.model_server.nights import fact, told
-from tests.model_server.scripted import Reply, ScriptedServer, said
+from tests.model_server.scripted import Reply, ScriptedServer, said, verdicts
 from tests.unit.consolidation.dreams import no_fsync
 
 pytestmark = pytest.mark.drill
@@ -35,13 +35,13 @@ class Cut:
 
     def __init__(self, answers: int) -> None:
         self.left = answers
-        self.server = ScriptedServer(self._answer)
+        self.server = ScriptedServer(self._answer, verdicts())
 
     def _answer(self, asked: dict[str, Any]) -> Reply:
         self.left -= 1
         if not self.left:
             self.server._http.server_close()
-        return told(asked) if "Messages to read:" in asked["messages"][-1]["content"] else said({})
+        return told(asked) if "The session:" in asked["messages"][-1]["content"] else said({})
 
 
 def by_model(town: Town) -> list[str]:

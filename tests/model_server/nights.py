@@ -53,11 +53,11 @@ def candidates(folder: Path) -> list[Candidate]:
 
 
 def by_model(folder: Path) -> list[Candidate]:
-    return [c for c in candidates(folder) if c.extractor == "model/1:m"]
+    return [c for c in candidates(folder) if c.extractor == "model/2:m"]
 
 
 def offline(folder: Path) -> list[Candidate]:
-    return [c for c in candidates(folder) if c.extractor != "model/1:m"]
+    return [c for c in candidates(folder) if c.extractor != "model/2:m"]
 
 
 def fact(number: int) -> str:
@@ -78,6 +78,6 @@ def talk(number: int = 1, facts: int = 1) -> Talk:
 def told(asked: dict[str, Any]) -> Reply:
     """Answer as a good model does: a note of every fact that is new in the question."""
     material = asked["messages"][-1]["content"]
-    new = material.partition("Messages to read:\n")[2]
+    new = material.partition("The session:\n")[2]
     found = [text.partition(": ")[2] for text in numbered(new).values() if "staging cluster" in text]
     return notes(*(note(f"T{text[1:]}", (number_of(material, text), text), category="project") for text in found))

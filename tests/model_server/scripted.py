@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from slowwave.extraction.model.prompts import JUDGE
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -64,14 +66,33 @@ def said(answer: object, **more: Any) -> Reply:
 
 def notes(*items: Mapping[str, object]) -> Reply:
     """An answer of an extraction."""
-    return said({"memories": list(items)})
+    return said({"operations": list(items)})
 
 
-def note(
-    text: str, *cited: tuple[int, str], category: str = "constraint", confidence: object = 90
-) -> dict[str, object]:
-    evidence = [{"message": number, "quote": quote} for number, quote in cited]
-    return {"category": category, "text": text, "confidence": confidence, "evidence": evidence}
+def note(text: str, *cited: tuple[int, str], **more: object) -> dict[str, object]:
+    """An operation of it: a constraint to add, where ``more`` says nothing else."""
+    quotes = [{"passage": number, "words": words} for number, words in cited]
+    usual = {"op": "add", "memory": "", "notes": [], "category": "constraint", "scope": "project", "reason": ""}
+    return {**usual, "text": text, "quotes": quotes, **more}
+
+
+_SOUND = {"supported": True, "holds": True, "lasting": True, "alone": True, "why": ""}
+
+
+def verdicts(*failing: Mapping[str, object]) -> Script:
+    """Judge every proposed memory sound, but for those of which something else is said by their ``text``."""
+
+    def judge(asked: dict[str, Any]) -> Reply:
+        found: list[dict[str, object]] = []
+        for line in asked["messages"][-1]["content"].partition("\n\n")[0].splitlines():
+            number, dot, text = line.partition(". (")
+            if dot and number.isdigit():
+                said_of = next((dict(one) for one in failing if str(one["text"]) in text), {})
+                said_of.pop("text", None)
+                found.append({"number": int(number), **_SOUND, **said_of})
+        return said({"verdicts": found}, usage=(0, 0))
+
+    return judge
 
 
 def error(status: int, message: str, code: object = None, kind: str = "", **headers: str) -> Reply:
@@ -95,15 +116,18 @@ class ScriptedServer:
 
     Attributes:
         base_url: for ``model.base_url``.
-        requests: what was asked, in the order of arrival.
+        requests: what was asked, in the order of arrival; not the questions of judgement.
         headers: the headers of each.
+        judged: the questions of judgement.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, judge: Script) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.judged: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.released = threading.Event()
         self._script = script
+        self._judge = judge
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
@@ -133,9 +157,13 @@ class ScriptedServer:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 asked = json.loads(body)
                 with server._lock:
-                    server.requests.append(asked)
-                    server.headers.append({name.lower(): value for name, value in self.headers.items()})
-                    reply = server._script(asked)
+                    if asked["messages"][0]["content"] == JUDGE:
+                        server.judged.append(asked)
+                        reply = server._judge(asked)
+                    else:
+                        server.requests.append(asked)
+                        server.headers.append({name.lower(): value for name, value in self.headers.items()})
+                        reply = server._script(asked)
                 if reply.hangs:
                     server.released.wait()
                     return
@@ -154,15 +182,18 @@ class ScriptedServer:
 
 
 @contextmanager
-def serving(*replies: Reply | Script) -> Generator[ScriptedServer]:
-    """Serve replies one after the other; the last one is repeated. A function is asked instead of a reply."""
+def serving(*replies: Reply | Script, judge: Script | None = None) -> Generator[ScriptedServer]:
+    """Serve replies one after the other; the last one is repeated. A function is asked instead of a reply.
+
+    Questions of judgement are answered by ``judge``, by default that everything is sound.
+    """
     left = list(replies)
 
     def script(asked: dict[str, Any]) -> Reply:
         reply = left.pop(0) if len(left) > 1 else left[0]
         return reply if isinstance(reply, Reply) else reply(asked)
 
-    with ScriptedServer(script) as server:
+    with ScriptedServer(script, judge or verdicts()) as server:
         yield server
 
 

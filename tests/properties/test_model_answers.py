@@ -157,9 +157,9 @@ def hold(script: list[Any]) -> None:
     assert report.failures == []
     assert shown.startswith(HUMAN)
     assert shown.count("## Auto-extracted memories") == 1
-    assert any("tabs" in c.text for c in found if c.extractor != "model/1:m")
+    assert any("tabs" in c.text for c in found if c.extractor != "model/2:m")
     assert max(Counter(c.id for c in found).values()) == 1
-    for c in (c for c in found if c.extractor == "model/1:m"):
+    for c in (c for c in found if c.extractor == "model/2:m"):
         assert len(c.text) <= 300
         assert "\n" not in c.text
         assert 0 < c.confidence <= 0.75

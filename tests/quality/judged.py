@@ -20,7 +20,7 @@ from slowwave.extraction.events import Event, events_of
 from slowwave.extraction.found import Found
 from slowwave.extraction.mining import uncalibrated
 from slowwave.extraction.redact import redactor_for
-from slowwave.extraction.taint import one_line
+from slowwave.letters import one_line
 from tests.quality.beside import CORPUS
 from tests.quality.gold_labels import Label, by_session, labels, merged, same_words
 from tests.quality.reading import line_at, transcript_of

@@ -11,7 +11,7 @@ from slowwave.cli.memory_folders import MemoryFolder
 from slowwave.cli.output import harmless, say, say_json, tell_damage, warn
 from slowwave.errors import DONE
 from slowwave.extraction.quarantine import MAX_TEXT, read_quarantine
-from slowwave.extraction.taint import one_line
+from slowwave.letters import one_line
 from slowwave.memory.foreign import known_lines
 from slowwave.secrets.redactor import NAMELESS
 

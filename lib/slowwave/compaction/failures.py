@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.shell_words import gist, head_of
-from slowwave.extraction.harness import output_of
 from slowwave.extraction.shell import error_line, printed
-from slowwave.extraction.taint import one_line, visible
+from slowwave.letters import one_line, visible
+from slowwave.reading.harness import output_of
 from slowwave.records.model import Span
 
 SIGNATURE_CHARS = 160

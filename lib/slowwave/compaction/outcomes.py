@@ -3,8 +3,8 @@
 import re
 
 from slowwave.dialects.model import ToolResult
-from slowwave.extraction.harness import output_of
 from slowwave.extraction.shell import exit_code
+from slowwave.reading.harness import output_of
 
 # client: pi puts the code behind what a command printed
 _PI_CODE = re.compile(r"(?:^|\n)Command exited with code (\d+)\s*\Z")

@@ -5,7 +5,7 @@ from typing import cast
 
 from slowwave.compaction.arguments import arguments_of
 from slowwave.dialects.model import ToolCall
-from slowwave.extraction.harness import command_in
+from slowwave.reading.harness import command_in
 
 # tools that the extraction does not take for shells, since it was never measured on them
 _MORE_SHELLS = frozenset({"run_terminal", "shell_exec", "run_terminal_cmd", "run_shell_command", "execute_command"})

@@ -3,7 +3,7 @@
 import re
 
 from slowwave.extraction.shell import Step, steps_of
-from slowwave.extraction.taint import one_line, visible
+from slowwave.letters import one_line, visible
 
 GIST_CHARS = 140
 _MOST_CHARS = 4_000

@@ -15,6 +15,7 @@ from slowwave.consolidation.refusals import Refusals
 from slowwave.consolidation.resolve import resolved
 from slowwave.consolidation.taken import is_retraction
 from slowwave.memory.book import Memory
+from slowwave.memory.model import DROPS
 
 
 def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -> list[Operation]:
@@ -29,8 +30,9 @@ def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -
     grouping = Grouping(_remembered(state), gathered.known)
     refusals = Refusals.of(state, gathered)
     doubts, doubted = Doubts(state.from_tools), Grouping((), {})
+    dropped = _dropped(gathered)
     for candidate in sorted(gathered.waiting, key=lambda c: (c.observed_at, c.id)):
-        reason = refusals.reason(candidate)
+        reason = dropped.get(candidate.id) or refusals.reason(candidate)
         if reason:
             operations.append(Operation("DROP", "", (candidate.id,), reason))
         elif doubts.reason(candidate):
@@ -55,6 +57,19 @@ def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -
         else:
             operations.append(Operation("WAIT", "", ids, doubts.reason(fact.candidates[0])))
     return operations + made
+
+
+def _dropped(gathered: Gathered) -> dict[str, str]:
+    """Return why a model takes notes out that wait, and the candidates that do nothing else, by their ids."""
+    found: dict[str, str] = {}
+    for candidate in gathered.waiting:
+        if candidate.key == DROPS:
+            found[candidate.id] = "takes a note out"
+            found[candidate.value] = f"the model: {candidate.text}"
+        elif not candidate.doubt:
+            told = f"the model says it better: {candidate.text[:120]}"
+            found |= {one.id: told for one in candidate.replaces if one.how == "drop"}
+    return found
 
 
 def _remembered(state: State) -> list[Memory]:

@@ -7,7 +7,7 @@ from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.retraction import given_up, takes_back
 from slowwave.consolidation.slots import claim, is_definite, stance_of
 from slowwave.consolidation.taken import ended, is_retraction
-from slowwave.consolidation.timeline import Held, taken_back, timeline
+from slowwave.consolidation.timeline import Held, Moment, taken_back, timeline
 from slowwave.consolidation.words import words_of
 
 
@@ -24,7 +24,24 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
         against = [m for fact in newer for m in moments[fact] if m.by_person]
         found[older] = taken_back(found[older], moments[older], against)
     found |= ended(facts, found)
+    found |= _replaced(facts, found, moments)
     return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}
+
+
+def _replaced(
+    facts: Sequence[Fact], held: Mapping[str, Held], moments: Mapping[str, Sequence[Moment]]
+) -> dict[str, Held]:
+    """Return when memories held that a model found to be changed or over; what a person said only a person ends."""
+    by_id = {fact.memory.id: fact for fact in facts if fact.memory}
+    found: dict[str, Held] = {}
+    for fact in facts:
+        for one in (one for c in (*fact.known, *fact.candidates) for one in c.replaces):
+            older = by_id.get(one.id)
+            if older is None or older is fact or (older.is_from_person and not fact.is_from_person):
+                continue
+            now = found.get(older.id, held[older.id])
+            found[older.id] = taken_back(now, moments[older.id], moments[fact.id])
+    return found
 
 
 def holder_after(fact: str, held: Mapping[str, Held]) -> str:

@@ -11,8 +11,10 @@ from typing import cast
 
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 from slowwave.extraction.endings import ending
-from slowwave.extraction.guards.echo import AGENT, PERSON, Heard
-from slowwave.extraction.harness import (
+from slowwave.extraction.shell import Step, error_line, is_version_call, printed, setup_error, steps_of
+from slowwave.extraction.taint import words_of
+from slowwave.letters import visible
+from slowwave.reading.harness import (
     answers_in,
     command_in,
     command_words,
@@ -22,8 +24,7 @@ from slowwave.extraction.harness import (
     rejection_reason,
     written_texts,
 )
-from slowwave.extraction.shell import Step, error_line, is_version_call, printed, setup_error, steps_of
-from slowwave.extraction.taint import visible, words_of
+from slowwave.reading.items import AGENT, PERSON, Heard
 from slowwave.records.model import Span
 
 Redact = Callable[[str], str]

@@ -1,6 +1,5 @@
 """From events to candidates: all miners, the best of what they say about the same words, and its evidence."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,35 +7,26 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.extraction.absolute import absolute_dates, relative_paths
 from slowwave.extraction.calibration.features import surroundings_of
 from slowwave.extraction.calibration.model import calibrated
+from slowwave.extraction.candidates import MOST_QUOTE
+from slowwave.extraction.candidates import candidate_of as candidate_of_note
 from slowwave.extraction.events import Event, Events, Turn
 from slowwave.extraction.found import Found
-from slowwave.extraction.guards.echo import echoes
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.extraction.miners import MINERS
 from slowwave.extraction.miners.taking_back import NAME as TAKES_BACK
-from slowwave.extraction.taint import is_hostile, one_line
-from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
-from slowwave.memory.names import name_to_json
-from slowwave.records.model import RowSpan, Span
+from slowwave.extraction.notes import Note
+from slowwave.hostile import is_hostile
+from slowwave.letters import one_line
+from slowwave.memory.model import Candidate, SessionRef
+from slowwave.reading.echo import echoes
 from slowwave.secrets.blocked import ERASED
 from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
 EXTRACTOR = "offline/4"
-MAX_TEXT = 300
-MAX_QUOTE = 160
-
-
-class _Ids(msgspec.Struct):
-    uuid: str | None = None
-    id: str | None = None
-
-
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+")
-_ids = msgspec.json.Decoder(_Ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,29 +128,14 @@ def best(every: Iterable[Found]) -> list[Found]:
 
 
 def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redact: Redactor) -> Candidate:
-    """Return the candidate of a fact: one line, absolute, redacted, with evidence that re-reads."""
-    event = found.events[-1]
-    words = relative_paths(one_line(redact(found.text)), event.cwd)
-    text = _cut(_unended(absolute_dates(words, event.at)), MAX_TEXT)
-    quote = _cut(one_line(redact(found.quote)), MAX_QUOTE)
-    evidence = tuple(
-        _evidence(span, paths, quote) for span in dict.fromkeys(s for e in found.events for s in e.sources)
-    )
-    key, value = _key(found, text)
-    return Candidate(
-        candidate_id(session, found.category, text, evidence),
-        found.category,
-        text,
-        found.confidence,
-        found.origin,
-        f"{EXTRACTOR}:{found.miner}",
-        session,
-        evidence,
-        iso(event.at) if event.at else "",
-        key,
-        value,
-        _doubt(found, event, quote),
-    )
+    """Return the candidate of a fact."""
+    note = Note(
+        found.miner, found.category, found.text, found.confidence, found.origin, found.events, found.quote,
+        doubt=_doubt(found, found.events[-1], one_line(redact(found.quote))[:MOST_QUOTE]),
+    )  # fmt: skip
+    candidate = candidate_of_note(note, session, paths, redact, f"{EXTRACTOR}:{found.miner}")
+    key, value = _key(found, candidate.text)
+    return msgspec.structs.replace(candidate, key=key, value=value)
 
 
 def _doubt(found: Found, event: Event, quote: str) -> str:
@@ -185,34 +160,3 @@ def _key(found: Found, text: str) -> tuple[str, str]:
         return found.key, found.value
     decided = decision_key(text) if found.category == "decision" and found.miner == "decision" else ("", "")
     return decided if decided[0] else key_of(text)
-
-
-def _evidence(span: Span, paths: Sequence[Path], quote: str) -> Evidence:
-    digest = hashlib.sha256(span.raw).hexdigest()
-    path = name_to_json(paths[span.part])
-    if isinstance(span, RowSpan):
-        return Evidence(path, span.record, 0, len(span.raw), digest, quote)
-    return Evidence(path, _record_id(span.raw), span.offset, len(span.raw), digest, quote)
-
-
-def _record_id(raw: bytes) -> str:
-    try:
-        ids = _ids.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ""
-    return ids.uuid or ids.id or ""
-
-
-def _unended(text: str) -> str:
-    """Drop the full stop, so that the same words read the same."""
-    return text if text.endswith("..") else text.removesuffix(".")
-
-
-def _cut(text: str, most: int) -> str:
-    """Cut at a word, never inside a mark of a secret."""
-    if len(text) <= most:
-        return text
-    cut = text[: most - 1]
-    if "[secret:" in cut[-48:] and "]" not in cut[cut.rfind("[secret:") :]:
-        cut = cut[: cut.rfind("[secret:")]
-    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut).rstrip(" ,;:") + "…"

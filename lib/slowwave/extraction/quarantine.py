@@ -11,7 +11,8 @@ import msgspec
 
 from slowwave.extraction.events import Event, Events
 from slowwave.extraction.found import Found
-from slowwave.extraction.taint import hostile_reason, one_line
+from slowwave.hostile import hostile_reason
+from slowwave.letters import one_line
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import SessionRef, iso

@@ -8,7 +8,7 @@ from functools import lru_cache
 from slowwave.extraction.events import Events, Turn
 from slowwave.extraction.found import Found
 from slowwave.extraction.sentences import Sentence, sentences
-from slowwave.extraction.taint import is_hostile
+from slowwave.hostile import is_hostile
 from slowwave.memory.model import CandidateOrigin, Category
 
 _REASON = re.compile(

@@ -1,18 +1,14 @@
 """What of a text a person said in their own words: pasted blocks, injected tags and hidden characters fall out.
 
-Only what is left may create a preference, a decision or a constraint. Text that tries to steer an agent, to hide
-something, or to run a download is never remembered, whoever typed it.
+Only what is left may create a preference, a decision or a constraint.
 """
 
 import re
 from dataclasses import dataclass
 
 from slowwave.extraction.guards.clauses import BLOCK, is_forwarded, is_speaker
-from slowwave.extraction.guards.letters import plain, tricks, visible
 from slowwave.extraction.guards.voices import voices
-from slowwave.extraction.guards.wording import steering
-
-__all__ = ["Words", "hostile_reason", "is_hostile", "one_line", "own_words", "visible", "words_of"]
+from slowwave.letters import visible
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 # a paired tag of a harness, an editor or a page is a block that somebody else filled
@@ -153,18 +149,3 @@ def _probe(line: str) -> str:
     """Return what of a line shows whether it was pasted; the ends of very long lines show nothing."""
     short = line.strip()
     return short if len(short) <= _LONG_LINE else f"{short[:_LONG_LINE]} and so on"
-
-
-def is_hostile(text: str) -> bool:
-    """Say whether a text tries to steer an agent rather than to state something worth remembering."""
-    return bool(hostile_reason(text))
-
-
-def hostile_reason(text: str) -> str:
-    """Return how a text tries to steer an agent, "" when it does not."""
-    return tricks(text) or steering(plain(" ".join(visible(text).split())))
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` as one visible line."""
-    return " ".join(visible(text).split())

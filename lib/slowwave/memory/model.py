@@ -13,6 +13,8 @@ CATEGORIES: tuple[Category, ...] = ("preference", "project", "pattern", "decisio
 
 # key of what only takes something else back; its value names that
 RETRACTS = "retracts"
+# key of what only takes a note out that waits; its value is the note's id
+DROPS = "drops"
 
 # record ids of fewer characters are numbers that every session gives anew
 _UNIQUE = 8
@@ -54,6 +56,18 @@ class SessionRef(msgspec.Struct, frozen=True):
     path: str
 
 
+class Replaces(msgspec.Struct, frozen=True):
+    """What a candidate takes the place of.
+
+    Attributes:
+        id: of the memory, or of the candidate that waits.
+        how: whether a memory is brought up to date or is over, or a candidate is dropped for this one.
+    """
+
+    id: str
+    how: Literal["update", "retire", "drop"]
+
+
 class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fact extracted from one session; a line of ``.slowwave/candidates.jsonl``.
 
@@ -71,6 +85,8 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
             (``pref:package-manager``, ``cmd:test``); "" when there is none.
         value: the value for ``key``.
         doubt: why only a person can say whether it is theirs; "" for none.
+        scope: whether it holds for one task, the project, or the person everywhere; "" where nobody said.
+        replaces: memories that it brings up to date or ends.
     """
 
     id: str
@@ -85,6 +101,8 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str = ""
     value: str = ""
     doubt: str = ""
+    scope: Literal["", "task", "project", "person"] = ""
+    replaces: tuple[Replaces, ...] = ()
 
 
 class ExtractedRange(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start": "from", "stop": "to"}):

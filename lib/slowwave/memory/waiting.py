@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.model import DROPS, Candidate, ExtractedRange
 
 REMOVED = "a person removed its line from extracted.md"
 REWORDED = "a person put its line in extracted.md in their own words"
@@ -13,6 +13,8 @@ _ALIKE = 60.0
 # one person takes out a few lines; so many at once, and more than a share of all, is an accident
 _MOST_REMOVED = 3
 USUAL_LOSS = 0.25
+# agents read the file (seed 000)
+_SHOWN = 0.5
 
 
 def fact_line(label: str, text: str, confidence: float) -> str:
@@ -31,6 +33,11 @@ def _says(line: str, others: Collection[str]) -> bool:
     from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
 
     return any(fuzz.ratio(line, other) >= _ALIKE for other in others)
+
+
+def _is_for_agents(candidate: Candidate) -> bool:
+    """Say whether agents may read a candidate that waits: what is unsure or doubtful waits for a person alone."""
+    return not candidate.doubt and candidate.confidence >= _SHOWN and candidate.key != DROPS
 
 
 @dataclass(slots=True)
@@ -80,8 +87,7 @@ def waiting(
         day: of a batch that names none.
         max_loss: when a larger share of the shown facts is gone at once, nobody meant it.
     """
-    # an agent reads the file, and what may be somebody else's words waits for a person
-    entries = [e for e in entries if not (isinstance(e, Candidate) and e.doubt)]
+    entries = [e for e in entries if not isinstance(e, Candidate) or _is_for_agents(e)]
     facts = _Facts(text, entries, done, shown, max_loss)
     found = Waiting()
     for of_day, batch in _batches(entries, day):

@@ -174,11 +174,11 @@ class ModelSettings(_Section, frozen=True):
     timeout: Annotated[timedelta, Meta(description="Longest wait for one answer")] = timedelta(minutes=2)
     retries: Annotated[int, Meta(ge=0, le=20, description="Further attempts after a failed one")] = 4
     concurrency: Annotated[int, Meta(ge=1, le=64, description="Questions asked at the same time")] = 4
-    window_tokens: Annotated[int, Meta(ge=500, description="Estimated tokens of transcript in one question")] = 4_000
+    window_tokens: Annotated[int, Meta(ge=500, description="Estimated tokens of transcript in one question")] = 60_000
     overlap_tokens: Annotated[
         int, Meta(ge=0, description="Estimated tokens of what was said before, shown for context only")
     ] = 600
-    max_output_tokens: Annotated[int, Meta(ge=64, description="Longest answer")] = 2_000
+    max_output_tokens: Annotated[int, Meta(ge=64, description="Longest answer")] = 4_000
     budget_tokens: Annotated[int, Meta(ge=0, description="Most tokens of one run, both ways; 0 sets no limit")] = 0
     budget_usd: Annotated[
         float, Meta(ge=0, description="Most money of one run; 0 sets no limit; without prices high ones are assumed")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.extraction.harness import command_words
+from slowwave.reading.harness import command_words
 from tests.unit.extraction.talk import REFUSED, Talk
 from tests.unit.extraction.test_commands import found_by
 from tests.unit.extraction.test_miners import mined

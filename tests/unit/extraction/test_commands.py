@@ -6,7 +6,7 @@ from pathlib import Path
 from slowwave.dialects.registry import by_name
 from slowwave.extraction.events import events_of
 from slowwave.extraction.found import Found
-from slowwave.extraction.harness import edited_paths, output_of
+from slowwave.reading.harness import edited_paths, output_of
 from slowwave.extraction.mining import uncalibrated
 from slowwave.extraction.redact import redactor_for
 from slowwave.extraction.shell import exit_code, printed, steps_of

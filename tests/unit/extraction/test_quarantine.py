@@ -7,7 +7,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.extraction.quarantine import OTHERS, read_quarantine
-from slowwave.extraction.taint import is_hostile, own_words, words_of
+from slowwave.extraction.taint import own_words, words_of
+from slowwave.hostile import is_hostile
 from tests.unit.extraction.talk import Talk
 from tests.unit.extraction.test_job import memory, run, texts
 

@@ -3,7 +3,9 @@
 import pytest
 
 from slowwave.extraction.redact import redactor_for
-from slowwave.extraction.taint import is_hostile, one_line, own_words, visible, words_of
+from slowwave.extraction.taint import own_words, words_of
+from slowwave.hostile import is_hostile
+from slowwave.letters import one_line, visible
 
 
 @pytest.mark.parametrize(

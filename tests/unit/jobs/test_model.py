@@ -52,8 +52,8 @@ def test_what_gave_no_usable_answer_is_in_the_account(tmp_path: Path):
 
 def test_a_run_shares_its_budget_among_projects(tmp_path: Path):
     environ = projects(tmp_path, 3)
-    with serving(said({"memories": []}, usage=(2000, 100))) as server:
-        given = settings(server.base_url, budget_tokens=4500)
+    with serving(said({"operations": []}, usage=(2000, 100))) as server:
+        given = settings(server.base_url, budget_tokens=6500)
         report = run_job("extract", Run("r", given, FixedClock(NOW + timedelta(days=9000)), environ))
     assert len(server.requests) == 1
     assert report.counts["model_postponed"] == 2

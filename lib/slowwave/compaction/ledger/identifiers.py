@@ -9,7 +9,7 @@ from slowwave.compaction.ledger.model import Entry
 from slowwave.compaction.ledger.wording import safe
 from slowwave.dialects.model import Message, Text
 from slowwave.extraction.events import Events
-from slowwave.extraction.taint import is_hostile
+from slowwave.hostile import is_hostile
 from slowwave.records.model import Span
 
 NAMED = "named: "

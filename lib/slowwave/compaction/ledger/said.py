@@ -10,7 +10,8 @@ from slowwave.dialects.model import Message, Text
 from slowwave.extraction.events import Events
 from slowwave.extraction.mining import facts
 from slowwave.extraction.statements import statements
-from slowwave.extraction.taint import is_hostile, own_words
+from slowwave.extraction.taint import own_words
+from slowwave.hostile import is_hostile
 from slowwave.records.model import Span
 
 # within one session more counts than what is worth remembering for good

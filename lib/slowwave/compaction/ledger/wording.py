@@ -2,7 +2,8 @@
 
 import re
 
-from slowwave.extraction.taint import is_hostile, one_line
+from slowwave.hostile import is_hostile
+from slowwave.letters import one_line
 
 # what would end the summary, or a list of it, where it stands in a client's own wrapping
 _STRUCTURE = re.compile(

@@ -10,7 +10,7 @@ from slowwave.compaction.ledger.wording import key_of, line_of, literal, quoted
 from slowwave.compaction.shell_words import doing, gist
 from slowwave.compaction.todo_lists import tasks_of
 from slowwave.dialects.model import Message, Text
-from slowwave.extraction.taint import one_line, visible
+from slowwave.letters import one_line, visible
 
 _NEXT = re.compile(
     r"^[#*\s]*(?:next steps?|remaining(?: work| tasks)?|still to do|to ?do|what'?s (?:left|next)|follow-?ups?"

@@ -16,7 +16,7 @@ from slowwave.compaction.proof.statements import identifiers, statements
 from slowwave.compaction.shell_words import doing
 from slowwave.compaction.todo_lists import tasks_of
 from slowwave.dialects.model import Message
-from slowwave.extraction.taint import one_line
+from slowwave.letters import one_line
 from slowwave.records.model import Span
 from slowwave.secrets.redactor import NAMELESS
 

@@ -13,7 +13,7 @@ from slowwave.memory.foreign import ForeignLine
 from slowwave.records.sources.compressed import open_plain
 
 _WORD = re.compile(r"[^\W_]+")
-# as many words, and as many of them, as :mod:`slowwave.extraction.guards.echo` looks at
+# as many words, and as many of them, as :mod:`slowwave.reading.echo` looks at
 _ANCHORS = 3
 _TOGETHER = 2
 _CHUNK = 4 << 20

@@ -6,9 +6,10 @@
 import re
 from collections.abc import Sequence
 
-from slowwave.extraction.guards.echo import LEAST_WORDS, Heard
-from slowwave.extraction.guards.letters import plain, visible
+from slowwave.letters import plain, visible
 from slowwave.memory.foreign import ForeignLine
+from slowwave.reading.echo import LEAST_WORDS
+from slowwave.reading.items import Heard
 
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+")
 # an address, a path, a package or a version: something within it that no plain word has

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from slowwave.extraction.harness import command_in
+from slowwave.reading.harness import command_in
 
 _READERS = frozenset(
     ("cat", "head", "tail", "less", "more", "bat", "nl", "tac", "grep", "egrep", "fgrep", "rg", "ag", "wc", "diff")

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult, Transcript
 from slowwave.extraction.foreign.phrases import phrases
 from slowwave.extraction.foreign.readback import MemoryPlaces
-from slowwave.extraction.guards.echo import Heard, echoes
-from slowwave.extraction.guards.letters import plain, visible
-from slowwave.extraction.harness import answers_in, rejection_reason, written_texts
+from slowwave.letters import plain, visible
 from slowwave.memory.foreign import ForeignLine, Source
 from slowwave.memory.names import name_to_json
+from slowwave.reading.echo import echoes
+from slowwave.reading.harness import answers_in, rejection_reason, written_texts
+from slowwave.reading.items import Heard
 from slowwave.stores.model import StoredSession
 
 # how a client writes a file that somebody named in a prompt (client: Claude Code 1.0 to 2.1)

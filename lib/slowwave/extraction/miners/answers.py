@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from slowwave.extraction.events import Answer, Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.statements import MIN_CONTENT, content_words
-from slowwave.extraction.taint import is_hostile, one_line
+from slowwave.hostile import is_hostile
+from slowwave.letters import one_line
 
 NAME = "answer"
 _RECOMMENDED = re.compile(r"\s*\((?:recommended|empfohlen|default)\)", re.IGNORECASE)

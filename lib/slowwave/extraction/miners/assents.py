@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from slowwave.extraction.events import Events, Turn
 from slowwave.extraction.found import Found
 from slowwave.extraction.statements import MIN_CONTENT, content_words
-from slowwave.extraction.taint import is_hostile, one_line
+from slowwave.hostile import is_hostile
+from slowwave.letters import one_line
 
 NAME = "assent"
 _PICKS = re.compile(

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from slowwave.extraction.model.accepted import Accepted
 from slowwave.extraction.model.ledger import Bounds, Unread
-from slowwave.extraction.model.prompts import LINE_FORM, SCHEMA, SCHEMA_NAME, SYSTEM, material
+from slowwave.extraction.model.operations import SCHEMA, SCHEMA_NAME
+from slowwave.extraction.model.prompts import LINE_FORM, SYSTEM, material
+from slowwave.extraction.model.verification import Accepted
 from slowwave.extraction.model.windows import Window
-from slowwave.memory.model import Candidate
 from slowwave.models.base import (
     Answer,
     AnswerPendingError,
@@ -53,16 +53,14 @@ class Piece:
         bounds: its bytes, by part.
         trouble: why there is no answer, or "".
         reason: the same in words.
-        candidates: what was accepted.
-        dropped: why each other note was not.
+        accepted: what of the answer passed the checks, and why the rest did not.
         usage: what the answer cost, None without one.
     """
 
     bounds: dict[int, Bounds]
     trouble: Trouble = ""
     reason: str = ""
-    candidates: list[Candidate] = field(default_factory=list[Candidate])
-    dropped: list[str] = field(default_factory=list[str])
+    accepted: Accepted = field(default_factory=Accepted)
     usage: Usage | None = None
 
 
@@ -72,11 +70,13 @@ class Subject:
 
     Attributes:
         project: name of the project, for the prompt.
+        known: what is remembered, the project's instructions, the notes of the offline path, each as a block.
         unread: what is left of the session.
-        accept: makes candidates of an answer.
+        accept: checks the operations of an answer.
     """
 
     project: str
+    known: tuple[str, ...]
     unread: Unread
     accept: Accept
 
@@ -111,7 +111,7 @@ class Asker:
         if self.stopped:
             return [Piece(bounds, "stopped", self.stopped)]
         try:
-            answer = self._model.answer(ask_of(about.project, window, self._most))
+            answer = self._model.answer(ask_of(about.project, about.known, window, self._most))
             self._has_answered = True
             found = about.accept(answer, window)
             self._useless = 0
@@ -119,7 +119,7 @@ class Asker:
             return self._without(error, about, window, bounds, halved)
         except Exception as error:  # noqa: BLE001 - an answer that trips a bug must not cost the others their night
             return [Piece(bounds, "failed", f"{type(error).__name__}: {error}")]
-        return [Piece(bounds, "", "", found.candidates, found.dropped, answer.usage)]
+        return [Piece(bounds, "", "", found, answer.usage)]
 
     def _without(
         self, error: ModelError, about: Subject, window: Window, bounds: dict[int, Bounds], halved: int
@@ -167,12 +167,12 @@ class Asker:
         return Piece(bounds, "stopped", reason)
 
 
-def ask_of(project: str, window: Window, max_output_tokens: int) -> Ask:
+def ask_of(project: str, known: Sequence[str], window: Window, max_output_tokens: int) -> Ask:
     """Return the question about a window."""
     shown = {number: passage.shown(number) for number, passage in window.numbered.items()}
     earlier = [text for number, text in shown.items() if number <= len(window.earlier)]
     new = [text for number, text in shown.items() if number > len(window.earlier)]
-    user = material(project, "\n".join(earlier), "\n".join(new))
+    user = material(project, known, earlier, new)
     return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM)
 
 

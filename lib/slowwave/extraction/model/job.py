@@ -1,6 +1,6 @@
-"""Extraction by a language model, after the miners: it reads what they have read, and adds what they missed.
+"""Extraction by a language model: it reads whole sessions after the offline path, and has the last word on its notes.
 
-Gated as the miners are, since it follows them. It deletes nothing. A second run asks nothing about bytes that were
+Gated as the offline path is, since it follows it. It deletes nothing. A second run asks nothing about bytes that were
 answered; what got no answer (no server, no money, words that nobody can read) is named in the report and asked again by
 the next run. Without ``model.base_url`` and ``model.name`` nothing here runs.
 """
@@ -8,25 +8,28 @@ the next run. Without ``model.base_url`` and ``model.name`` nothing here runs.
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 
 from slowwave.dialects.registry import by_name
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch
-from slowwave.extraction.events import events_of
 from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, read_failures
-from slowwave.extraction.model.accepted import accepted, is_same
+from slowwave.extraction.mining import EXTRACTOR as OFFLINE
+from slowwave.extraction.model import judgement
 from slowwave.extraction.model.asking import Asker, Piece, Subject, ask_of
+from slowwave.extraction.model.known import Known, instructions_of, known_of
 from slowwave.extraction.model.ledger import Bounds, Unread, bounds_of, is_read, unread_of
-from slowwave.extraction.model.passages import passages_of
+from slowwave.extraction.model.material import Passage, passages_of
 from slowwave.extraction.model.prompts import EXTRACTOR
 from slowwave.extraction.model.summary import Summary
+from slowwave.extraction.model.verification import Accepted, Checks, Verified, accepted
 from slowwave.extraction.model.windows import Window, windows_of
 from slowwave.extraction.session import Counted
-from slowwave.memory.model import Candidate, SessionRef, iso
+from slowwave.memory.book import read_book
+from slowwave.memory.model import DROPS, Candidate, SessionRef, iso
 from slowwave.memory.names import name_to_json, printable
-from slowwave.models.base import LanguageModel
+from slowwave.models.base import Answer, AnswerPendingError, LanguageModel, ModelError, Usage
+from slowwave.reading.session import read
 from slowwave.report import Item
 from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
@@ -37,19 +40,39 @@ _AHEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What there is to ask about one session."""
+class Question:
+    """What there is to ask about one session.
+
+    Attributes:
+        passages: the whole session.
+        windows: what is to be read of it.
+        bounds: the bytes of each window.
+        known: what the model is told beside it.
+    """
 
     session: StoredSession
     unread: Unread
+    passages: Sequence[Passage]
     windows: list[Window]
     bounds: list[dict[int, Bounds]]
+    known: Known
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    reading: Reading
-    answers: list[Future[list[Piece]]]
+@dataclass(slots=True)
+class Outcome:
+    """What became of a session.
+
+    Attributes:
+        pieces: its windows, or parts of them.
+        candidates: what passed the checks, as it was judged.
+        usage: what the judgement cost, None without one.
+        pending: why the judgement waits for another night, or "".
+    """
+
+    pieces: list[Piece]
+    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    usage: Usage | None = None
+    pending: str = ""
 
 
 class ModelRun:
@@ -66,6 +89,8 @@ class ModelRun:
         self._model = model
         self.extractor = f"{EXTRACTOR}:{batch.settings.model.name}"
         self.summary = Summary(batch.settings.model, batch.project.key)
+        self._book = read_book(batch.project.memory)
+        self._instructions = instructions_of(batch.project.root, batch.redact)
         past, problems = read_failures(batch.project.memory, FAILURES)
         self._failed = {name: f for name, f in past.items() if f.extractor == self.extractor}
         batch.report.warnings += [str(problem) for problem in problems]
@@ -73,28 +98,28 @@ class ModelRun:
     def run(self, sessions: Sequence[StoredSession]) -> None:
         """Ask about everything that is new in these sessions, or, in a dry run, count what would be asked."""
         if self._model is None:
-            for reading in self._readings(sessions):
-                self._foresee(reading)
+            for question in self._questions(sessions):
+                self._foresee(question)
         else:
             self._ask(sessions, self._model)
         self.summary.note(self._batch.report)
 
-    def _readings(self, sessions: Sequence[StoredSession]) -> Iterator[Reading]:
+    def _questions(self, sessions: Sequence[StoredSession]) -> Iterator[Question]:
         """Yield what is to be read: newest sessions first, those that failed before last."""
         batch = self._batch
         due = [s for s in sessions if not is_read(s, self.extractor, batch.ranges)]
         due.sort(key=lambda s: (name_to_json(s.id) in self._failed, -s.mtime_ns, s.id))
         for session in due:
             try:
-                reading = self._read(session)
+                question = self._read(session)
             except Exception as error:  # noqa: BLE001 - a session that trips a bug must not cost the others their night
                 why = str(error) if isinstance(error, UnreadableError) else f"{type(error).__name__}: {error}"
                 batch.report.warnings.append(f"session {session.id}: the model could not be asked: {printable(why)}")
                 continue
-            if reading is not None:
-                yield reading
+            if question is not None:
+                yield question
 
-    def _read(self, session: StoredSession) -> Reading | None:
+    def _read(self, session: StoredSession) -> Question | None:
         batch, limits = self._batch, self._settings.model
         transcript = by_name(session.dialect).read(session.files)
         unread = unread_of(session, transcript, self.extractor, batch.ranges)
@@ -106,7 +131,7 @@ class ModelRun:
         if transcript.kind == "subagent":
             messages = []
         redact = Counted(batch.redact)
-        passages = passages_of(events_of(messages, redact), messages, batch.redact, unread.place)
+        passages = passages_of(read(messages, redact))
         is_new = [unread.is_new(passage.span) for passage in passages]
         windows = windows_of(passages, is_new, limits.window_tokens, limits.overlap_tokens)
         if not windows:
@@ -114,83 +139,101 @@ class ModelRun:
             at = iso(batch.now)
             batch.take([], [*unread.ranges_of(silent, at), *unread.done(at)])
             return None
-        return Reading(session, unread, windows, bounds_of(windows, unread))
+        notes = [c for c in batch.known if c.session.id == name_to_json(session.id) and self._waits(c)]
+        known = known_of(self._book, notes, self._instructions)
+        return Question(session, unread, passages, windows, bounds_of(windows, unread), known)
 
-    def _foresee(self, reading: Reading) -> None:
-        asks = (ask_of(self._batch.project.key, w, self._settings.model.max_output_tokens) for w in reading.windows)
-        self.summary.foresee(asks)
+    def _waits(self, candidate: Candidate) -> bool:
+        return candidate.id not in self._book.done and candidate.extractor.startswith(f"{OFFLINE}:")
+
+    def _foresee(self, question: Question) -> None:
+        most, known = self._settings.model.max_output_tokens, question.known.blocks
+        asks = [ask_of(self._batch.project.key, known, window, most) for window in question.windows]
+        self.summary.foresee(asks, judgement.question((), question.passages, most))
 
     def _ask(self, sessions: Sequence[StoredSession], model: LanguageModel) -> None:
         limits = self._settings.model
         asker = Asker(model, limits.max_output_tokens, limits.overlap_tokens)
-        waiting: deque[_Asked] = deque()
+        waiting: deque[tuple[Question, Future[Outcome]]] = deque()
         pool = ThreadPoolExecutor(limits.concurrency, thread_name_prefix="model")
         try:
-            for reading in self._readings(sessions):
-                waiting.append(self._submitted(reading, asker, pool))
-                while sum(len(asked.answers) for asked in waiting) > _AHEAD * limits.concurrency:
-                    self._keep(waiting.popleft())
+            for question in self._questions(sessions):
+                waiting.append((question, pool.submit(self._answered, question, asker, model)))
+                while len(waiting) > _AHEAD * limits.concurrency:
+                    self._keep(*waiting.popleft())
             while waiting:
-                self._keep(waiting.popleft())
+                self._keep(*waiting.popleft())
         finally:
             # cancelled or broken: nothing more is asked, and what was answered is kept with the batch
             asker.stopped = asker.stopped or "the run ended"
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _submitted(self, reading: Reading, asker: Asker, pool: ThreadPoolExecutor) -> _Asked:
+    def _answered(self, question: Question, asker: Asker, model: LanguageModel) -> Outcome:
+        """Ask about every window of a session, then once about all that passed the checks."""
         batch = self._batch
-        accept = partial(
-            accepted,
-            session=_ref(reading),
-            paths=reading.unread.transcript.files.paths,
-            redact=batch.redact,
-            extractor=self.extractor,
-            min_confidence=self._settings.extraction.min_confidence,
-        )
-        about = Subject(batch.project.key, reading.unread, accept)
-        asked = zip(reading.windows, reading.bounds, strict=True)
-        return _Asked(reading, [pool.submit(asker.pieces, about, window, bounds) for window, bounds in asked])
 
-    def _keep(self, asked: _Asked) -> None:
+        def accept(answer: Answer, window: Window) -> Accepted:
+            new = range(len(window.earlier) + 1, len(window.numbered) + 1)
+            session, paths = _ref(question), question.unread.transcript.files.paths
+            memories, notes = question.known.memories, question.known.notes
+            checks = Checks(window.numbered, new, memories, notes, session, paths, batch.redact, self.extractor)
+            return accepted(answer, checks)
+
+        about = Subject(batch.project.key, question.known.blocks, question.unread, accept)
+        asked = zip(question.windows, question.bounds, strict=True)
+        outcome = Outcome([piece for window, bounds in asked for piece in asker.pieces(about, window, bounds)])
+        notes = [note for piece in outcome.pieces for note in piece.accepted.notes]
+        if notes:
+            self._judge(notes, question, model, outcome)
+        outcome.candidates += [note for piece in outcome.pieces for note in piece.accepted.dropped]
+        return outcome
+
+    def _judge(self, notes: Sequence[Verified], question: Question, model: LanguageModel, outcome: Outcome) -> None:
+        """Ask the one question of judgement; what nobody judged waits in the inbox."""
+        ask = judgement.question(notes, question.passages, self._settings.model.max_output_tokens)
+        try:
+            answer = model.answer(ask)
+            outcome.usage = answer.usage
+            outcome.candidates = judgement.judged(notes, answer)
+        except AnswerPendingError as error:
+            outcome.pending = str(error)
+        except ModelError:
+            self.summary.unjudged(question.session, len(notes))
+            outcome.candidates = judgement.judged(notes, None)
+
+    def _keep(self, question: Question, answered: Future[Outcome]) -> None:
         """Write what a session gave, in the order in which it was said."""
-        pieces = [piece for answer in asked.answers for piece in answer.result()]
-        session, unread, batch = asked.reading.session, asked.reading.unread, self._batch
+        outcome = answered.result()
+        session, unread, batch = question.session, question.unread, self._batch
         past = self._failed.get(name_to_json(session.id))
         attempts = past.attempts + 1 if past and past.stamp == _stamp(session) else 1
+        if outcome.pending:
+            outcome.pieces = [Piece(p.bounds, "pending", outcome.pending, p.accepted, p.usage) for p in outcome.pieces]
+        new = [] if outcome.pending else [c for c in outcome.candidates if not batch.is_known(c)]
         left = 0
-        for piece in pieces:
+        for piece in outcome.pieces:
             gives_up = piece.trouble == "failed" and attempts >= MOST_ATTEMPTS
-            new: list[Candidate] = []
             if piece.trouble in ("", "too_long") or gives_up:
-                new = self._new(piece)
                 batch.take(new, unread.ranges_of(piece.bounds, iso(batch.now)))
                 self._note(session, new)
+                self.summary.count(session, piece, kept=len(new), gives_up=gives_up)
+                new = []
             else:
                 left += 1
-            self.summary.count(session, piece, kept=len(new), gives_up=gives_up)
-        failed = next((piece.reason for piece in pieces if piece.trouble == "failed"), "")
+                self.summary.count(session, piece, kept=0, gives_up=gives_up)
+        self.summary.spent(outcome.usage)
+        failed = next((piece.reason for piece in outcome.pieces if piece.trouble == "failed"), "")
         if failed:
             self._fail(session, failed, attempts)
         if not left:
             batch.take([], unread.done(iso(batch.now)))
         batch.flush()
 
-    def _new(self, piece: Piece) -> list[Candidate]:
-        """Return those candidates that nothing known says already, and count the others."""
-        new: list[Candidate] = []
-        for candidate in piece.candidates:
-            of_session = [c for c in self._batch.known if c.session.id == candidate.session.id]
-            if self._batch.is_known(candidate) or is_same(candidate, [*of_session, *new]):
-                piece.dropped.append("same")
-            else:
-                new.append(candidate)
-        return new
-
     def _note(self, session: StoredSession, new: Sequence[Candidate]) -> None:
         report = self._batch.report
         for c in new:
-            report.count("candidates")
-            report.count("model_candidates")
+            report.count("dropped_by_model" if c.key == DROPS else "candidates")
+            report.count("model_candidates", int(c.key != DROPS))
             reason = f"{c.extractor}: {c.evidence[0].quote}"
             report.items.append(
                 Item(session.id, "candidate", reason, self._batch.project.key, c.text, c.category, c.confidence)
@@ -204,8 +247,8 @@ class ModelRun:
         batch.note_failure(failure, FAILURES)
 
 
-def _ref(reading: Reading) -> SessionRef:
-    session = reading.session
+def _ref(question: Question) -> SessionRef:
+    session = question.session
     return SessionRef(session.dialect, name_to_json(session.id), name_to_json(session.files.paths[0]))
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from slowwave.extraction.model.asking import Piece
-from slowwave.models.base import Ask
+from slowwave.models.base import Ask, Usage
 from slowwave.models.batch.model import DISCOUNT
 from slowwave.models.meter import Meter, prices_of
 from slowwave.models.tokens import estimated_tokens
@@ -35,11 +35,13 @@ class Summary:
         self._left: dict[str, str] = {}
         self._pending: dict[str, str] = {}
         self._given_up: dict[str, str] = {}
+        self._unjudged: set[str] = set()
         self._usd = 0.0
 
-    def foresee(self, asks: Iterable[Ask]) -> None:
-        """Count one session's questions that would be asked."""
+    def foresee(self, asks: Iterable[Ask], judgement: Ask) -> None:
+        """Count one session's questions that would be asked, and the most that the judgement of its notes can cost."""
         self._counts["sessions"] += 1
+        self._counts["judging"] += estimated_tokens(judgement.system, judgement.user) + judgement.max_output_tokens
         for ask in asks:
             self._counts["questions"] += 1
             self._counts["prompt"] += estimated_tokens(ask.system, ask.user)
@@ -53,7 +55,7 @@ class Summary:
             self._counts["completion"] += piece.usage.completion_tokens
             self._usd += piece.usage.usd
         self._counts["kept"] += kept
-        self._dropped.update(piece.dropped)
+        self._dropped.update(piece.accepted.left)
         if gives_up or piece.trouble == "too_long":
             self._given_up[session.id] = piece.reason
         elif piece.trouble == "pending":
@@ -62,6 +64,19 @@ class Summary:
         elif piece.trouble:
             self._counts["postponed"] += 1
             self._left[session.id] = piece.reason
+
+    def spent(self, usage: Usage | None) -> None:
+        """Count what a judgement cost."""
+        if usage is not None:
+            self._counts["judgements"] += 1
+            self._counts["prompt"] += usage.prompt_tokens
+            self._counts["completion"] += usage.completion_tokens
+            self._usd += usage.usd
+
+    def unjudged(self, session: StoredSession, number: int) -> None:
+        """Count notes that wait because the question of judgement got no answer."""
+        self._counts["unjudged"] += number
+        self._unjudged.add(session.id)
 
     def note(self, report: Report) -> None:
         """Write everything into the report; nothing when there was nothing to ask."""
@@ -73,7 +88,9 @@ class Summary:
     def _forecast(self, report: Report) -> None:
         settings, counts = self._settings, self._counts
         number, prompt = counts["questions"], counts["prompt"]
-        usual, most = number * min(USUAL_ANSWER, settings.max_output_tokens), number * settings.max_output_tokens
+        longest = settings.max_output_tokens
+        # what is judged, and so whether anything is, only the answers tell
+        usual, most = number * min(USUAL_ANSWER, longest), number * longest + counts["judging"]
         share = DISCOUNT if settings.batch else 1.0
         usual_usd, most_usd = (Meter(settings).price(prompt, answers) * share for answers in (usual, most))
         text = (
@@ -118,6 +135,8 @@ class Summary:
             ("model_postponed", counts["postponed"]),
             ("model_pending", counts["pending"]),
             ("model_given_up", len(self._given_up)),
+            ("model_judgements", counts["judgements"]),
+            ("model_unjudged", counts["unjudged"]),
             *((f"model_dropped_{reason}", number) for reason, number in sorted(self._dropped.items())),
         ):
             if value:

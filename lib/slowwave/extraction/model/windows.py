@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from slowwave.extraction.model.passages import Passage
+from slowwave.extraction.model.material import Passage
 
 Unit = tuple[Passage, ...]
 

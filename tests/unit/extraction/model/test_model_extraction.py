@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.memory.candidates import candidates_path, read_candidates
+from slowwave.memory.model import DROPS, Replaces
 from slowwave.memory.names import name_from_json
 from tests.model_server.nights import by_model, candidates, fact, memory, night, offline, talk, told
 from tests.model_server.scripted import Reply, note, notes, number_of, said, serving
@@ -24,7 +25,8 @@ def test_a_good_model_adds_what_the_miners_missed(tmp_path: Path):
     assert any("tabs" in c.text for c in offline(tmp_path))
     (found,) = by_model(tmp_path)
     assert (found.text, found.category, found.origin) == (f"T{fact(100)[1:]}", "project", "user_explicit")
-    assert found.confidence <= 0.75
+    assert found.confidence == 0.9
+    assert len(server.judged) == report.counts["model_judgements"] == 1
     (evidence,) = found.evidence
     data = Path(name_from_json(evidence.path)).read_bytes()[evidence.offset :][: evidence.length]
     assert hashlib.sha256(data).hexdigest() == evidence.sha256
@@ -53,7 +55,7 @@ def test_only_what_is_new_is_read_with_what_came_before_as_context(tmp_path: Pat
         growing.person(fact(999)).assistant("Good.")
         night(tmp_path, [growing.write(tmp_path / "store")], server.base_url)
         asked = server.asked
-    earlier, _, new = asked[1].partition("Messages to read:\n")
+    earlier, _, new = asked[1].partition("The session:\n")
     assert fact(100) in earlier
     assert fact(999) in new
     assert fact(100) not in new
@@ -73,7 +75,8 @@ def test_what_the_model_is_shown_is_clean(tmp_path: Path):
     (shown,) = server.asked
     assert "[secret:" in shown
     assert "person 2026-11-02 09:" in shown
-    for words in (SECRET, "pasted words", "injected words", "file words", "words of the web"):
+    assert "(pasted:)" in shown.partition("pasted words")[0][-30:]
+    for words in (SECRET, "injected words", "file words", "words of the web"):
         assert words not in shown
 
 
@@ -92,7 +95,7 @@ def test_a_long_session_goes_in_windows_and_each_fact_is_found_once(tmp_path: Pa
         night(tmp_path, [session], server.base_url, window_tokens=500, overlap_tokens=100)
         asked = len(server.requests)
     assert [c.text for c in by_model(tmp_path)] == [f"T{fact(100 + n)[1:]}" for n in range(60)]
-    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/1:m" and r.start < r.stop]
+    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/2:m" and r.start < r.stop]
     assert [r.start for r in ranges] == [0, *(r.stop for r in ranges[:-1])]
     assert ranges[-1].stop == session.size
     assert asked == len(ranges)
@@ -107,7 +110,7 @@ def test_many_questions_at_once_leave_the_same_bytes(tmp_path: Path):
             night(folder, sessions, server.base_url, window_tokens=500, concurrency=concurrency)
         written.append(candidates_path(memory(folder)).read_bytes().replace(str(folder).encode(), b""))
     assert written[0] == written[1]
-    assert written[0].count(b'"extractor":"model/1:m"') > 60
+    assert written[0].count(b'"extractor":"model/2:m"') > 60
 
 
 def test_a_dry_run_tells_the_cost_and_asks_nothing(tmp_path: Path):
@@ -128,16 +131,21 @@ def test_a_dry_run_tells_the_cost_and_asks_nothing(tmp_path: Path):
     assert "a run stops at 9,000 tokens" in forecast
 
 
-def test_what_the_miners_say_already_is_not_said_twice(tmp_path: Path):
-    def same(asked: dict[str, Any]) -> Reply:
+def test_notes_of_the_miners_are_shown_and_may_be_said_better_or_dropped(tmp_path: Path):
+    def better(asked: dict[str, Any]) -> Reply:
+        material = asked["messages"][-1]["content"]
         words = "always use tabs in this house"
-        number = number_of(asked["messages"][-1]["content"], words)
-        return notes(note("Always use tabs in this house", (number, words), category="preference"))
+        name = next(line.split()[0] for line in material.splitlines() if line.startswith("C") and "tabs" in line)
+        other = note("An order of the moment", op="drop", notes=["C9", name])
+        return notes(note("Indent with tabs here.", (number_of(material, words), words), notes=[name]), other)
 
-    with serving(same) as server:
+    with serving(better) as server:
         report = night(tmp_path, [talk().write(tmp_path / "store")], server.base_url)
-    assert by_model(tmp_path) == []
-    assert report.counts["model_dropped_same"] == 1
+    taken, dropped = by_model(tmp_path)
+    (old,) = (c for c in offline(tmp_path) if "tabs" in c.text)
+    assert (taken.text, taken.replaces) == ("Indent with tabs here", (Replaces(old.id, "drop"),))
+    assert (dropped.key, dropped.value, dropped.text) == (DROPS, old.id, "An order of the moment")
+    assert report.counts["dropped_by_model"] == report.counts["model_candidates"] == 1
 
 
 def test_lines_are_taken_where_a_server_can_do_no_json(tmp_path: Path):
@@ -156,7 +164,7 @@ def test_lines_are_taken_where_a_server_can_do_no_json(tmp_path: Path):
         "The staging cluster number 100 was left to the payments people",
         fact(101),
     }
-    assert report.counts["model_dropped_evidence"] == 1
+    assert report.counts["model_dropped_quote"] == 1
 
 
 def test_sub_agents_are_not_read(tmp_path: Path):

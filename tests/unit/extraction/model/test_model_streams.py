@@ -49,7 +49,7 @@ def test_a_stream_is_read_in_parts_over_several_nights_and_then_not_again(
         night(tmp_path, [read], server.base_url, **small)
         assert len(server.requests) == asked == second.counts["model_answers"]
     assert sorted(c.text for c in by_model(tmp_path)) == sorted(f"T{fact(n)[1:]}" for n in FACTS)
-    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/1:m" and r.start < r.stop]
+    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/2:m" and r.start < r.stop]
     assert [r.start for r in ranges] == [0, *(r.stop for r in ranges[:-1])]
 
 
@@ -58,7 +58,7 @@ def test_of_a_stream_that_grew_only_the_new_end_is_read(tmp_path: Path, form: Ca
     with serving(told) as server:
         night(tmp_path, [form(session(range(3)), tmp_path)], server.base_url)
         night(tmp_path, [form(session(range(5)), tmp_path)], server.base_url)
-        new = server.asked[1].partition("Messages to read:\n")[2]
+        new = server.asked[1].partition("The session:\n")[2]
     assert fact(4) in new
     assert fact(2) not in new
     assert len(by_model(tmp_path)) == 5

@@ -21,7 +21,7 @@ def thrifty(asked: dict[str, Any]) -> Reply:
     """Answer as a server with a tokenizer of its own: 4.1 characters to a token, and answers of different length."""
     material = "".join(message["content"] for message in asked["messages"])
     number = material.count("pnpm") % 5
-    answer = {"memories": [{"text": "x" * 90 * n} for n in range(number)]}
+    answer = {"operations": [], "aside": ["x" * 90 * n for n in range(number)]}
     return Reply(completion(json.dumps(answer), usage=(round(len(material) / 4.1), 9 + 40 * number)))
 
 
@@ -113,7 +113,7 @@ def test_answers_that_were_paid_are_not_asked_for_again_after_a_kill(tmp_path: P
         assert len(server.requests) == 2 * once == 2 * report.counts["model_answers"]
     assert {n: d.replace(b"/killed/", b"/whole/") for n, d in world.memories().items()} == whole.memories()
     ranges = [r for p in world.store.glob("*/memory") for r in read_candidates(p)[1]]
-    assert len({r.session.id for r in ranges if r.extractor == "model/1:m"}) == 12
+    assert len({r.session.id for r in ranges if r.extractor == "model/2:m"}) == 12
 
 
 def test_a_model_that_is_set_later_reads_what_the_miners_have_read(tmp_path: Path):

@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from slowwave.extraction.guards.letters import plain, visible
+from slowwave.letters import plain, visible
+from slowwave.reading.items import AGENT, PERSON, Heard
 
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+")
 _ESCAPED = re.compile(r"\\[nrt\"]")
 # shorter sentences are alike by chance: "run the tests again"
 LEAST_WORDS = 5
-PERSON = "person"
-AGENT = "a message of the assistant"
 _SHINGLE = 3
 _SHARE = 0.75
 # people take up the words in which an assistant asked or proposed; only a whole sentence of it is taken for a copy
@@ -27,21 +26,6 @@ _SHARE_OF_AGENT = 0.95
 _ANCHORS = 3
 _TOGETHER = 2
 _MARGIN = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """A text of a session.
-
-    Attributes:
-        order: the rank of the last event before it; a person's turn has its own rank.
-        text: the text, not copied.
-        by: who wrote it.
-    """
-
-    order: int
-    text: str
-    by: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,11 @@ def visible(text: str) -> str:
     return _CONTROL.sub("", text).replace("\r", "\n")
 
 
+def one_line(text: str) -> str:
+    """Return ``text`` as one visible line."""
+    return " ".join(visible(text).split())
+
+
 def plain(text: str) -> str:
     """Return ``text`` as it looks, for comparisons: one form of each letter, Latin where it looks Latin."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_TO_LATIN)

@@ -1,6 +1,8 @@
-"""Wordings that steer an agent, hide something or run a download: never remembered, whoever typed them."""
+"""Texts that try to steer an agent, to hide something or to run a download: never remembered, whoever typed them."""
 
 import re
+
+from slowwave.letters import plain, tricks, visible
 
 _HOSTILE = tuple(
     (re.compile(pattern, re.IGNORECASE), reason)
@@ -104,11 +106,21 @@ _NOT_OWN = re.compile(
 )
 
 
-def steering(flat: str) -> str:
+def is_hostile(text: str) -> bool:
+    """Say whether a text tries to steer an agent rather than to state something worth remembering."""
+    return bool(hostile_reason(text))
+
+
+def hostile_reason(text: str) -> str:
+    """Return how a text tries to steer an agent, "" when it does not."""
+    return tricks(text) or _steering(plain(" ".join(visible(text).split())))
+
+
+def _steering(flat: str) -> str:
     """Return how a text on one line tries to steer an agent, "" when it does not.
 
     Args:
-        flat: the text as it looks, see :func:`slowwave.extraction.guards.letters.plain`.
+        flat: the text as it looks, see :func:`slowwave.letters.plain`.
     """
     for pattern, reason in _HOSTILE:
         for found in pattern.finditer(flat):

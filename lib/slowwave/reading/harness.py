@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import cast
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -117,6 +117,47 @@ def rejection_reason(tool: str, result: ToolResult) -> str | None:
 def is_foreign(tool: str) -> bool:
     """Say whether a tool's output is written by other programs or pages, which could imitate the client's words."""
     return "__" in tool or tool.lower().startswith("web")
+
+
+class Offer(NamedTuple):
+    """An answer that a dialog offers."""
+
+    label: str
+    description: str
+
+
+class Question(NamedTuple):
+    """What a dialog asks."""
+
+    header: str
+    options: tuple[Offer, ...]
+
+
+class _Offered(msgspec.Struct):
+    label: str = ""
+    description: str = ""
+
+
+class _Asked(msgspec.Struct):
+    question: str = ""
+    header: str = ""
+    options: list[_Offered] = []
+
+
+class _Dialog(msgspec.Struct):
+    questions: list[_Asked] = []
+
+
+def questions_in(args: Mapping[str, object]) -> dict[str, Question]:
+    """Return what a call of a dialog asks, by the words of the question; {} where it is of no known form."""
+    try:
+        dialog = msgspec.convert(args, _Dialog)
+    except msgspec.ValidationError:
+        return {}
+    return {
+        asked.question.strip(): Question(asked.header, tuple(Offer(o.label, o.description) for o in asked.options))
+        for asked in dialog.questions
+    }
 
 
 def answers_in(tool: str, result: ToolResult) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,127 @@
+"""What of a reading a model is shown: everything that has a meaning, each passage with its number and who is behind it.
+
+Nothing is left out for the speaker that it comes from; what was pasted says so. Long messages keep both ends, since
+briefs and reports say there what they are about. All of it is decoded, visible and free of secrets already.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from slowwave.memory.model import CandidateOrigin
+from slowwave.models.tokens import estimated_tokens
+from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Reading, Said
+from slowwave.records.model import Span
+
+Speaker = Literal["person", "assistant", "command"]
+
+# how many characters of the beginning and of the end are shown
+_PERSON, _CONCLUSION, _REMARK = (5_000, 2_500), (3_000, 1_500), (240, 160)
+_LINE, _CAUSE = (300, 100), (240, 60)
+_OPTION_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One thing that was said, chosen, run or changed.
+
+    Attributes:
+        speaker: who is behind it.
+        label: how the model sees that, for example "person (refusing: Bash git push)".
+        text: what the model is shown, and what a quotation must stand in.
+        own: what of it a person typed or chose; "" of everything else.
+        item: what it was made of.
+    """
+
+    speaker: Speaker
+    label: str
+    text: str
+    own: str
+    item: Meaning
+
+    @property
+    def span(self) -> Span:
+        """The record that it came with."""
+        return self.item.sources[-1]
+
+    @property
+    def origin(self) -> CandidateOrigin:
+        """Who stands behind a fact that rests on it."""
+        if isinstance(self.item, Said) and self.item.channel == "refusal":
+            return "user_correction"
+        return {"person": "user_explicit", "assistant": "assistant", "command": "command_outcome"}[self.speaker]
+
+    @property
+    def tokens(self) -> int:
+        """Its estimated size in a question."""
+        return estimated_tokens(self.label) + estimated_tokens(self.text) + 4
+
+    def shown(self, number: int) -> str:
+        """Return it as the model sees it; further lines are set in, so that none looks like another passage."""
+        return f"[{number}] {self.label}: " + self.text.replace("\n", "\n    ")
+
+
+def passages_of(reading: Reading) -> list[Passage]:
+    """Return what is shown of a reading, in order; files that were changed one after the other stand in one passage."""
+    return list(_passages(reading))
+
+
+def _passages(reading: Reading) -> Iterator[Passage]:
+    edited: dict[str, Edited] = {}
+    for item in reading.items:
+        if isinstance(item, Edited):
+            edited.setdefault(item.path, item)
+            continue
+        if edited:
+            yield _edits(edited)
+            edited = {}
+        if isinstance(item, Said):
+            yield _said(item)
+        elif isinstance(item, Chosen):
+            yield _chosen(item)
+        elif isinstance(item, Ran):
+            yield Passage("command", "command", _ran(item), "", item)
+        else:
+            yield Passage("command", "tool", _failed(item), "", item)
+    if edited:
+        yield _edits(edited)
+
+
+def _said(item: Said) -> Passage:
+    at = f" {item.at:%Y-%m-%d %H:%M}" if item.at and item.speaker == "person" else ""
+    if item.speaker == "assistant":
+        text = _ends(item.text, _CONCLUSION if item.is_last else _REMARK)
+        return Passage("assistant", "assistant", text, "", item)
+    parts = [("(pasted:)\n" if part.is_pasted else "") + part.text for part in item.parts]
+    refusing = f" (refusing: {item.refused})" if item.refused else ""
+    return Passage("person", f"person{at}{refusing}", _ends("\n".join(parts), _PERSON), item.own, item)
+
+
+def _chosen(item: Chosen) -> Passage:
+    options = "".join(f"\n- {o.label}: {_ends(o.description, (_OPTION_CHARS, 0))}" for o in item.options)
+    text = f"asked: {item.question}{options}\nthe person chose: {item.answer}"
+    return Passage("person", "dialog", text, item.answer, item)
+
+
+def _ran(item: Ran) -> str:
+    outcome = "succeeded" if item.run.ok else "failed"
+    cause = f": {_ends(item.cause, _CAUSE)}" if item.cause else ""
+    return f"`{_ends(item.line, _LINE)}` {outcome}{cause}"
+
+
+def _failed(item: Failed) -> str:
+    return f"{item.tool} failed: {_ends(item.error, _CAUSE)}"
+
+
+def _edits(edited: dict[str, Edited]) -> Passage:
+    last = list(edited.values())[-1]
+    return Passage("command", "edited", ", ".join(edited), "", last)
+
+
+def _ends(text: str, most: tuple[int, int]) -> str:
+    """Return a text without its middle when it is long, cut between words."""
+    head, tail = most
+    if len(text) <= head + tail:
+        return text
+    start = text[:head].rpartition(" ")[0] or text[:head]
+    return f"{start} \u2026 {text[len(text) - tail :].partition(' ')[2] if tail else ''}".rstrip()

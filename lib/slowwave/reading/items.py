@@ -1,0 +1,190 @@
+"""The items of a reading: each with the records that show it, when it happened, and who stands behind it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from slowwave.records.model import Span
+from slowwave.shell.commands import Run
+
+Speaker = Literal["person", "assistant"]
+
+# How words of a person came into the session.
+Channel = Literal[
+    "typed",  # as a message, or while the assistant worked
+    "command",  # behind the name of a slash command
+    "refusal",  # as the reason for refusing a tool call
+    "choice",  # in answer to a dialog
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What every item has.
+
+    Attributes:
+        order: its rank in the reading, from 0.
+        sources: the records that show it, in order.
+        record: the client's id of the message, or "".
+        at: when it happened, if the client wrote it down.
+        cwd: the working folder, or "".
+    """
+
+    order: int
+    sources: tuple[Span, ...]
+    record: str
+    at: datetime | None
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a message.
+
+    Attributes:
+        text: the words, without secrets and without characters that nobody sees.
+        is_pasted: its form shows that it was not typed: code, quotations, logs, listings, documents, mail.
+    """
+
+    text: str
+    is_pasted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Item):
+    """Words of the person or of the assistant.
+
+    Attributes:
+        speaker: whose turn it is.
+        parts: the message in order.
+        channel: how a person's words came in; "typed" of the assistant.
+        is_last: nothing of the same speaker follows before the other one speaks.
+        refused: what the assistant was about to do, where the words are a reason for refusing it.
+    """
+
+    speaker: Speaker
+    parts: tuple[Part, ...]
+    channel: Channel = "typed"
+    is_last: bool = True
+    refused: str = ""
+
+    @property
+    def own(self) -> str:
+        """What the speaker said, without what was pasted."""
+        return "\n\n".join(part.text for part in self.parts if not part.is_pasted)
+
+    @property
+    def text(self) -> str:
+        """The whole message."""
+        return "\n".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of several answers that a dialog offered."""
+
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen(Item):
+    """A question that the assistant asked in the client's own dialog, and what the person answered.
+
+    Attributes:
+        question: the question.
+        header: the title that the dialog gave it, or "".
+        options: what was offered.
+        answer: what the person chose or wrote.
+    """
+
+    question: str
+    header: str
+    options: tuple[Option, ...]
+    answer: str
+
+    @property
+    def chosen(self) -> tuple[Option, ...]:
+        """The options that were chosen; empty where the person wrote an answer of their own."""
+        return tuple(option for option in self.options if _is_named(option.label, self.answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Ran(Item):
+    """A shell line that ran to an end.
+
+    Attributes:
+        line: as the assistant gave it, without secrets.
+        run: its commands, and what became of each.
+        cause: the decisive line of the output of what failed, or "".
+    """
+
+    line: str
+    run: Run
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Item):
+    """A call of a tool other than a shell, which failed."""
+
+    tool: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited(Item):
+    """A file that the assistant changed."""
+
+    path: str
+
+
+# who wrote what was heard, where it was no tool
+PERSON = "person"
+AGENT = "a message of the assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A text that stood in the session, not copied.
+
+    Attributes:
+        order: the rank of the item that it stood before; a person's message has its own rank.
+        text: the text.
+        by: who wrote it.
+    """
+
+    order: int
+    text: str
+    by: str
+
+
+Meaning = Said | Chosen | Ran | Failed | Edited
+
+
+@dataclass(slots=True)
+class Reading:
+    """A session in the order in which it happened.
+
+    Attributes:
+        items: everything, in order.
+        heard: the texts of tools and of the assistant as they were, to see who only repeats them.
+    """
+
+    items: list[Meaning] = field(default_factory=list[Meaning])
+    heard: list[Heard] = field(default_factory=list[Heard])
+
+    def said(self, speaker: Speaker) -> Iterator[Said]:
+        """Yield what one of the two said."""
+        return (item for item in self.items if isinstance(item, Said) and item.speaker == speaker)
+
+    def before(self, item: Meaning, speaker: Speaker) -> Said | None:
+        """Return what a speaker said last before an item."""
+        earlier: Sequence[Meaning] = self.items[: item.order]
+        return next((one for one in reversed(earlier) if isinstance(one, Said) and one.speaker == speaker), None)
+
+
+def _is_named(label: str, answer: str) -> bool:
+    """Say whether an answer holds the label of an option; several are joined by commas, in the client's order."""
+    return answer == label or f", {label}," in f", {answer},"

@@ -1,0 +1,129 @@
+"""Which lines of a typed message its author pasted: told by their form and by what stands around them.
+
+Code between fences, elements of a page or a harness, quotations, logs, listings, diffs, tables, forwarded mail, chats,
+and everything behind the marker of a paste. Words do not decide; what a person says of somebody else's words in prose
+is the classifier's business (:mod:`slowwave.extraction.voice`).
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from slowwave.letters import visible
+from slowwave.reading.items import Part
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
+_TAG = re.compile(r"<([a-zA-Z][\w\-]{0,40})(?:\s[^<>]{0,400})?>")
+_OPEN_TAG = re.compile(
+    r"<(?:system|command|local|ide|task|user|tool|function|bash|pasted|file|web)[\w\-]*(?:\s[^<>]*)?>"
+)
+# client: terminals show this in the place of a long paste, and write the paste itself behind it
+_MARKER = re.compile(
+    r"\[(?:\.{3}|\u2026)?\s*(?:pasted (?:text|content|file|lines|~?\d)|truncated text|paste #?\d)", re.IGNORECASE
+)
+_FORWARDED = re.compile(
+    r"^[->\s]*(?:begin )?(?:forwarded|original) message\b|^(?:on|am|le|el) .{4,80}:\s*$", re.IGNORECASE
+)
+_SIGNS = (
+    re.compile(
+        r">|\||//|/\*|[{\[]\s*\"|[$%\u276f\u279c]\s|\+\+\+|---|@@|[\u2500-\u257f\u2713\u2717\u2718\u23fa\u25cf\u23bf]"
+    ),
+    re.compile(r"[+\-]\s*[\w<{(].*[;{})]\s*$|[{}\[\]();]+\s*,?\s*$|.*[;{]\s*$"),
+    re.compile(r"\d{1,6}(?:\u2192|\t)|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d(?::\d\d)?[\] ]"),
+    re.compile(
+        r"(?:Traceback|Caused by|goroutine|panic|note|warning|error(?:\[\w+\])?)\s?[:(]|at \S+\(|File \"", re.IGNORECASE
+    ),
+    re.compile(r"\[(?: |x|info|warn|error|debug|test|build)\]|(?:WARN(?:ING)?|INFO|DEBUG|ERROR|FAIL(?:ED)?)\b[ :]"),
+    re.compile(r"[\w./\\\-]+:\d+(?::\d+)?[:\s]|(?:import|from|func|const|let|var|return|def|class)\s.*[;({:]\s*$"),
+    re.compile(r"<?[@\w.\- ]{1,24}>\s|[\w.\-]{1,24}(?: [A-Z][\w.\-]{1,24})? \[?\(?\d{1,2}:\d\d"),
+)
+# machines and documents give every entry of a list a name in bold; people who type do not
+_BOLD_ENTRY = re.compile(r"(?:[-*+]|\d+[.)])\s+\*\*[^*\n]+\*\*")
+_HEADING = re.compile(r"^#{1,6}\s+\S|^(?:={3,}|-{4,})\s*$|^\*\*[^*]+\*\*:?\s*$")
+_INDENTED = re.compile(r"^(?: {4,}|\t)\S")
+# so many lines of a kind in one paragraph are a block, and what stands between them belongs to it
+_BLOCK_LINES = 3
+_PROBE_CHARS = 400
+
+
+def parts_of(text: str) -> tuple[Part, ...]:
+    """Return a typed message in its parts, pasted or not; empty ones are left out."""
+    lines = visible(text).split("\n")
+    flags = _flags(lines)
+    found: list[Part] = []
+    for pasted, rows in groupby(zip(flags, lines, strict=True), key=lambda pair: pair[0]):
+        words = "\n".join(line for _, line in rows).strip("\n")
+        if words.strip():
+            found.append(Part(words, pasted))
+    return tuple(found)
+
+
+def own_words(text: str) -> str:
+    """Return what of a typed message its author typed."""
+    return "\n\n".join(part.text for part in parts_of(text) if not part.is_pasted)
+
+
+def _flags(lines: Sequence[str]) -> list[bool]:
+    """Return for each line whether it was pasted; a blank one goes with the line before it."""
+    flags = _enclosed(lines)
+    behind = _behind(lines, flags)
+    for at in range(behind, len(lines)):
+        flags[at] = True
+    signs: list[int] = []
+    for at in range(behind + 1):
+        line = lines[at] if at < behind else ""
+        probe = line.strip()[:_PROBE_CHARS]
+        if not probe:
+            _fill(flags, signs)
+            signs = []
+        elif not flags[at] and _is_sign(line, probe, lines[at - 1] if at else ""):
+            flags[at] = True
+            signs += [] if probe.startswith(">") else [at]
+        elif _BOLD_ENTRY.match(probe):
+            signs.append(at)
+    for at in range(1, len(lines)):
+        flags[at] = flags[at] or (flags[at - 1] and not lines[at].strip())
+    return flags
+
+
+def _is_sign(line: str, probe: str, before: str) -> bool:
+    return any(sign.match(probe) for sign in _SIGNS) or bool(_INDENTED.match(line) and not before.strip())
+
+
+def _fill(flags: list[bool], signs: Sequence[int]) -> None:
+    """Mark what stands between the lines of a block; quotations make none, since people answer between them."""
+    if len(signs) >= _BLOCK_LINES:
+        flags[signs[0] : signs[-1] + 1] = [True] * (signs[-1] + 1 - signs[0])
+
+
+def _enclosed(lines: Sequence[str]) -> list[bool]:
+    """Mark what stands between fences and between the tags of an element that spans lines or fills one."""
+    flags = [False] * len(lines)
+    fence, tag = "", ""
+    closes = {name for line in lines for name in re.findall(r"</([a-zA-Z][\w\-]{0,40})", line)}
+    for at, line in enumerate(lines):
+        if fence:
+            flags[at] = True
+            fence = "" if line.strip().startswith(fence) and not line.strip().strip("`~") else fence
+        elif tag:
+            flags[at] = True
+            tag = "" if f"</{tag}" in line else tag
+        elif mark := _FENCE.match(line):
+            flags[at], fence = True, mark[1]
+        elif element := next((found for found in _TAG.finditer(line) if found[1] in closes), None):
+            flags[at] = True
+            tag = "" if f"</{element[1]}" in line[element.end() :] else element[1]
+    return flags
+
+
+def _behind(lines: Sequence[str], flags: Sequence[bool]) -> int:
+    """Return the first line from which on everything was pasted: a marker, forwarded mail, a document's heading."""
+    for at, line in enumerate(lines):
+        if flags[at]:
+            continue
+        marker = _MARKER.search(line[:4000])
+        if marker:
+            return at if not line[: marker.start()].strip() else at + 1
+        if _FORWARDED.match(line[:120]) or _HEADING.match(line) or _OPEN_TAG.match(line.strip()[:_PROBE_CHARS]):
+            return at
+    return len(lines)

@@ -1,0 +1,183 @@
+"""The one function that reads a session for its meaning: messages of any client in, a :class:`Reading` out.
+
+Read is the main conversation: no abandoned branches, no sub-agents, no summaries, nothing that a harness put in. Calls
+are paired with their results; a person's words inside a result count only where the client itself marks them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import cast
+
+from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
+from slowwave.letters import visible
+from slowwave.reading import harness
+from slowwave.reading.items import (
+    AGENT,
+    PERSON,
+    Channel,
+    Chosen,
+    Edited,
+    Failed,
+    Heard,
+    Option,
+    Part,
+    Ran,
+    Reading,
+    Said,
+)
+from slowwave.reading.pasted import parts_of
+from slowwave.records.model import Span
+from slowwave.shell.commands import cause_of, run_of
+
+Redact = Callable[[str], str]
+# the fields that every item begins with
+_Place = tuple[int, tuple[Span, ...], str, datetime | None, str]
+
+_OUTPUT_CHARS = 20_000
+_LINE_CHARS = 4_000
+_ERROR_CHARS = 200
+_REFUSED_CHARS = 200
+# of a huge paste only its ends can be words of the person who pasted it
+_END_CHARS = 16_000
+
+
+def read(messages: Sequence[Message], redact: Redact) -> Reading:
+    """Return the reading of a session.
+
+    Args:
+        messages: of the whole session or of a part of it, in order.
+        redact: takes secrets out of what people and the assistant said, of commands and of decisive lines. The texts
+            in ``Reading.heard`` are left as they are: they are compared with, never kept.
+    """
+    reader = _Reader(redact)
+    for message in messages:
+        if message.active and not message.sidechain:
+            reader.take(message)
+    return reader.reading
+
+
+class _Reader:
+    """Goes through the messages once."""
+
+    def __init__(self, redact: Redact) -> None:
+        self.reading = Reading()
+        self._redact = redact
+        self._calls: dict[str, tuple[ToolCall, Span]] = {}
+        # records whose words of a person were taken from a tool's result, or must not be taken at all
+        self._taken: set[tuple[int, int]] = set()
+        self._last: dict[str, int] = {}
+
+    def take(self, message: Message) -> None:
+        for block, span in message.placed():
+            match block:
+                case ToolCall():
+                    self._calls[block.id] = (block, span)
+                    texts = harness.written_texts(block.name, block.args)
+                    self._hear(texts, "what the assistant wrote into a file")
+                case ToolResult():
+                    self._result(block, span, message)
+                case Text() if message.role == "assistant" and message.origin != "summary":
+                    self._assistant(block.text, span, message)
+                case Text() if message.role == "user" and message.origin == "typed":
+                    if (span.part, span.offset) not in self._taken:
+                        self._person(block.text, span, message, "typed")
+                case Text() | Injected() if message.role == "user":
+                    words = harness.command_words(block.text, span.raw)
+                    if words:
+                        self._person(words, span, message, "command")
+                case _:
+                    pass
+
+    def _place(self, message: Message, *sources: Span) -> _Place:
+        return len(self.reading.items), sources, message.id or "", message.timestamp, message.cwd
+
+    def _hear(self, texts: Sequence[str], by: str) -> None:
+        self.reading.heard += [Heard(len(self.reading.items), text, by) for text in texts]
+
+    def _assistant(self, text: str, span: Span, message: Message) -> None:
+        if not text.strip():
+            return
+        self._hear((text,), AGENT)
+        parts = (Part(visible(self._redact(text)).strip("\n"), is_pasted=False),)
+        self._add(Said(*self._place(message, span), "assistant", parts))
+
+    def _person(self, text: str, span: Span, message: Message, channel: Channel, refused: str = "") -> None:
+        parts = parts_of(self._redact(_ends(text)))
+        if parts:
+            self._hear((text,), PERSON)
+            self._add(Said(*self._place(message, span), "person", parts, channel, refused=refused))
+
+    def _add(self, said: Said) -> None:
+        """Append what was said; of several messages of one speaker only the newest is the last."""
+        items, other = self.reading.items, "assistant" if said.speaker == "person" else "person"
+        before = self._last.get(said.speaker, -1)
+        if before > self._last.get(other, -1):
+            items[before] = replace(cast("Said", items[before]), is_last=False)
+        self._last[said.speaker] = said.order
+        items.append(said)
+
+    def _result(self, result: ToolResult, span: Span, message: Message) -> None:
+        call, called_at = self._calls.pop(result.id, (None, span))
+        if call is None:
+            return
+        if harness.is_foreign(call.name):
+            self._taken.add((span.part, span.offset))
+        given: object = call.args
+        args = cast("Mapping[str, object]", given) if isinstance(given, dict) else {"input": given}
+        line = harness.command_in(call.name, args)
+        reason = harness.rejection_reason(call.name, result)
+        if reason is not None:
+            self._taken.add((span.part, span.offset))
+            what = line or next(iter(harness.edited_paths(call.name, args)), "")
+            refused = visible(self._redact(f"{call.name} {what}".strip()))[:_REFUSED_CHARS]
+            self._person(reason, span, message, "refusal", refused)
+            return
+        self._hear((result.text,), f"the output of {call.name}")
+        if not result.is_error:
+            for path in harness.edited_paths(call.name, args, line):
+                place = self._place(message, called_at, span)
+                self.reading.items.append(Edited(*place, self._redact(path)))
+        if line:
+            self._ran(line, result, self._place(message, called_at, span))
+        elif result.is_error:
+            self._failed(call.name, result.text, self._place(message, called_at, span))
+        else:
+            self._chosen(call, args, result, span, message)
+
+    def _chosen(
+        self, call: ToolCall, args: Mapping[str, object], result: ToolResult, span: Span, message: Message
+    ) -> None:
+        offered = harness.questions_in(args)
+        for question, answer in harness.answers_in(call.name, result):
+            self._taken.add((span.part, span.offset))
+            asked = offered.get(question, harness.Question("", ()))
+            options = tuple(Option(self._clean(o.label), self._clean(o.description)) for o in asked.options)
+            place = self._place(message, span)
+            words = (self._clean(question), self._clean(asked.header))
+            self.reading.items.append(Chosen(*place, *words, options, self._clean(answer)))
+
+    def _ran(self, line: str, result: ToolResult, place: _Place) -> None:
+        output = _start(harness.output_of(result.text), _OUTPUT_CHARS)
+        run = run_of(self._clean(_start(line, _LINE_CHARS)).strip(), output, is_error=result.is_error)
+        cause = "" if run.ok else self._clean(cause_of(output))
+        self.reading.items.append(Ran(*place, run.line, run, cause))
+
+    def _failed(self, tool: str, text: str, place: _Place) -> None:
+        line = next((row for row in _start(text, _LINE_CHARS).split("\n") if row.strip()), "")
+        self.reading.items.append(Failed(*place, tool, self._clean(line).strip()[:_ERROR_CHARS]))
+
+    def _clean(self, text: str) -> str:
+        return visible(self._redact(text))
+
+
+def _start(text: str, most: int) -> str:
+    """Return the start of a text, cut between words so that no half of a secret is left over."""
+    return text if len(text) <= most else text[:most].rpartition(" ")[0]
+
+
+def _ends(text: str) -> str:
+    """Return a text without its middle when it is huge."""
+    if len(text) <= 2 * _END_CHARS:
+        return text
+    return f"{_start(text, _END_CHARS)}\n\n{text[-_END_CHARS:].partition(' ')[2]}"

@@ -1,0 +1,1 @@
+"""Shell lines: taken apart, and what they proved."""
