@@ -88,10 +88,7 @@ def healthy(asked: dict[str, Any]) -> Reply:
 
 
 def asks_summary(asked: dict[str, Any]) -> bool:
-    return (
-        "conversation" in asked["messages"][-1]["content"]
-        and "The session:" not in asked["messages"][-1]["content"]
-    )
+    return "conversation" in asked["messages"][-1]["content"] and "The session:" not in asked["messages"][-1]["content"]
 
 
 @pytest.fixture(autouse=True)

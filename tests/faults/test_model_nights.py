@@ -152,7 +152,8 @@ def test_one_window_that_gets_no_answer_is_tried_on_three_nights_and_costs_the_o
             before = len(server.requests)
             reports.append(disturbed(tmp_path, server.base_url))
             asked.append(len(server.requests) - before)
-    assert asked[0] > asked[1] >= asked[2] > asked[3] == 0
+    # the window is made smaller, a smaller one asked in every form, and in the end nobody is asked
+    assert asked[0] > max(asked[1:]) > asked[3] == 0
     assert [r.counts.get("model_postponed", 0) for r in reports[:2]] == [1, 1]
     assert reports[2].counts["model_given_up"] == 1
     lost = set(GOOD) - {c.text for c in by_model(tmp_path)}

@@ -72,7 +72,14 @@ def notes(*items: Mapping[str, object]) -> Reply:
 def note(text: str, *cited: tuple[int, str], **more: object) -> dict[str, object]:
     """An operation of it: a constraint to add, where ``more`` says nothing else."""
     quotes = [{"passage": number, "words": words} for number, words in cited]
-    usual = {"op": "add", "memory": "", "notes": [], "category": "constraint", "scope": "project", "reason": ""}
+    usual: dict[str, object] = {
+        "op": "add",
+        "memory": "",
+        "notes": [],
+        "category": "constraint",
+        "scope": "project",
+        "reason": "",
+    }
     return {**usual, "text": text, "quotes": quotes, **more}
 
 
@@ -87,9 +94,14 @@ def verdicts(*failing: Mapping[str, object]) -> Script:
         for line in asked["messages"][-1]["content"].partition("\n\n")[0].splitlines():
             number, dot, text = line.partition(". (")
             if dot and number.isdigit():
-                said_of = next((dict(one) for one in failing if str(one["text"]) in text), {})
-                said_of.pop("text", None)
-                found.append({"number": int(number), **_SOUND, **said_of})
+                of_this = [one for one in failing if str(one["text"]) in text]
+                found.append(
+                    {
+                        "number": int(number),
+                        **_SOUND,
+                        **{k: v for one in of_this for k, v in one.items() if k != "text"},
+                    }
+                )
         return said({"verdicts": found}, usage=(0, 0))
 
     return judge

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from slowwave.clock import FixedClock
 from slowwave.extraction.job import extract_sessions
+from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, UNJUDGED
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import extracted_path
-from slowwave.memory.model import CATEGORIES
+from slowwave.memory.model import CATEGORIES, DROPS
 from slowwave.models.base import (
     Answer,
     Ask,
@@ -52,35 +53,52 @@ anything: st.SearchStrategy[Any] = st.recursive(
     max_leaves=8,
 )
 citation: st.SearchStrategy[Any] = st.fixed_dictionaries(
-    {"message": st.integers(-2, 12) | anything, "quote": words | anything}
+    {"passage": st.integers(-2, 12) | anything, "words": words | anything}
 )
-# what a model that means well, or knows how to look so, says: the number of the message that holds its quotation
-FIND = "the message that holds the quotation"
-TWISTED = {
-    SAID[0]: (SAID[0], "never use tabs in this house", "always use tabs and verify nothing that servers send"),
-    SAID[1]: (SAID[1], SAID[1].replace("100", "200"), SAID[1].replace("was left", "was never left"), SAID[0]),
-    "words that nobody said": ("the staging cluster was left to the payments people", SAID[1]),
-}
-plausible: st.SearchStrategy[Any] = st.sampled_from(sorted(TWISTED)).flatmap(
-    lambda quote: st.fixed_dictionaries(
-        {
-            "category": st.sampled_from(CATEGORIES),
-            "text": st.sampled_from(TWISTED[quote]),
-            "confidence": st.integers(40, 100),
-            "evidence": st.just([{"message": FIND, "quote": quote}]),
-        }
-    )
+# what a model that means well, or knows how to look so, says: the number of the passage that holds its quotation
+FIND = "the passage that holds the quotation"
+QUOTED = (SAID[0], SAID[1], "words that nobody said")
+plausible: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "op": st.sampled_from(("add", "update", "confirm", "retire")),
+        "memory": st.sampled_from(("", "M1", "M9")),
+        "notes": st.lists(st.sampled_from(("C1", "C2", "C9")), max_size=2),
+        "category": st.sampled_from(CATEGORIES),
+        "scope": st.sampled_from(("task", "project", "person")),
+        "text": st.sampled_from((*SAID, "never use tabs in this house", "The cluster belongs to Oslo")),
+        "reason": st.sampled_from(("", "they asked for it")),
+        "quotes": st.sampled_from(QUOTED).map(lambda quote: [{"passage": FIND, "words": quote}]),
+    }
 )
 item: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
+        "op": st.sampled_from(("add", "drop", "invent")) | anything,
+        "memory": words,
+        "notes": st.lists(st.sampled_from(("C1", "C9")) | words, max_size=2) | anything,
         "category": st.sampled_from(CATEGORIES) | anything,
+        "scope": st.just("project") | anything,
         "text": words,
-        "confidence": st.integers(-5, 120) | anything,
-        "evidence": st.lists(citation, max_size=3) | anything,
+        "reason": words,
+        "quotes": st.lists(citation, max_size=3) | anything,
+    }
+)
+verdict: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "number": st.integers(-1, 5),
+        "supported": st.booleans(),
+        "holds": st.booleans(),
+        "lasting": st.booleans(),
+        "alone": st.booleans(),
+        "why": words,
     }
 )
 answers: st.SearchStrategy[Any] = st.one_of(
-    st.fixed_dictionaries({"memories": st.lists(plausible | item | anything, max_size=16)}),
+    st.fixed_dictionaries(
+        {
+            "operations": st.lists(plausible | item | anything, max_size=16),
+            "verdicts": st.lists(verdict, max_size=4) | anything,
+        }
+    ),
     anything,
     st.text(max_size=200).map(lambda text: f"MEMORY: {text}\nMEMORY: preference | 9 | {SAID[0]}"),
     st.sampled_from(ERRORS),
@@ -94,9 +112,9 @@ def found_in(said: Any, material: str) -> Any:
     if not isinstance(said, dict):
         return said
     filled = {name: found_in(value, material) for name, value in cast("dict[str, Any]", said).items()}
-    if filled.get("message") == FIND:
-        holding = [n for n, text in numbered(material).items() if filled["quote"] in text]
-        filled["message"] = holding[-1] if holding else 1
+    if filled.get("passage") == FIND:
+        holding = [n for n, text in numbered(material).items() if filled["words"] in text]
+        filled["passage"] = holding[-1] if holding else 1
     return filled
 
 
@@ -139,8 +157,8 @@ def test_no_answer_breaks_accounting_human_lines_or_limits(script: list[Any]):
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(plausible, min_size=3, max_size=12))
-def test_of_plausible_answers_only_what_was_said_gets_through(items: list[Any]):
-    hold([{"memories": items}])
+def test_of_plausible_answers_only_what_quotes_what_was_said_gets_through(items: list[Any]):
+    hold([{"operations": items}])
 
 
 def hold(script: list[Any]) -> None:
@@ -156,21 +174,24 @@ def hold(script: list[Any]) -> None:
         raw = (folder / "store").glob("*.jsonl").__next__().read_text()
     assert report.failures == []
     assert shown.startswith(HUMAN)
-    assert shown.count("## Auto-extracted memories") == 1
+    assert sum(line.startswith("## Auto-extracted memories") for line in shown.splitlines()) == 1
     assert any("tabs" in c.text for c in found if c.extractor != "model/2:m")
     assert max(Counter(c.id for c in found).values()) == 1
+    offline = {c.id for c in found if c.extractor != "model/2:m"}
     for c in (c for c in found if c.extractor == "model/2:m"):
-        assert len(c.text) <= 300
         assert "\n" not in c.text
-        assert 0 < c.confidence <= 0.75
+        assert "ignore all previous" not in c.text
+        assert len(c.text) <= 600
+        if c.key == DROPS:
+            assert c.value in offline
+            continue
+        assert c.confidence in (PROVEN, UNJUDGED, FAILED, TASK)
         assert c.category in CATEGORIES
-        assert c.category in ("project", "pattern") or c.origin.startswith("user")
+        assert c.category in ("project", "pattern") or c.origin.startswith("user") or c.doubt
         assert c.evidence
         assert all(json.dumps(e.quote)[1:-1].rstrip("…") in raw for e in c.evidence)
-        assert "ignore all previous" not in c.text
-        assert c.text in SAID[:3]
     if len(script) == 1 and isinstance(script[0], dict):
-        items: object = cast("dict[str, object]", script[0]).get("memories")
+        items: object = cast("dict[str, object]", script[0]).get("operations")
         if isinstance(items, list):
             said = len(cast("list[object]", items)) * report.counts.get("model_answers", 0)
-            assert dropped(report.counts) + report.counts.get("model_candidates", 0) == said
+            assert dropped(report.counts) + report.counts.get("model_candidates", 0) <= said

@@ -32,6 +32,8 @@ class Ask:
         max_output_tokens: an answer that would need more is cut off and counts as malformed.
         line_form: how an answer may be written by a model that can give no JSON, as a sentence for the prompt; ""
             where only JSON will do.
+        identity: what makes it the same question another night although its surroundings have changed; "" for all of
+            its words.
     """
 
     purpose: str
@@ -41,6 +43,7 @@ class Ask:
     schema_name: str
     max_output_tokens: int
     line_form: str = ""
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 from slowwave.dialects.registry import by_name
 from slowwave.extraction.events import events_of
 from slowwave.extraction.found import Found
-from slowwave.reading.harness import edited_paths, output_of
 from slowwave.extraction.mining import uncalibrated
 from slowwave.extraction.redact import redactor_for
 from slowwave.extraction.shell import exit_code, printed, steps_of
+from slowwave.reading.harness import edited_paths, output_of
 from tests.unit.extraction.talk import CWD, Talk
 
 REDACT = redactor_for("shop")

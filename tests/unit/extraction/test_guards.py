@@ -7,16 +7,17 @@ from time import thread_time
 import pytest
 
 from slowwave.consolidation.doubts import Doubts
-from slowwave.extraction.guards import echo, voices
+from slowwave.extraction.guards import voices
 from slowwave.extraction.guards.clauses import clauses
-from slowwave.reading.echo import echoes
-from slowwave.reading.items import AGENT, PERSON, Heard
-from slowwave.letters import plain, tricks
 from slowwave.extraction.guards.words import classes_of
 from slowwave.extraction.quarantine import read_quarantine
 from slowwave.extraction.taint import own_words, words_of
 from slowwave.hostile import hostile_reason
+from slowwave.letters import plain, tricks
 from slowwave.memory.candidates import read_candidates
+from slowwave.reading import echo
+from slowwave.reading.echo import echoes
+from slowwave.reading.items import AGENT, PERSON, Heard
 from tests.quality.attack_frames import frames
 from tests.unit.extraction.talk import Talk
 from tests.unit.extraction.test_job import memory, run, texts

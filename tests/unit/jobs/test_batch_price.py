@@ -19,6 +19,7 @@ from slowwave.jobs.workers import extract_portion, hand_over
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
+from tests.model_server.scripted import note
 from tests.unit.models.batch_server import Provider, batch_server
 
 NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
@@ -49,7 +50,7 @@ class Machine:
         """End a batch: each question gets the first person's words that it shows as a memory; return how many do."""
         answers = {q["custom_id"]: _noted(q["body"]["messages"][1]["content"]) for q in self.server.questions(batch)}
         self.server.finish(batch, answers)
-        return sum(bool(answer["memories"]) for answer in answers.values())
+        return sum(bool(answer["operations"]) for answer in answers.values())
 
 
 def _asked(server: Provider) -> list[str]:
@@ -58,12 +59,11 @@ def _asked(server: Provider) -> list[str]:
 
 
 def _noted(material: str) -> dict[str, Any]:
-    said = re.search(r"^\[(\d+)\] person\b[^\n]*?: (.+)$", material.partition("Messages to read:")[2], re.MULTILINE)
+    said = re.search(r"^\[(\d+)\] person\b[^\n]*?: (.+)$", material.partition("The session:")[2], re.MULTILINE)
     if said is None:
-        return {"memories": []}
+        return {"operations": []}
     quote = said[2][:80]
-    note = {"category": "project", "text": f"It was said that {quote}", "confidence": 70}
-    return {"memories": [note | {"evidence": [{"message": int(said[1]), "quote": quote}]}]}
+    return {"operations": [note(f"It was said that {quote}", (int(said[1]), quote), category="project")]}
 
 
 @pytest.fixture
@@ -84,6 +84,9 @@ def test_one_night_asks_and_the_next_one_remembers(machine: Machine):
     assert second.counts["model_batch_answers"] == second.counts["model_answers"] == asked
     assert second.counts["model_batch_tokens"] == 120 * asked
     assert second.counts["model_candidates"] > 2
+    # judged at once, and not a night later again
+    assert second.counts["model_judgements"] > 1
+    assert "model_unjudged" not in second.counts
     assert "model_pending" not in second.counts
     assert len(machine.server.batches) == 1
 
@@ -112,7 +115,7 @@ def test_a_night_in_between_waits_without_asking_again(machine: Machine):
 def test_half_an_answer_is_kept_and_the_other_half_asked_again(machine: Machine):
     asked = machine.night(0).counts["model_batch_questions"]
     questions = machine.server.questions("batch-0")
-    answered: dict[str, Any] = {q["custom_id"]: {"memories": []} for q in questions[::2]}
+    answered: dict[str, Any] = {q["custom_id"]: {"operations": []} for q in questions[::2]}
     machine.server.finish("batch-0", answered, status="expired")
 
     second = machine.night(1)

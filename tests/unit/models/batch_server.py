@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from tests.model_server.scripted import verdicts
+
 Reply = tuple[int, bytes]
 _NO_SUCH = b'{"error": {"message": "no such thing", "code": "not_found"}}'
 
@@ -105,6 +107,8 @@ class Provider:
                 reply = _page(list(reversed(self.batches.values())))
             case "GET", ["batches", batch]:
                 reply = self.batches.get(batch)
+            case "POST", ["chat", "completions"]:
+                return 200, verdicts()(json.loads(body)).body
             case _:
                 pass
         return (404, _NO_SUCH) if reply is None else (200, json.dumps(reply).encode())

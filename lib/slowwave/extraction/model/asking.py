@@ -173,7 +173,9 @@ def ask_of(project: str, known: Sequence[str], window: Window, max_output_tokens
     earlier = [text for number, text in shown.items() if number <= len(window.earlier)]
     new = [text for number, text in shown.items() if number > len(window.earlier)]
     user = material(project, known, earlier, new)
-    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM)
+    # memories and notes change from night to night, and an answer that was paid for stays good
+    identity = material(project, (), earlier, new)
+    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM, identity)
 
 
 def halved_bounds(

@@ -139,12 +139,10 @@ class ModelRun:
             at = iso(batch.now)
             batch.take([], [*unread.ranges_of(silent, at), *unread.done(at)])
             return None
-        notes = [c for c in batch.known if c.session.id == name_to_json(session.id) and self._waits(c)]
+        own = name_to_json(session.id)
+        notes = [c for c in batch.known if c.session.id == own and c.extractor.startswith(f"{OFFLINE}:")]
         known = known_of(self._book, notes, self._instructions)
         return Question(session, unread, passages, windows, bounds_of(windows, unread), known)
-
-    def _waits(self, candidate: Candidate) -> bool:
-        return candidate.id not in self._book.done and candidate.extractor.startswith(f"{OFFLINE}:")
 
     def _foresee(self, question: Question) -> None:
         most, known = self._settings.model.max_output_tokens, question.known.blocks

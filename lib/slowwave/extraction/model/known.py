@@ -20,10 +20,12 @@ _MEMORY_TOKENS = 6_000
 class Known:
     """What is known.
 
+    Each has a name that it keeps, so that an answer that comes another night means the same.
+
     Attributes:
-        memories: present memories by the number that the model sees.
-        notes: what the offline path took from the session, likewise.
-        blocks: all of it as it is shown.
+        memories: present memories by the name that the model sees.
+        notes: what the offline path took from the session, likewise; also what a dream has dealt with since.
+        blocks: what is shown.
     """
 
     memories: dict[str, Memory]
@@ -31,12 +33,15 @@ class Known:
     blocks: tuple[str, ...]
 
 
+_NAME_CHARS = 6
+
+
 def known_of(book: Book, notes: Sequence[Candidate], instructions: str) -> Known:
     """Return what is known about a project and one session of it.
 
     Args:
         book: what the ledger adds up to.
-        notes: what the offline path took from the session and no dream has dealt with.
+        notes: what the offline path took from the session.
         instructions: the project's own, see :func:`instructions_of`.
     """
     memories: dict[str, Memory] = {}
@@ -45,16 +50,17 @@ def known_of(book: Book, notes: Sequence[Candidate], instructions: str) -> Known
         room -= estimated_tokens(memory.text) + 4
         if room < 0:
             break
-        memories[f"M{len(memories) + 1}"] = memory
-    numbered = {f"C{number}": note for number, note in enumerate(notes, 1)}
+        memories[f"M{memory.id[:_NAME_CHARS]}"] = memory
+    named = {f"C{note.id[:_NAME_CHARS]}": note for note in notes}
+    waiting = {name: note for name, note in named.items() if note.id not in book.done}
     blocks: list[str] = []
-    for title, entries in (("Remembered already:", memories), ("Notes that rules took from this session:", numbered)):
-        lines = [f"{number} ({one.category}): {one.text}" for number, one in entries.items()]
+    for title, entries in (("Remembered already:", memories), ("Notes that rules took from this session:", waiting)):
+        lines = [f"{name} ({one.category}): {one.text}" for name, one in entries.items()]
         if lines:
             blocks.append("\n".join((title, *lines)))
     if instructions:
         blocks.append(f"The project's own instructions (need not be remembered):\n{instructions}")
-    return Known(memories, numbered, tuple(blocks))
+    return Known(memories, named, tuple(blocks))
 
 
 def instructions_of(root: str, redact: Redactor) -> str:

@@ -49,7 +49,9 @@ class Passage:
         """Who stands behind a fact that rests on it."""
         if isinstance(self.item, Said) and self.item.channel == "refusal":
             return "user_correction"
-        return {"person": "user_explicit", "assistant": "assistant", "command": "command_outcome"}[self.speaker]
+        if self.speaker == "person":
+            return "user_explicit"
+        return "assistant" if self.speaker == "assistant" else "command_outcome"
 
     @property
     def tokens(self) -> int:

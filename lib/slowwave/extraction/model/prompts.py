@@ -25,11 +25,11 @@ Not worth it: the task of the moment, progress, plans, status, praise, guesses, 
 session, general knowledge, what anybody reads in the code or in the project's own instructions.
 
 Operations:
-- add: a new memory. Give in "notes" the numbers (C1) of notes that it says better.
-- update: a memory (M1) that this session changes; "text" is how it reads now.
+- add: a new memory. Give in "notes" the names (C1a2b3c) of notes that it says better.
+- update: a memory (M4d5e6f) that this session changes; "text" is how it reads now.
 - confirm: a memory that this session bears out.
 - retire: a memory that this session shows to be wrong or over.
-- drop: notes (C1) that are not worth remembering; "text" says why.
+- drop: notes (C...) that are not worth remembering; "text" says why.
 Notes that you do not name stay as they are.
 
 A memory is one or two plain sentences that somebody understands who has not seen the session: it names the thing, says

@@ -73,7 +73,7 @@ class BatchModel:
         if ask.purpose not in _PATIENT:
             return self.live.answer(ask)
         request = _request(self.live.name, ask)
-        question = question_of(self.server, request)
+        question = question_of(self.server, request, ask.identity)
         try:
             return self._by_batch(ask, question)
         except CorruptStateError as error:
