@@ -17,7 +17,8 @@ from slowwave.models.base import Answer, Ask, MalformedAnswerError
 from slowwave.models.tokens import estimated_tokens
 
 # so much of what was said afterwards is shown
-_LATER_TOKENS = 6_000
+_LATER_TOKENS = 1_500
+_LATER_CHARS = 240
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -94,7 +95,7 @@ def _later(passages: Sequence[Passage]) -> list[str]:
     kept: list[str] = []
     room = _LATER_TOKENS
     for passage in reversed([p for p in passages if p.speaker != "command"]):
-        line = f"{passage.label}: {' '.join(passage.text[:600].split())}"
+        line = f"{passage.label}: {' '.join(passage.text[:_LATER_CHARS].split())}"
         room -= estimated_tokens(line)
         if room < 0:
             break

@@ -1,13 +1,15 @@
 """What of a reading a model is shown: everything that has a meaning, each passage with its number and who is behind it.
 
 Nothing is left out for the speaker that it comes from; what was pasted says so. Long messages keep both ends, since
-briefs and reports say there what they are about. All of it is decoded, visible and free of secrets already.
+briefs and reports say there what they are about. Commands that only looked around, and what was run again with the same
+outcome, say nothing. All of it is decoded, visible and free of secrets already.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from slowwave.extraction.absolute import relative_paths
 from slowwave.memory.model import CandidateOrigin
 from slowwave.models.tokens import estimated_tokens
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Reading, Said
@@ -16,9 +18,14 @@ from slowwave.records.model import Span
 Speaker = Literal["person", "assistant", "command"]
 
 # how many characters of the beginning and of the end are shown
-_PERSON, _CONCLUSION, _REMARK = (5_000, 2_500), (3_000, 1_500), (240, 160)
-_LINE, _CAUSE = (300, 100), (240, 60)
-_OPTION_CHARS = 160
+_PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (4_000, 2_000), (1_700, 700), (500, 300), (140, 0)
+# so short an answer lets stand, or turns down, what it answers
+_SHORT_REPLY = 100
+_LINE, _CAUSE = (160, 40), (160, 0)
+_OPTION_CHARS = 120
+_MOST_FILES = 4
+# what is settled by being done
+_DOES = ("git commit", "git push", "git tag", "git revert", "git merge", "git rebase", "gh pr", "gh release")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +77,25 @@ def passages_of(reading: Reading) -> list[Passage]:
 
 def _passages(reading: Reading) -> Iterator[Passage]:
     edited: dict[str, Edited] = {}
+    ran: set[str] = set()
     for item in reading.items:
+        if isinstance(item, Ran) and (not _tells(item) or _ran(item) in ran):
+            continue
         if isinstance(item, Edited):
             edited.setdefault(item.path, item)
             continue
         if edited:
             yield _edits(edited)
             edited = {}
-        if isinstance(item, Said):
+        if isinstance(item, Said) and item.speaker == "assistant":
+            most = _REMARK if not item.is_last else _TAKEN_UP if _is_taken_up(item, reading) else _CONCLUSION
+            yield Passage("assistant", "assistant", _ends(item.text, most), "", item)
+        elif isinstance(item, Said):
             yield _said(item)
         elif isinstance(item, Chosen):
             yield _chosen(item)
         elif isinstance(item, Ran):
+            ran.add(_ran(item))
             yield Passage("command", "command", _ran(item), "", item)
         else:
             yield Passage("command", "tool", _failed(item), "", item)
@@ -90,13 +104,17 @@ def _passages(reading: Reading) -> Iterator[Passage]:
 
 
 def _said(item: Said) -> Passage:
-    at = f" {item.at:%Y-%m-%d %H:%M}" if item.at and item.speaker == "person" else ""
-    if item.speaker == "assistant":
-        text = _ends(item.text, _CONCLUSION if item.is_last else _REMARK)
-        return Passage("assistant", "assistant", text, "", item)
+    at = f" {item.at:%Y-%m-%d %H:%M}" if item.at else ""
     parts = [("(pasted:)\n" if part.is_pasted else "") + part.text for part in item.parts]
     refusing = f" (refusing: {item.refused})" if item.refused else ""
     return Passage("person", f"person{at}{refusing}", _ends("\n".join(parts), _PERSON), item.own, item)
+
+
+def _is_taken_up(item: Said, reading: Reading) -> bool:
+    """Say whether a message is the last of the session, or a person answers it shortly."""
+    answers = (one for one in reading.items[item.order + 1 :] if isinstance(one, Said) and one.speaker == "person")
+    answer = next(answers, None)
+    return answer is None or len(answer.own) <= _SHORT_REPLY
 
 
 def _chosen(item: Chosen) -> Passage:
@@ -108,7 +126,12 @@ def _chosen(item: Chosen) -> Passage:
 def _ran(item: Ran) -> str:
     outcome = "succeeded" if item.run.ok else "failed"
     cause = f": {_ends(item.cause, _CAUSE)}" if item.cause else ""
-    return f"`{_ends(item.line, _LINE)}` {outcome}{cause}"
+    return f"`{_ends(relative_paths(item.line, item.cwd), _LINE)}` {outcome}{cause}"
+
+
+def _tells(item: Ran) -> bool:
+    """Say whether a line shows more than that somebody looked around: it failed, or it did what such lines are for."""
+    return not item.run.ok or any(command.purpose or command.text.startswith(_DOES) for command in item.run.commands)
 
 
 def _failed(item: Failed) -> str:
@@ -117,7 +140,9 @@ def _failed(item: Failed) -> str:
 
 def _edits(edited: dict[str, Edited]) -> Passage:
     last = list(edited.values())[-1]
-    return Passage("command", "edited", ", ".join(edited), "", last)
+    paths = [relative_paths(path, last.cwd) for path in edited]
+    more = f" and {len(paths) - _MOST_FILES} more" if len(paths) > _MOST_FILES else ""
+    return Passage("command", "edited", ", ".join(paths[:_MOST_FILES]) + more, "", last)
 
 
 def _ends(text: str, most: tuple[int, int]) -> str:
