@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from slowwave.extraction.lines_reply import is_reply
 from slowwave.extraction.model.accepted import Accepted
 from slowwave.extraction.model.ledger import Bounds, Unread
 from slowwave.extraction.model.prompts import LINE_FORM, SCHEMA, SCHEMA_NAME, SYSTEM, material
@@ -173,7 +174,7 @@ def ask_of(project: str, window: Window, max_output_tokens: int) -> Ask:
     earlier = [text for number, text in shown.items() if number <= len(window.earlier)]
     new = [text for number, text in shown.items() if number > len(window.earlier)]
     user = material(project, "\n".join(earlier), "\n".join(new))
-    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM)
+    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM, is_reply)
 
 
 def halved_bounds(
