@@ -145,6 +145,17 @@ def test_a_server_that_knows_no_json_tells_a_narrative_all_the_same(tmp_path: Pa
     assert book(tmp_path).compactions[-1].source == "model"
 
 
+def test_a_command_tells_a_narrative_too(tmp_path: Path):
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\nprintf '## Goal\\n{NARRATIVE}\\n'\n")
+    program.chmod(0o755)
+    talk = grown(tmp_path, "claude")
+    report = run(tmp_path, "", command=str(program))
+    assert (report.failures, report.counts["compacted"]) == ([], 1)
+    assert NARRATIVE in "\n".join(spoken(talk))
+    assert book(tmp_path).compactions[-1].source == "model"
+
+
 def test_a_remark_is_no_narrative(tmp_path: Path):
     talk = grown(tmp_path, "claude")
     before, context = talk.path.read_bytes(), spoken(talk)
