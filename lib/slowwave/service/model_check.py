@@ -23,6 +23,7 @@ _ASK = Ask(
     },
     schema_name="doctor",
     max_output_tokens=64,
+    line_form="Answer with the one word ok.",
 )
 
 

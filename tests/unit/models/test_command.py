@@ -301,14 +301,16 @@ def test_claude_has_no_tools_and_keeps_no_session():
 
 def test_codex_may_only_read_and_its_servers_of_tools_are_off(tmp_path: Path):
     (tmp_path / "config.toml").write_text('[mcp_servers.files]\ncommand = "x"\n[mcp_servers."a b"]\ncommand = "y"\n')
-    given = ("codex", "exec", "--json", "-s", "danger-full-access", "--yolo", "-m", "o")
+    (tmp_path / "mine.config.toml").write_text('[mcp_servers.mails]\ncommand = "z"\n')
+    given = ("codex", "exec", "--profile=mine", "--json", "-s", "danger-full-access", "--yolo", "-m", "o")
     made = started(*given, name="x", environ={"CODEX_HOME": str(tmp_path)})
-    assert made[:4] == ["codex", "exec", "-m", "o"]
+    assert made[:5] == ["codex", "exec", "--profile=mine", "-m", "o"]
     assert "danger-full-access" not in made
     assert "--yolo" not in made
     assert made.count("--json") == 1
     assert made[made.index("--sandbox") + 1] == "read-only"
     assert {"--ephemeral", "features.shell_tool=false", "mcp_servers.files.enabled=false"} <= set(made)
+    assert "mcp_servers.mails.enabled=false" in made
     assert started("codex")[:2] == ["codex", "exec"]
 
 

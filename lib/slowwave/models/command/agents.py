@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -75,19 +76,22 @@ def _codex(command: Sequence[str], name: str, environ: Mapping[str, str]) -> lis
     given = _without(given, ("--sandbox", "-s"), has_value=True)
     given += _model(given, ("--model", "-m"), name)
     settings = [*_CODEX_SETTINGS, *(f"features.{feature}=false" for feature in _CODEX_FEATURES)]
-    settings += [f"mcp_servers.{server}.enabled=false" for server in _codex_servers(environ)]
+    settings += [f"mcp_servers.{server}.enabled=false" for server in _codex_servers(given, environ)]
     return [*given, *own, "--sandbox", "read-only", *(part for one in settings for part in ("-c", one))]
 
 
-def _codex_servers(environ: Mapping[str, str]) -> list[str]:
-    """Return the servers of tools in Codex's own settings, which can only be turned off one by one."""
+def _codex_servers(command: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the servers of tools in Codex's settings and the chosen profile, which are turned off one by one."""
     home = Path(environ.get("CODEX_HOME") or home_folder(environ) / ".codex")
-    try:
-        servers: object = tomllib.loads((home / "config.toml").read_text(encoding="utf-8")).get("mcp_servers")
-    except (OSError, ValueError):
-        return []  # Codex says itself what is wrong with it
-    named = cast("dict[str, object]", servers) if isinstance(servers, dict) else {}
-    return [name for name in named if _SERVER.fullmatch(name)]
+    names = ["config.toml", *(f"{profile}.config.toml" for profile in _values(command, ("--profile", "-p")))]
+    found: dict[str, None] = {}
+    for name in names:
+        try:
+            servers: object = tomllib.loads((home / name).read_text(encoding="utf-8")).get("mcp_servers")
+        except (OSError, ValueError):
+            continue  # Codex says itself what is wrong with it
+        found |= dict.fromkeys(cast("dict[str, object]", servers) if isinstance(servers, dict) else ())
+    return [server for server in found if _SERVER.fullmatch(server)]
 
 
 def _pi(command: Sequence[str], name: str, _environ: Mapping[str, str]) -> list[str]:
@@ -108,6 +112,13 @@ def _model(command: Sequence[str], options: Sequence[str], name: str) -> list[st
 def _if_absent(command: Sequence[str], options: Sequence[str], added: list[str]) -> list[str]:
     is_there = any(part == option or part.startswith(f"{option}=") for part in command for option in options)
     return [] if is_there else added
+
+
+def _values(command: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return what a command says for an option: ``--option value`` or ``--option=value``."""
+    beside = [value for option, value in pairwise(command) if option in options]
+    joined = [part.partition("=") for part in command]
+    return beside + [value for option, equals, value in joined if equals and option in options]
 
 
 def _without(command: Sequence[str], options: Sequence[str], *, has_value: bool = False) -> list[str]:
