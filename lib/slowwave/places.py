@@ -3,6 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+# How the empty folder is called in which a model's command is asked: sessions in such a folder are slowwave's own.
+ASKING = "slowwave-asks-"
+
+
+def is_asking_folder(folder: str) -> bool:
+    """Say whether a session that worked in a folder is one of slowwave's own questions."""
+    return folder.rstrip("/").rpartition("/")[2].startswith(ASKING)
+
 
 def home_folder(environ: Mapping[str, str]) -> Path:
     """Return the home folder: ``$HOME``, else what the system says."""

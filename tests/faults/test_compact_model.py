@@ -128,6 +128,39 @@ def test_an_undisturbed_run_tells_a_narrative(tmp_path: Path, dialect: str):
     assert book(tmp_path).compactions[-1].source == "model"
 
 
+def test_a_server_that_knows_no_json_tells_a_narrative_all_the_same(tmp_path: Path):
+    def texts(asked: dict[str, Any]) -> Reply:
+        if "response_format" in asked:
+            return error(400, "response_format is not supported")
+        return said(f"## Goal\n{NARRATIVE}") if asks_summary(asked) else said("NONE")
+
+    talk = grown(tmp_path, "claude")
+    with serving(texts) as server:
+        report = run(tmp_path, server.base_url)
+    assert (report.failures, report.counts["compacted"]) == ([], 1)
+    assert NARRATIVE in "\n".join(spoken(talk))
+    assert book(tmp_path).compactions[-1].source == "model"
+
+
+def test_a_command_tells_a_narrative_too(tmp_path: Path):
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\nprintf '## Goal\\n{NARRATIVE}\\n'\n")
+    program.chmod(0o755)
+    talk = grown(tmp_path, "claude")
+    report = run(tmp_path, "", command=str(program))
+    assert (report.failures, report.counts["compacted"]) == ([], 1)
+    assert NARRATIVE in "\n".join(spoken(talk))
+    assert book(tmp_path).compactions[-1].source == "model"
+
+
+def test_a_remark_is_no_narrative(tmp_path: Path):
+    talk = grown(tmp_path, "claude")
+    before, context = talk.path.read_bytes(), spoken(talk)
+    with serving(said("Sure, what shall I summarise for you?")) as server:
+        report = run(tmp_path, server.base_url)
+    ledger_alone(tmp_path, talk, before, context, report)
+
+
 def whole(talk: Talk) -> bool:
     """Say whether every call of the context has its one result behind it."""
     calls = [call.id for m in talk.context() for call in m.calls]

@@ -69,8 +69,10 @@ def focused(settings: Settings, focus: str) -> Settings:
     Raises:
         UsageError: no model tells one.
     """
-    if not (settings.model.base_url and settings.model.name) or settings.compaction.model == "off":
-        raise UsageError("--focus is for a model's narrative, and none is set: name model.base_url and model.name")
+    if not settings.model.is_set or settings.compaction.model == "off":
+        raise UsageError(
+            "--focus is for a model's narrative, and none is set: name model.base_url and model.name, or model.command"
+        )
     return replace(settings, compaction=replace(settings.compaction, focus=focus))
 
 

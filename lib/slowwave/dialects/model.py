@@ -188,8 +188,9 @@ class SessionFiles(msgspec.Struct, frozen=True):
 
 
 SessionKind = Literal["main", "subagent", "fork"]
-# Who began a session, where its client tells: a person, a clock, a call from outside, a program; "" where it does not.
-SessionOrigin = Literal["", "interactive", "cron", "hook", "api"]
+# Who began a session, where its client tells: a person, a clock, a call from outside, a program, slowwave itself
+# with a question to a model's command; "" where it does not.
+SessionOrigin = Literal["", "interactive", "cron", "hook", "api", "question"]
 
 
 class Transcript(msgspec.Struct, eq=False):

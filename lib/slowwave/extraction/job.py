@@ -28,8 +28,9 @@ from slowwave.settings import Settings
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
 
-# Who begins a session without anybody who types in it; only a person's words can become a wish or a decision.
-UNTYPED = ("cron", "hook")
+# Who begins a session without anybody who types in it; only a person's words can become a wish or a decision. A
+# question is one of slowwave's own, which a model's command kept as a session.
+UNTYPED = ("cron", "hook", "question")
 
 
 def extract_sessions(
@@ -80,7 +81,7 @@ def extract_sessions(
         for session in sessions:
             batch.report.count("sessions")
             extract_one(session, batch)
-        if settings.model.base_url and settings.model.name and (model is not None or dry_run):
+        if settings.model.is_set and (model is not None or dry_run):
             ask_model(sessions, batch, None if dry_run else model)
         _look(sessions, batch)
     finally:

@@ -1,12 +1,15 @@
 """Facts as lines, ``MEMORY: category | 0-10 | fact``: the reply that Cersei asks its model for, and its parser here."""
 
 import math
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from slowwave.memory.model import Category
 
 _MARK = "MEMORY:"
+# a marked line, or the word for having none
+_REPLY = re.compile(rf"^\s*{_MARK}|\A\W*none\b", re.IGNORECASE | re.MULTILINE)
 _PARTS = 3
 _SCALE = 10.0
 _NAMES: dict[str, Category] = {
@@ -24,6 +27,11 @@ class Fact(NamedTuple):
     category: Category
     confidence: float
     text: str
+
+
+def is_reply(text: str) -> bool:
+    """Say whether a model kept to the form: marked lines, or the word for having none, whatever stands around it."""
+    return _REPLY.search(text) is not None
 
 
 def parse_reply(reply: str) -> tuple[list[Fact], list[str]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def is_batched(settings: Settings) -> bool:
     """Say whether the model of these settings is asked by batch."""
-    return bool(settings.model.batch and settings.model.base_url and settings.model.name)
+    return settings.model.batch and settings.model.is_set
 
 
 def fetch_answers(report: Report, settings: Settings, environ: Mapping[str, str], now: datetime) -> None:

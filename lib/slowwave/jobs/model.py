@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.models.base import LanguageModel, ModelError, model_of
-from slowwave.models.meter import Meter, read_account
+from slowwave.models.meter import Account, Meter, read_account
 from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.settings import ModelSettings, Settings
@@ -32,7 +32,7 @@ def language_model(
         environ: the environment.
         dry_run: a dry run asks nothing.
     """
-    if dry_run or not (settings.model.base_url and settings.model.name):
+    if dry_run or not settings.model.is_set:
         return None
     key = _Key(run_id, settings.model, journal_of(run_id, environ))
     model = _latest.get(key)
@@ -45,7 +45,7 @@ def language_model(
 
 
 def note_account(report: Report, journal: Path) -> None:
-    """Say what a whole run was charged, where that is more than the answers that could be used.
+    """Say which command answered in a run and who counted, and what it was charged beyond the answers that were of use.
 
     Answers that were cut off, refused or unreadable cost as much as others.
 
@@ -59,6 +59,8 @@ def note_account(report: Report, journal: Path) -> None:
     except ModelError as error:
         report.warnings.append(str(error))
         return
+    if account.program or account.estimated:
+        report.items.append(Item(report.run_id, "model", _told(account)))
     counts = report.counts
     used = counts.get("model_prompt_tokens", 0) + counts.get("model_completion_tokens", 0)
     charged = account.prompt_tokens + account.completion_tokens
@@ -67,6 +69,15 @@ def note_account(report: Report, journal: Path) -> None:
         reason = f"the run was charged {charged:,} tokens{money}, of which {charged - used:,} gave no usable answer"
         report.items.append(Item(report.run_id, "model", reason))
         report.count("model_charged_tokens", charged)
+
+
+def _told(account: Account) -> str:
+    money = f", {account.usd:.4f} USD" if account.usd else ""
+    counted = "as it reports them" if account.program else "as the server counted"
+    if account.estimated:
+        counted = f"{account.estimated} of the answers estimated, since nobody counted them"
+    tokens = f"{account.prompt_tokens:,} tokens of questions and {account.completion_tokens:,} of answers"
+    return f"{account.program or 'the model'} answered {account.calls:,} times: {tokens}{money} ({counted})"
 
 
 def journal_of(run_id: str, environ: Mapping[str, str]) -> Path:

@@ -4,7 +4,7 @@ A job is given a :class:`LanguageModel` or None. None is the usual case: nothing
 is opened, and the job does offline what it can.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slowwave.models.meter import Meter
 
 # How an answer was asked for, the strictest first: the server holds the model to the schema, or to JSON only, or the
-# model was asked for Cersei's lines.
+# model was asked for plain text, in the form that whoever asks can read.
 Form = Literal["schema", "json", "lines"]
 
 
@@ -32,6 +32,7 @@ class Ask:
         max_output_tokens: an answer that would need more is cut off and counts as malformed.
         line_form: how an answer may be written by a model that can give no JSON, as a sentence for the prompt; ""
             where only JSON will do.
+        is_in_form: says of a plain answer whether it keeps to ``line_form``; None takes any words.
         identity: what makes it the same question another night although its surroundings have changed; "" for all of
             its words.
     """
@@ -43,6 +44,7 @@ class Ask:
     schema_name: str
     max_output_tokens: int
     line_form: str = ""
+    is_in_form: Callable[[str], bool] | None = None
     identity: str = ""
 
 
@@ -53,12 +55,14 @@ class Usage:
     Attributes:
         prompt_tokens: as the server counted them, or else estimated.
         completion_tokens: the same of the answer.
-        usd: by the prices of the settings; 0.0 where none are set.
+        usd: as whoever answered tells it, or else by the prices of the settings; 0.0 where none are set.
+        is_estimated: nobody counted the tokens, at least of one side.
     """
 
     prompt_tokens: int
     completion_tokens: int
     usd: float = 0.0
+    is_estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +152,19 @@ class BudgetSpentError(ModelError):
 
 
 def model_of(settings: Settings, environ: Mapping[str, str], meter: "Meter") -> LanguageModel | None:
-    """Return the model of the settings, or None when ``model.base_url`` or ``model.name`` is not set.
+    """Return the model of the settings, or None when neither a server with ``model.name`` nor a command is set.
 
     Args:
         settings: the settings in force.
         environ: the environment; the variable that ``model.api_key_env`` names holds the key.
         meter: counts what is spent and knows the budget.
     """
-    if not (settings.model.base_url and settings.model.name):
+    if not settings.model.is_set:
         return None
+    if settings.model.command:
+        from slowwave.models.command.model import CommandModel  # noqa: PLC0415 - as below
+
+        return CommandModel(settings.model, environ, meter)
     from slowwave.models.client import OpenAIModel  # noqa: PLC0415 - without a model its client is never imported
 
     live = OpenAIModel(settings.model, environ, meter)

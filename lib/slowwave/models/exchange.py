@@ -9,10 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from slowwave.models.fault import Fault
 from slowwave.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -22,27 +22,6 @@ MOST_BYTES = 8 << 20
 _MOST_MESSAGE = 300
 # servers that ask for no key take any
 _NO_KEY = "none"
-
-Kind = Literal["status", "timeout", "connection", "cut", "endless"]
-
-
-@dataclass
-class Fault(Exception):  # noqa: N818 - it never leaves this package
-    """A request without an answer.
-
-    Attributes:
-        kind: the server's own refusal, or how the line failed.
-        message: in one line, without the key.
-        status: the HTTP status, 0 without one.
-        code: the server's code or type of the error, or "".
-        retry_after: seconds that the server asks to wait, or None.
-    """
-
-    kind: Kind
-    message: str
-    status: int = 0
-    code: str = ""
-    retry_after: float | None = None
 
 
 class Exchange:

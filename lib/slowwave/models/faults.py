@@ -7,7 +7,7 @@ Servers say the same thing in many words; the rules here were read off OpenAI's 
 import re
 from typing import Literal
 
-from slowwave.models.exchange import Fault
+from slowwave.models.fault import Fault
 
 Meaning = Literal[
     "overflow",  # the question is too long
@@ -28,6 +28,10 @@ _OVERFLOW = re.compile(
 )
 _FORM = re.compile(r"response_format|json_schema|json_object|structured|\bgrammar|\bschema\b", re.IGNORECASE)
 _FILTERED = re.compile(r"content_filter|content_policy|content management policy|responsibleai", re.IGNORECASE)
+# where no server tells what is wrong
+_UNSAID: dict[str, Meaning] = {
+    "timeout": "slow", "connection": "busy", "cut": "busy", "exit": "busy", "missing": "closed",
+}  # fmt: skip
 _TOO_LARGE = 413
 _CLOSED = (401, 402, 403, 404, 405)
 _BUSY = (408, 409, 425, 429)
@@ -37,9 +41,10 @@ _FIRST_ERROR = 400
 
 def meaning_of(fault: Fault) -> Meaning:
     """Return what a fault means for the next step."""
-    if fault.kind != "status":
-        return "slow" if fault.kind == "timeout" else "busy" if fault.kind in ("connection", "cut") else "refused"
     words = f"{fault.code} {fault.message}"
+    if fault.kind != "status":
+        is_overflow = fault.kind == "exit" and _OVERFLOW.search(words)
+        return "overflow" if is_overflow else _UNSAID.get(fault.kind, "refused")
     if fault.status == _TOO_LARGE or (fault.status not in _BUSY and _OVERFLOW.search(words)):
         return "overflow"
     if "insufficient_quota" in words or fault.status in _CLOSED:

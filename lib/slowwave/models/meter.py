@@ -19,6 +19,8 @@ from slowwave.models.base import BudgetSpentError, Usage
 from slowwave.settings import ModelSettings
 
 _MILLION = 1_000_000
+# the account has one length for ever
+_MOST_PROGRAM = 60
 # USD for a million tokens, questions and answers, where a money budget is set and prices are not: above most models
 ASSUMED_PRICES = (15.0, 75.0)
 
@@ -39,6 +41,8 @@ class Account(msgspec.Struct):
         usd: by the prices of the settings.
         held_tokens: charged for questions that are on their way.
         held_usd: the same in money.
+        estimated: answers whose tokens nobody counted.
+        program: the command that answered, with its version.
     """
 
     calls: int = 0
@@ -47,6 +51,8 @@ class Account(msgspec.Struct):
     usd: float = 0.0
     held_tokens: int = 0
     held_usd: float = 0.0
+    estimated: int = 0
+    program: str = ""
 
 
 def read_account(journal: Path) -> Account:
@@ -120,6 +126,17 @@ class Meter:
                 account.prompt_tokens += spent.prompt_tokens
                 account.completion_tokens += spent.completion_tokens
                 account.usd += spent.usd
+                account.estimated += spent.is_estimated
+
+    def note_program(self, program: str) -> None:
+        """Note which command answers, with its version.
+
+        Raises:
+            BudgetSpentError: the journal is damaged.
+            OSError: the journal cannot be written.
+        """
+        with self._opened() as account:
+            account.program = program[:_MOST_PROGRAM]
 
     def spent(self) -> Account:
         """Return a copy of the account as it is now.

@@ -1,7 +1,7 @@
 """The body of a chat completion, decoded as leniently as servers write it and as strictly as a job needs it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,8 +11,7 @@ from slowwave.models.base import MalformedAnswerError, ModelRefusedError
 
 # what reasoning models say to themselves before they answer
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
-_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
-_LINED = re.compile(r"^\s*MEMORY:|\A\W*none\b", re.IGNORECASE | re.MULTILINE)
+_FENCED = re.compile(r"^\s*```(?:json)?\s*\n(.*?)\n\s*```\s*$", re.DOTALL | re.MULTILINE)
 _SHOWN = 120
 
 
@@ -27,6 +26,7 @@ class Completion:
         prompt_tokens: as the server counted, or None.
         completion_tokens: the same of the answer.
         model: the model's name, or "".
+        usd: what it cost, where that is told.
     """
 
     text: str
@@ -35,6 +35,7 @@ class Completion:
     prompt_tokens: int | None
     completion_tokens: int | None
     model: str
+    usd: float | None = None
 
 
 def completion_of(body: bytes) -> Completion | None:
@@ -59,6 +60,12 @@ def completion_of(body: bytes) -> Completion | None:
     )
 
 
+def with_schema(system: str, schema: Mapping[str, Any]) -> str:
+    """Return what a model is told where nothing else holds it to a schema."""
+    told = orjson.dumps(schema).decode()
+    return f"{system}\n\nAnswer with one JSON object and nothing else. Its JSON schema is: {told}"
+
+
 def refuse_unfinished(said: Completion) -> None:
     """Refuse what is no whole answer.
 
@@ -79,13 +86,13 @@ def spoken(text: str) -> str:
     return _THOUGHT.sub("", text).strip()
 
 
-def refuse_unlined(text: str) -> None:
-    """Refuse what are no lines in Cersei's form, nor the word for having none.
+def refuse_formless(text: str, is_in_form: Callable[[str], bool] | None) -> None:
+    """Refuse a plain answer that whoever asked cannot read.
 
     Raises:
-        MalformedAnswerError: it is anything else.
+        MalformedAnswerError: it is not in the form that was asked for.
     """
-    if not _LINED.search(spoken(text)):
+    if is_in_form is not None and not is_in_form(spoken(text)):
         raise MalformedAnswerError(f"the answer has no line of the form that was asked for: {_short(text)}")
 
 
@@ -96,19 +103,38 @@ def data_of(text: str, schema: Mapping[str, Any]) -> Any:
         MalformedAnswerError: it is no JSON, or has not the outer shape of the schema.
     """
     said = spoken(text)
-    fenced = _FENCED.match(said)
-    try:
-        data: Any = orjson.loads(fenced[1] if fenced else said)
-    except orjson.JSONDecodeError as error:
-        raise MalformedAnswerError(f"the answer is no JSON ({error}): {_short(said)}") from error
+    problem = ""
+    for piece in _pieces(said):
+        try:
+            data: Any = orjson.loads(piece)
+        except orjson.JSONDecodeError as error:
+            problem = problem or f"the answer is no JSON ({error})"
+            continue
+        lacking = _lacking(data, schema)
+        if not lacking:
+            return data
+        problem = lacking
+    raise MalformedAnswerError(f"{problem}: {_short(said)}")
+
+
+def _pieces(said: str) -> Iterator[str]:
+    """Yield what may be the JSON of an answer: all of it, what is fenced in it, what stands between its braces."""
+    yield said
+    for fenced in _FENCED.finditer(said):
+        yield fenced[1]
+    begin, end = said.find("{"), said.rfind("}")
+    if 0 <= begin < end:
+        yield said[begin : end + 1]
+
+
+def _lacking(data: object, schema: Mapping[str, Any]) -> str:
+    """Return what of the outer shape of a schema is not there, or ""."""
     if schema.get("type") != "object":
-        return data
+        return ""
     if not isinstance(data, dict):
-        raise MalformedAnswerError(f"the answer is no JSON object: {_short(said)}")
+        return "the answer is no JSON object"
     missing = [name for name in schema.get("required", ()) if name not in _mapping(cast("object", data))]
-    if missing:
-        raise MalformedAnswerError(f"the answer lacks {', '.join(missing)}: {_short(said)}")
-    return cast("Any", data)
+    return f"the answer lacks {', '.join(missing)}" if missing else ""
 
 
 def _mapping(value: object) -> Mapping[str, object]:

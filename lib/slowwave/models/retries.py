@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from slowwave.models.exchange import Fault
+from slowwave.models.fault import Fault
 
 _FIRST_S = 0.5
 _LONGEST_S = 30.0

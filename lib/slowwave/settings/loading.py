@@ -4,6 +4,7 @@ An unknown key or a malformed value is an error that names key, value and remedy
 """
 
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -105,11 +106,24 @@ def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
 
 
 def _of_text(key: str, text: str) -> object:
-    """Return what stands in one line for a value that has several: ``/a:/b``, or ``/old=/new:/older=/newer``."""
+    """Return what stands in one line for a value that has several: ``/a:/b``, or ``/old=/new:/older=/newer``.
+
+    A command stands as in a shell, ``claude -p``, or as the list that it is in a file.
+    """
+    if key == "model.command":
+        return _words(text)
     if key not in ("store.roots", "store.moved", "memory.global_import"):
         return text
     items = [item for item in text.split(":") if item]
     return items if key != "store.moved" else {old: new for old, _, new in (item.partition("=") for item in items)}
+
+
+def _words(text: str) -> object:
+    """Return the words of a command; what cannot be split is left for the check that follows."""
+    try:
+        return tomllib.loads(f"words = {text}")["words"] if text.lstrip().startswith("[") else shlex.split(text)
+    except ValueError:
+        return text
 
 
 def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:

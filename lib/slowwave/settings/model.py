@@ -162,12 +162,19 @@ class MemorySettings(_Section, frozen=True):
 
 
 class ModelSettings(_Section, frozen=True):
-    """The language model, if any; without ``base_url`` and ``name`` no connection is ever opened."""
+    """The language model, if any: a server (``base_url`` and ``name``) or a ``command``; without them none is asked."""
 
     base_url: Annotated[
         str, Meta(description="Address of an OpenAI-compatible server, for example http://127.0.0.1:8080/v1")
     ] = ""
-    name: Annotated[str, Meta(description="Name of the model there")] = ""
+    command: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="A program that reads a question on its standard input and prints the answer, for example"
+            ' ["claude", "-p"]; no key is needed'
+        ),
+    ] = ()
+    name: Annotated[str, Meta(description="Name of the model there; with a command it may be left out")] = ""
     api_key_env: Annotated[
         str, Meta(description="Environment variable that holds the key; the key itself is never stored")
     ] = "OPENAI_API_KEY"
@@ -188,6 +195,29 @@ class ModelSettings(_Section, frozen=True):
     batch: Annotated[
         bool, Meta(description="Extract at the Batch API's half price: asked one night, read by the next")
     ] = False
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself.
+
+        Raises:
+            ValueError: a command and a server are both named, or a command is to be asked by batch.
+        """
+        if self.command and self.base_url:
+            raise ValueError("set model.command or model.base_url, not both")
+        if self.command and self.batch:
+            raise ValueError("a command has no batch price: set model.batch = false")
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a model to ask."""
+        return bool(self.command or (self.base_url and self.name))
+
+    @property
+    def label(self) -> str:
+        """What the model is called in reports and books; "" without one."""
+        if not self.is_set:
+            return ""
+        return self.name or Path(self.command[0]).name
 
 
 class SecretsSettings(_Section, frozen=True):

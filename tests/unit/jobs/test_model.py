@@ -50,6 +50,42 @@ def test_what_gave_no_usable_answer_is_in_the_account(tmp_path: Path):
     assert report.counts["model_charged_tokens"] == 120
 
 
+def test_a_command_is_named_with_its_version_and_who_counted(tmp_path: Path):
+    meter = Meter(NAMED.model, tmp_path / "r.json")
+    meter.note_program("claude 2.1")
+    meter.settle(meter.hold(100, 20), Usage(1000, 20, 0.5))
+    report = Report("extract", "r", counts={"model_prompt_tokens": 1020})
+    note_account(report, tmp_path / "r.json")
+    told = "claude 2.1 answered 1 times: 1,000 tokens of questions and 20 of answers, 0.5000 USD"
+    assert [item.reason for item in report.items] == [f"{told} (as it reports them)"]
+    meter.settle(meter.hold(100, 20), Usage(100, 20, is_estimated=True))
+    report = Report("extract", "r", counts={"model_prompt_tokens": 1140})
+    note_account(report, tmp_path / "r.json")
+    assert "1 of the answers estimated" in report.items[0].reason
+
+
+def test_a_command_reads_what_a_server_would(tmp_path: Path):
+    script = tmp_path / "answerer"
+    script.write_text("#!/bin/sh\ncat >> $0.asked\necho '{\"memories\": []}'\n")
+    script.chmod(0o755)
+    environ = projects(tmp_path, 2)
+    given = settings("", command=(str(script),), name="")
+    report = run_job("extract", Run("r", given, FixedClock(NOW + timedelta(days=9000)), environ))
+    assert report.failures == []
+    assert any(item.reason.startswith("answerer answered 2 times: ") for item in report.items)
+    asked = Path(f"{script}.asked").read_bytes()
+    run_job("extract", Run("s", given, FixedClock(NOW + timedelta(days=9000)), environ))
+    assert Path(f"{script}.asked").read_bytes() == asked  # what it has read stands in the books under its name
+
+
+def test_a_question_that_a_command_kept_as_a_session_is_nobodys_words(tmp_path: Path):
+    environ = projects(tmp_path, 1)
+    (transcript,) = (tmp_path / ".claude").rglob("*.jsonl")
+    transcript.write_bytes(transcript.read_bytes().replace(b'"/srv/1"', b'"/tmp/slowwave-asks-x1"'))
+    report = run_job("extract", Run("r", Settings(), FixedClock(NOW + timedelta(days=9000)), environ, force=True))
+    assert (report.counts["sessions"], report.counts["untyped"], report.counts.get("candidates", 0)) == (1, 1, 0)
+
+
 def test_a_run_shares_its_budget_among_projects(tmp_path: Path):
     environ = projects(tmp_path, 3)
     with serving(said({"operations": []}, usage=(2000, 100))) as server:

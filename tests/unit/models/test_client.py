@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -347,3 +348,21 @@ def test_the_protocol_is_kept():
     model: LanguageModel | None = model_of(Settings(model=settings), {}, Meter(settings))
     assert model is not None
     assert model.name == "m"
+
+
+# --- plain text --------------------------------------------------------------------------------------------------
+
+
+def starts_with_a_mark(text: str) -> bool:
+    return text.startswith("MEMORY:")
+
+
+def test_whoever_asks_says_which_plain_answer_can_be_read():
+    with serving(
+        error(422, "unknown field response_format"), error(422, "no json_object"), said("I count 3.")
+    ) as server:
+        rig = Rig(server.base_url)
+        assert rig.model.answer(ask()).text == "I count 3."
+        marked = replace(ask(), is_in_form=starts_with_a_mark)
+        with pytest.raises(MalformedAnswerError, match="no line of the form"):
+            rig.model.answer(marked)

@@ -185,6 +185,22 @@ def test_a_model_that_refuses_the_key_and_half_a_model_are_named(store: Path) ->
     assert (half.ok, half.fix) == (False, "set model.base_url, too, or neither")
 
 
+def test_a_command_is_looked_for_and_asked_only_on_request(store: Path) -> None:
+    program = store / "answerer"
+    program.write_text("#!/bin/sh\necho x >> $0.asked\necho '{\"ok\": true}'\n")
+    program.chmod(0o755)
+    overrides = [f"model.command={program}"]
+    quiet = examined(store, overrides=overrides)["model"]
+    assert (quiet.ok, "not asked" in quiet.seen, Path(f"{program}.asked").exists()) == (True, True, False)
+    asked = examined(store, overrides=overrides, ask_model=True)["model"]
+    assert (asked.ok, "answerer answers by json" in asked.seen, "estimated tokens" in asked.seen) == (True, True, True)
+    program.write_text("#!/bin/sh\necho 'log in first' >&2\nexit 1\n")
+    failing = examined(store, overrides=overrides, ask_model=True)["model"]
+    assert (failing.ok, "exit code 1: log in first" in failing.seen, "log in" in failing.fix) == (False, True, True)
+    absent = examined(store, overrides=["model.command=/no/such/program -p"])["model"]
+    assert (absent.ok, "no such program" in absent.seen) == (False, True)
+
+
 # --- clients -----------------------------------------------------------------------------------------------------
 
 

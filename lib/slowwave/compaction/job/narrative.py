@@ -118,7 +118,13 @@ def _ask(request: Request, gone: Gone) -> Ask:
         "summary",
         max(request.max_tokens, _LEAST_ANSWER),
         _LINE_FORM,
+        _has_headings if telling_of(gone.reading.dialect).has_sections else None,
     )
+
+
+def _has_headings(text: str) -> bool:
+    """Say whether plain text is a summary in sections and no remark about it."""
+    return any(line.startswith("## ") for line in text.splitlines())
 
 
 def _later_half(items: Sequence[Item]) -> tuple[Item, ...] | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from slowwave.extraction.lines_reply import is_reply
 from slowwave.extraction.model.ledger import Bounds, Unread
 from slowwave.extraction.model.operations import SCHEMA, SCHEMA_NAME
 from slowwave.extraction.model.prompts import LINE_FORM, SYSTEM, material
@@ -175,7 +176,7 @@ def ask_of(project: str, known: Sequence[str], window: Window, max_output_tokens
     user = material(project, known, earlier, new)
     # memories and notes change from night to night, and an answer that was paid for stays good
     identity = material(project, (), earlier, new)
-    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM, identity)
+    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM, is_reply, identity)
 
 
 def halved_bounds(

@@ -2,7 +2,7 @@
 
 Gated as the offline path is, since it follows it. It deletes nothing. A second run asks nothing about bytes that were
 answered; what got no answer (no server, no money, words that nobody can read) is named in the report and asked again by
-the next run. Without ``model.base_url`` and ``model.name`` nothing here runs.
+the next run. Without a model in the settings nothing here runs.
 """
 
 from collections import deque
@@ -87,7 +87,7 @@ class ModelRun:
         self._batch = batch
         self._settings: Settings = batch.settings
         self._model = model
-        self.extractor = f"{EXTRACTOR}:{batch.settings.model.name}"
+        self.extractor = f"{EXTRACTOR}:{batch.settings.model.label}"
         self.summary = Summary(batch.settings.model, batch.project.key)
         self._book = read_book(batch.project.memory)
         self._instructions = instructions_of(batch.project.root, batch.redact)

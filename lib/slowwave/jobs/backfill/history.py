@@ -59,7 +59,7 @@ def note_speed(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
     new = Past(
         run_id=plan.run_id,
         extractor=EXTRACTOR,
-        model=plan.settings.model.name if plan.settings.model.base_url else "",
+        model=plan.settings.model.label,
         sessions=plan.sessions,
         bytes=plan.bytes,
         cpu_seconds=round(sum(result.cpu_seconds for result in results), 3),

@@ -61,7 +61,7 @@ def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
     report.count("bytes", plan.bytes)
     note_versions(report, shards)
     if plan.sessions:
-        past = [one for one in past_runs(environ) if one.model and one.model == plan.settings.model.name]
+        past = [one for one in past_runs(environ) if one.model and one.model == plan.settings.model.label]
         note_forecast(report, plan, _foreseen(plan, shards, environ), past)
     return report
 
@@ -105,7 +105,7 @@ def _measured(
     if not batch.carried_over(session):
         extract_one(session, batch)
     settings = plan.settings.model
-    if settings.base_url and settings.name:
+    if settings.is_set:
         ask_model([session], batch, None)
     seconds, cpu_seconds = time.monotonic() - wall, time.process_time() - cpu
     questions = batch.report.counts.get("model_questions", 0)

@@ -80,8 +80,7 @@ class Ledger:
             self._candidates.setdefault(candidate.session.id, []).append(candidate)
         self._refused = read_refused(memory)[0]
         self._failed = read_failures(memory)[0]
-        asks = settings.model.base_url and settings.model.name
-        self._model = f"{MODEL}:{settings.model.name}" if asks else ""
+        self._model = f"{MODEL}:{settings.model.label}" if settings.model.is_set else ""
 
     def state(self, session: StoredSession, *, force: bool = False) -> State:
         """Return how a session stands; its bytes are only looked at where something was recorded of it.
@@ -132,7 +131,7 @@ class Ledger:
         least = 0 if force else self._settings.extraction.min_messages
         for is_so, why in (
             (session.kind == "subagent", "a sub-agent's"),
-            (session.origin in UNTYPED, "begun by a schedule or a hook"),
+            (session.origin in UNTYPED, "begun by a schedule, a hook or slowwave itself"),
             (session.source == "backup", "a client's copy"),
             (0 <= session.messages < least, f"fewer than {least} messages"),
         ):

@@ -13,7 +13,8 @@ from typing import Any, cast
 import orjson
 
 from slowwave.models.batch.spool import Answered
-from slowwave.models.exchange import Exchange, Fault
+from slowwave.models.exchange import Exchange
+from slowwave.models.fault import Fault
 
 _PURPOSE = "batch"
 _GONE = 404

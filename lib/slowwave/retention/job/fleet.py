@@ -16,7 +16,7 @@ from slowwave.stores.walk import key_in_database
 
 # whose forks need, or name, the session that they came from
 _REFERRING = ("codex", "pi", "openclaw")
-_UNTYPED = ("cron", "hook")
+_UNTYPED = ("cron", "hook", "question")
 _PUT_ASIDE: dict[str, Source] = {
     "archived": "archived",
     "backup": "archived",
