@@ -66,7 +66,7 @@ def test_a_command_is_named_with_its_version_and_who_counted(tmp_path: Path):
 
 def test_a_command_reads_what_a_server_would(tmp_path: Path):
     script = tmp_path / "answerer"
-    script.write_text("#!/bin/sh\ncat >> $0.asked\necho '{\"memories\": []}'\n")
+    script.write_text("#!/bin/sh\ncat >> $0.asked\necho '{\"operations\": []}'\n")
     script.chmod(0o755)
     environ = projects(tmp_path, 2)
     given = settings("", command=(str(script),), name="")
