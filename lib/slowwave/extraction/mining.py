@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.extraction.absolute import absolute_dates, relative_paths
+from slowwave.extraction.absolute import relative_paths
 from slowwave.extraction.calibration.features import surroundings_of
 from slowwave.extraction.calibration.model import calibrated
 from slowwave.extraction.events import Event, Events, Turn
@@ -18,6 +18,7 @@ from slowwave.extraction.keys import decision_key, key_of
 from slowwave.extraction.miners import MINERS
 from slowwave.extraction.miners.taking_back import NAME as TAKES_BACK
 from slowwave.extraction.taint import is_hostile, one_line
+from slowwave.memory.dated import dated
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import RowSpan, Span
@@ -141,7 +142,7 @@ def candidate_of(found: Found, session: SessionRef, paths: Sequence[Path], redac
     """Return the candidate of a fact: one line, absolute, redacted, with evidence that re-reads."""
     event = found.events[-1]
     words = relative_paths(one_line(redact(found.text)), event.cwd)
-    text = _cut(_unended(absolute_dates(words, event.at)), MAX_TEXT)
+    text = _cut(_unended(dated(words, event.at)), MAX_TEXT)
     quote = _cut(one_line(redact(found.quote)), MAX_QUOTE)
     evidence = tuple(
         _evidence(span, paths, quote) for span in dict.fromkeys(s for e in found.events for s in e.sources)

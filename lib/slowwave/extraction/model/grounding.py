@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from slowwave.extraction.absolute import absolute_dates
 from slowwave.extraction.model.claims import Claim
 from slowwave.extraction.model.passages import Passage
 from slowwave.extraction.taint import is_hostile, one_line
+from slowwave.memory.dated import dated
 from slowwave.secrets.blocked import ERASED
 
 Reason = Literal[
@@ -101,11 +101,11 @@ def _unsafe(text: str, cited: Sequence[tuple[Passage, str]]) -> Reason | None:
 def _strayed(text: str, cited: Sequence[tuple[Passage, str]]) -> Reason | None:
     """Return what a note adds to what was said, if anything."""
     said = _flat(" ".join(passage.text for passage, _ in cited)).casefold()
-    dated = " ".join(absolute_dates(passage.text, passage.event.at) for passage, _ in cited).casefold()
+    with_dates = " ".join(dated(passage.text, passage.event.at) for passage, _ in cited).casefold()
     low = one_line(text).casefold()
     for value in _EXACT.findall(low):
         bare = value.strip("`.,:;")
-        if bare and bare not in said and bare not in dated:
+        if bare and bare not in said and bare not in with_dates:
             return "values"
     words = _stems(low) - _FRAME
     if words and len(words & _stems(said)) / len(words) < _GROUNDED:
