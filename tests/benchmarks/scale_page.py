@@ -65,7 +65,7 @@ def _measured(rounds: int, shapes: Sequence[Mapping[str, Any]]) -> Iterator[str]
     times = "once" if rounds == 1 else f"the median of {rounds} rounds"
     yield _wrapped(
         f"Processor seconds of one process on a busy machine with two cores, from nothing, {times}. Each session holds"
-        " one wish of a person; those that are too short for the gates are refused, as in any night."
+        " one wish of a person; those that are too short for the gates, and may go on, are refused, as in any night."
     )
     yield ""
     yield "| sessions | MB | of them read | " + " | ".join(STEPS) + " |"

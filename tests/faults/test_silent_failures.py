@@ -147,7 +147,7 @@ def test_a_dream_for_review_by_the_settings_is_no_alarm(village: Village) -> Non
 
 
 def test_candidates_that_no_dream_takes_up_are_an_alarm_as_soon_as_they_are_too_old(village: Village) -> None:
-    closed = ("consolidation.min_sessions=1000", "alarms.silent_nights=0")
+    closed = ("consolidation.min_sessions=1000", "consolidation.max_wait=1000d", "alarms.silent_nights=0")
     village.work()
     assert [village.night(*closed) for _ in range(7)] == [[]] * 6 + [["backlog"]]
 
@@ -157,8 +157,8 @@ def test_candidates_that_no_dream_takes_up_are_an_alarm_as_soon_as_they_are_too_
     [
         ("consolidation.min_sessions=1000",),
         ("consolidation.min_hours=100000",),
-        ("extraction.min_messages=100000",),
-        ("extraction.idle=1000d", "extraction.open_call_rest=1000d"),
+        ("extraction.min_messages=100000", "extraction.ended_after=1000d"),
+        ("extraction.idle=1000d",),
     ],
 )
 def test_nights_without_a_dream_are_an_alarm_when_they_are_as_many_as_allowed(

@@ -10,7 +10,7 @@ MOST_ROWS = 20
 _NUMBERS = {
     "in_range": "sessions are in the range",
     "read": "of them were read before",
-    "passed_over": "hold nobody's words, or are too short",
+    "passed_over": "hold nobody's words",
     "refused": "were refused by the gates before",
     "given_up": "could not be read three times (--retry-failed)",
     "unreadable": "cannot be opened",

@@ -1,12 +1,13 @@
 """The gates before a dream, cheapest first (seed 000): time, sessions; the third is the lock.
 
-Each answers with a reason whichever way it goes. Unlike Cersei's, they do not count part files, sub-agents or the
-session that is being written, and a clock that ran backwards closes the gate.
+Who works little on a project opens the second one by waiting: what was said there is remembered a week later. Each
+answers with a reason whichever way it goes. Unlike Cersei's, they do not count part files, sub-agents or the session
+that is being written, and a clock that ran backwards closes the gate.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from slowwave.report import Gate
 from slowwave.stores.model import StoredSession
@@ -57,3 +58,20 @@ def session_gate(project: str, changed: Changed, min_sessions: int) -> Gate:
     if changed.live:
         reason += f"; {len(changed.live)} in use do not count"
     return Gate("sessions", project, passed=number >= min_sessions, reason=reason)
+
+
+def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait: timedelta) -> Gate:
+    """Return the gate that too few sessions shut, open when a candidate waits for ``max_wait``.
+
+    Args:
+        few: the gate as the sessions left it.
+        since: when the oldest candidate that no dream has looked at was said, None when there is none.
+        now: the current time.
+        max_wait: how long it may wait for further sessions.
+    """
+    if since is None:
+        return few
+    day = timedelta(days=1)
+    passed = now - since >= max_wait
+    reason = f"{few.reason}, {'but' if passed else 'or'} a candidate that waits for {max_wait / day:g} days"
+    return Gate(few.gate, few.project, passed, f"{reason}: the oldest waits for {(now - since) / day:.1f}")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.consolidation.apply import apply_plan, counts_of
-from slowwave.consolidation.gates import Changed, changed_since, session_gate, time_gate
+from slowwave.consolidation.backlog import backlog_of, waiting_since
+from slowwave.consolidation.gates import Changed, changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, held, refusal
 from slowwave.consolidation.model import Operation
 from slowwave.consolidation.plan import Plan, Planner, make_plan, offline
@@ -110,9 +111,12 @@ class _Dream:
 
     def gates_pass(self) -> bool:
         last = read_state(self.memory)
-        return self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours)) and self._gate(
-            session_gate(self.project.key, self._changed(last), self.settings.min_sessions)
-        )
+        if not self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours)):
+            return False
+        gate = session_gate(self.project.key, self._changed(last), self.settings.min_sessions)
+        if not gate.passed:
+            gate = or_after_waiting(gate, waiting_since(self.memory), self.started, self.settings.max_wait)
+        return self._gate(gate)
 
     def _changed(self, last: int | None) -> Changed:
         def live(session: StoredSession) -> str:
@@ -174,9 +178,10 @@ class _Dream:
             return
 
     def _stamp(self, snapshot: Snapshot, lock: DreamLock) -> None:
-        """Note that these sessions were looked at, if there are any: running again then changes nothing."""
+        """Note that these sessions and candidates were looked at, if there are any: a second run changes nothing."""
         changed = self._changed(snapshot.last).sessions
-        if not any(s.mtime_ns <= self.started.timestamp() * 1e9 for s in changed):
+        is_new = any(s.mtime_ns <= self.started.timestamp() * 1e9 for s in changed)
+        if not is_new and not backlog_of(self.memory, snapshot.state.book):
             return
         with guarded(self.memory):
             lock.check()

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.extraction.absolute import absolute_dates, relative_paths
+from slowwave.extraction.absolute import relative_paths
 from slowwave.extraction.notes import Note
 from slowwave.letters import one_line
+from slowwave.memory.dated import dated
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import RowSpan, Span
@@ -46,7 +47,7 @@ def candidate_of(
     """
     item = note.items[-1]
     words = relative_paths(one_line(redact(note.text)), item.cwd)
-    text = _cut(_unended(absolute_dates(words, item.at)), most_chars)
+    text = _cut(_unended(dated(words, item.at)), most_chars)
     quote = _cut(one_line(redact(note.quote)), MOST_QUOTE)
     spans = dict.fromkeys(span for one in note.items for span in one.sources)
     evidence = tuple(_evidence(span, paths, quote) for span in spans)

@@ -1,7 +1,8 @@
 """The gates of extraction: whether a session has enough that is new, and has come to rest; each with its reason.
 
 The three numbers and their order are those of seed 000 (Cersei asks them in the same order); rest comes on top, so
-that a session somebody still works in waits for a later run.
+that a session somebody still works in waits for a later run. They are for sessions that may go on: one that has ended
+is read whatever they say, since what a short talk says is worth no less than what a long one does.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,9 @@ from slowwave.dialects.model import Message, ToolCall, ToolResult
 from slowwave.memory.model import iso
 from slowwave.report import Gate
 from slowwave.settings import ExtractionSettings
+
+# hours
+_DAY = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ def session_gates(
 ) -> list[Gate]:
     """Ask the gates in order up to the first that refuses; all passed when the last one did.
 
+    A session that has rested for ``ended_after`` is asked nothing else: nothing will come that could open a gate.
+
     Args:
         progress: what is known of the session.
         settings: the limits.
@@ -56,13 +62,17 @@ def session_gates(
         session: its id.
         rested: how long ago anything happened in it.
     """
+    if rested >= settings.ended_after:
+        reason = f"session {session}: it has ended, nothing happened in it for {_spoken(rested)}"
+        return [Gate("ended", project, passed=True, reason=reason)]
     asked: list[Gate] = []
     for name, passed, reason in (
         ("messages", *enough_messages(progress, settings)),
         ("tool_calls", *enough_tool_calls(progress, settings)),
         ("open_call", *no_open_call(progress, settings, rested)),
     ):
-        asked.append(Gate(name, project, passed, f"session {session}: {reason}"))
+        until = "" if passed else f"; all of it is read once nothing happens in it for {_spoken(settings.ended_after)}"
+        asked.append(Gate(name, project, passed, f"session {session}: {reason}{until}"))
         if not passed:
             break
     return asked
@@ -96,6 +106,12 @@ def no_open_call(progress: Progress, settings: ExtractionSettings, rested: timed
     if rested >= settings.open_call_rest:
         return True, f"the call of {progress.open_call} was never answered, and the session has ended"
     return False, f"the last assistant message waits for the result of {progress.open_call}"
+
+
+def _spoken(rest: timedelta) -> str:
+    """Return a rest in whole hours, or in days once it is that long."""
+    hours = rest // timedelta(hours=1)
+    return f"{hours} h" if hours < 2 * _DAY else f"{hours // _DAY} days"
 
 
 def _open_call(messages: Sequence[Message]) -> str:

@@ -1,7 +1,7 @@
 """Extraction: what sessions say that is worth remembering, as candidates beside the memories of their project.
 
-Gated by session: rest, length, tool calls since the last time, no open call (seed 000). It deletes nothing. A second
-run finds every byte read before, by hash, and decodes nothing again.
+Gated by session: rest, length, tool calls since the last time, no open call (seed 000); a session that has ended is
+read whatever these say. It deletes nothing. A second run finds every byte read before, by hash, and decodes nothing.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from slowwave.extraction.failures import MOST_ATTEMPTS
 from slowwave.extraction.foreign.look import look_at_foreign, tell
 from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import PartState
-from slowwave.extraction.session import Read, gates_for, has_enough_lines, is_taken_up, read_session, states_of
+from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
 from slowwave.extraction.streams import is_known, is_stream, rest_reason, stamp, stream_state
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import reconcile
@@ -158,11 +158,6 @@ def _lines(session: StoredSession, batch: Batch) -> Read | None:
     if not any(state.has_new for state in states):
         return _unchanged(session, states, batch)
     if not _rests(session, batch):
-        return None
-    need = 0 if batch.force else batch.settings.extraction.min_messages
-    if not has_enough_lines(states, need):
-        reason = f"session {session.id}: fewer than {need} records, {need} messages needed"
-        batch.asked(session, [Gate("messages", batch.project.key, passed=False, reason=reason)])
         return None
     return _decoded(session, states, batch)
 

@@ -18,13 +18,10 @@ from slowwave.extraction.streams import stamp
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
-from slowwave.records.sources.compressed import open_plain
 from slowwave.report import Gate
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
-
-_CHUNK = 1 << 20
 
 
 class Around(Protocol):
@@ -75,17 +72,6 @@ class Read:
 def states_of(session: StoredSession, ranges: Sequence[ExtractedRange]) -> list[PartState]:
     """Compare every file of a session with what was read before."""
     return [part_state(path, ranges_of(path, session.id, EXTRACTOR, ranges)) for path in session.files.paths]
-
-
-def has_enough_lines(states: Sequence[PartState], need: int) -> bool:
-    """Say whether the files have as many line ends as messages are needed; saves decoding what the gate refuses."""
-    left = need - len(states)  # the last line of each file may have no line end, and counts all the same
-    for state in states:
-        with open_plain(state.path) as file:
-            while left > 0 and (chunk := file.read(_CHUNK)):
-                # two records glued on one line are rare; a brace pair shows them
-                left -= chunk.count(b"\n") + chunk.count(b"}{")
-    return left <= 0
 
 
 def read_session(
@@ -168,8 +154,12 @@ def gates_for(session: StoredSession, progress: Progress, around: Around) -> lis
 
 
 def rest_of(session: StoredSession, progress: Progress, now: datetime) -> timedelta:
-    """Return how long ago anything happened in a session: by its last message, else by the time of its file."""
-    last = datetime.fromisoformat(progress.last_at).timestamp() if progress.last_at else session.mtime_ns / 1e9
+    """Return how long ago anything happened in a session: by its last message, else by the time of its file.
+
+    A message from the future tells nothing.
+    """
+    said = datetime.fromisoformat(progress.last_at).timestamp() if progress.last_at else float("inf")
+    last = said if said <= now.timestamp() else session.mtime_ns / 1e9
     return timedelta(seconds=now.timestamp() - last)
 
 

@@ -31,7 +31,7 @@ from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.model import Project
 
-# A changed session below this is refused for its length in any sound settings: nobody expects a memory of it.
+# Nobody expects a memory of a changed session below this, as long as no candidate comes of it.
 WORTH_READING = 32 << 10
 
 
@@ -158,7 +158,7 @@ def _earlier(environ: Mapping[str, str], report: Report) -> tuple[list[Night], l
 
 
 def _changed(projects: Sequence[Project], earlier: Sequence[Night], report: Report) -> int:
-    """Return how many sessions had something new since they were last looked at: read now, or large enough to be."""
+    """Return how many sessions had something new since they were last looked at: large, or read now with effect."""
     looked = [n.began.timestamp() for n in earlier if n.job in REMEMBERING and n.has_looked and not n.partial]
     since = max(looked, default=0.0) * 1e9
     large = sum(
@@ -166,7 +166,7 @@ def _changed(projects: Sequence[Project], earlier: Sequence[Night], report: Repo
         for project in projects
         for session in project.sessions
     )
-    return max(large, report.counts.get("extracted", 0))
+    return max(large, report.counts.get("extracted", 0) if report.counts.get("candidates") else 0)
 
 
 def _spent(run_id: str, environ: Mapping[str, str], earlier: Sequence[Night]) -> Spent:

@@ -11,7 +11,8 @@ import msgspec
 from slowwave.clock import Clock
 from slowwave.compaction.job.book import all_books, folder_of
 from slowwave.compaction.job.derived import content_stamp
-from slowwave.consolidation.gates import changed_since, session_gate, time_gate
+from slowwave.consolidation.backlog import backlog_of, waiting_since
+from slowwave.consolidation.gates import changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import refusal
 from slowwave.consolidation.state import read_state
 from slowwave.errors import SlowwaveError
@@ -22,7 +23,6 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import iso
-from slowwave.observability.folders import backlog_of
 from slowwave.places import home_folder
 from slowwave.report import Gate
 from slowwave.settings import Settings
@@ -126,11 +126,12 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     last = read_state(project.memory)
     idle = settings.extraction.idle
     changed = changed_since(project.sessions, last, lambda s: active_reason(s, now, idle, home) or "")
+    enough = session_gate(project.key, changed, limits.min_sessions)
     held = refusal(project.memory, limits.lock_stale)
     standing.last_dream = None if last is None else iso(datetime.fromtimestamp(last, UTC))
     standing.gates = [
         time_gate(project.key, last, now, limits.min_hours),
-        session_gate(project.key, changed, limits.min_sessions),
+        enough if enough.passed else or_after_waiting(enough, waiting_since(project.memory), now, limits.max_wait),
         Gate("lock", project.key, passed=not held, reason=held or "free"),
     ]
     standing.due = all(gate.passed for gate in standing.gates)
@@ -145,7 +146,7 @@ def _look_at_memory(standing: Standing, memory: Path) -> None:
     standing.memories = len(book.active)
     standing.waiting = len(waiting)
     standing.oldest_waiting = min((c.observed_at for c in waiting if c.observed_at), default="")
-    noted = backlog_of(memory, book)
+    noted = [noted for _, noted in backlog_of(memory, book)]
     standing.backlog, standing.backlog_since = len(noted), min(filter(None, noted), default="")
     standing.foreign = dict(Counter(known.writer if known else "person" for _, known in known_lines(memory)))
     standing.failing = len(read_failures(memory)[0])

@@ -1,17 +1,13 @@
 """What stands in a memory folder now: how large it is, and what waits there that no dream has looked at."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from slowwave.consolidation.state import read_state
-from slowwave.dialects.times import parse_time
+from slowwave.consolidation.backlog import backlog_of
 from slowwave.errors import SlowwaveError
-from slowwave.memory.book import Book, read_book
-from slowwave.memory.candidates import candidates_path, read_entries
-from slowwave.memory.model import Candidate, iso
+from slowwave.memory.book import read_book
 from slowwave.memory.topics import INDEX
 
 
@@ -64,46 +60,7 @@ def footprint(project: str, memory: Path) -> Footprint:
     book = read_book(memory)
     index = memory / INDEX
     data = index.read_bytes() if index.is_file() else b""
-    times = backlog_of(memory, book)
+    times = [noted for _, noted in backlog_of(memory, book)]
     return Footprint(
         project, len(book.active), len(data.splitlines()), len(data), len(times), min(filter(None, times), default="")
     )
-
-
-def backlog_of(memory: Path, book: Book) -> list[str]:
-    """Return when each candidate was noted that no dream has looked at, as ISO times; "" where it is not known.
-
-    What a dream has looked at and let wait for more evidence is no backlog: it may wait for ever.
-
-    Raises:
-        CorruptStateError: the state is damaged.
-        UnreadableError: the candidates cannot be read.
-    """
-    if not candidates_path(memory).exists():
-        return []
-    last = read_state(memory)
-    times: list[str] = []
-    open_: list[Candidate] = []
-    for entry in read_entries(memory)[0]:
-        if isinstance(entry, Candidate):
-            open_.append(entry)
-            continue
-        # candidates stand before the ranges of bytes that they came from, and these say when they were read
-        at = _known(entry.at)
-        times += [at for c in open_ if not _is_settled(c, book) and _is_later(at, last)]
-        open_ = []
-    return times + [_known(c.observed_at) for c in open_ if not _is_settled(c, book)]
-
-
-def _is_settled(candidate: Candidate, book: Book) -> bool:
-    return candidate.id in book.done or candidate.id in book.undone or candidate.id in book.rejected
-
-
-def _known(at: str) -> str:
-    """Return a time in UTC, "" where it is damaged: what waits since nobody knows when waits all the same."""
-    return iso(found) if (found := parse_time(at)) else ""
-
-
-def _is_later(at: str, last: float | None) -> bool:
-    """Say whether something was noted after the last dream began, in whole seconds; a night notes, then dreams."""
-    return last is None or not at or datetime.fromisoformat(at).timestamp() > last

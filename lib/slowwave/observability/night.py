@@ -68,7 +68,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
         partial: whether only chosen projects were worked on.
         projects: how many there were.
         sessions: how many sessions they had.
-        changed: how many of these had changed since the run before and were worth reading or were read.
+        changed: how many of these had changed since the run before and were worth reading, or were read with effect.
         dreams: dreams that were committed.
         counts: the counters of the report.
         refusals: closed gates by gate.

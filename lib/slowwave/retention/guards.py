@@ -96,7 +96,7 @@ class Guards:
     def _left(self, member: Member) -> str:
         memory = member.project.memory
         if memory not in self._pending:
-            self._pending[memory] = Pending(memory, self._settings.extraction, self._clock.now())
+            self._pending[memory] = Pending(memory)
         return next((left for session in member.sessions if (left := self._pending[memory].left(session))), "")
 
     def _cited_by(self, member: Member) -> str:

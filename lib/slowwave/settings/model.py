@@ -44,6 +44,9 @@ class ExtractionSettings(_Section, frozen=True):
     open_call_rest: Annotated[
         timedelta, Meta(description="After such a rest a tool call without a result keeps a session no longer")
     ] = timedelta(hours=24)
+    ended_after: Annotated[
+        timedelta, Meta(description="After such a rest a session has ended: all of it is read, however short it is")
+    ] = timedelta(hours=24)
     batch_sessions: Annotated[int, Meta(ge=1, le=5000, description="Sessions in one task run")] = 500
     min_confidence: Annotated[float, Meta(ge=0, le=1, description="Candidates below this are dropped and counted")] = (
         0.5
@@ -55,6 +58,9 @@ class ConsolidationSettings(_Section, frozen=True):
 
     min_hours: Annotated[float, Meta(ge=0, description="Hours since the last dream")] = 24.0
     min_sessions: Annotated[int, Meta(ge=0, description="Sessions changed since the last dream")] = 5
+    max_wait: Annotated[
+        timedelta, Meta(description="A candidate no dream has looked at for so long needs no further sessions")
+    ] = timedelta(days=7)
     lock_stale: Annotated[timedelta, Meta(description="A lock this old may be taken over")] = timedelta(hours=1)
     mode: Annotated[Literal["auto", "review"], Meta(description="review parks every dream for a person")] = "auto"
     max_loss: Annotated[

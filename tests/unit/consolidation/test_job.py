@@ -1,16 +1,21 @@
 """The dream of one project from gates to commit."""
 
+import os
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from slowwave.consolidation.lock import held
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.review import accept, parked_dreams, reject
 from slowwave.consolidation.state import render_state
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UnreadableError
 from slowwave.memory.book import read_book
+from slowwave.memory.extracted import write_extraction
 from slowwave.memory.folder import LOCK_FILE, STATE_FILE, visible_files
+from slowwave.memory.model import ExtractedRange
 from slowwave.memory.undo import undo
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
@@ -33,7 +38,8 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     house = _house(tmp_path, 4)
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", False)]
-    assert report.gates[1].reason == "4 sessions changed since the last dream, 5 needed"
+    few = "4 sessions changed since the last dream, 5 needed"
+    assert report.gates[1].reason == f"{few}, or a candidate that waits for 7 days: the oldest waits for 0.7"
     house.session("e", "one more")
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", True), ("lock", True)]
@@ -42,6 +48,61 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", False)]
     assert "23.0 h since the last dream" in report.gates[0].reason
+
+
+def test_a_candidate_that_waits_for_a_week_needs_no_further_sessions(tmp_path: Path) -> None:
+    house = _house(tmp_path, 3)
+    house.clock.advance(days=6)
+    assert not house.dream(force=False).dream_ids
+    house.clock.advance(days=1)
+    report = house.dream(force=False)
+    assert len(report.dream_ids) == 1
+    few = "3 sessions changed since the last dream, 5 needed"
+    assert report.gates[1].reason == f"{few}, but a candidate that waits for 7 days: the oldest waits for 7.7"
+    # what that dream has looked at waits for nothing
+    before = _everything(house)
+    house.clock.advance(days=30)
+    report = house.dream(force=False)
+    assert (report.gates[-1].passed, report.gates[-1].reason) == (
+        False,
+        "0 sessions changed since the last dream, 5 needed",
+    )
+    assert _everything(house) == before
+
+
+def test_what_waits_for_a_week_still_waits_for_the_time_gate_and_the_lock(tmp_path: Path) -> None:
+    house = _house(tmp_path, 3)
+    house.clock.advance(days=8)
+    (house.memory / STATE_FILE).write_bytes(render_state(int(house.clock.now().timestamp()) - 3600))
+    assert [(g.gate, g.passed) for g in house.dream(force=False).gates] == [("time", False)]
+    (house.memory / STATE_FILE).unlink()
+    with held(house.memory, timedelta(hours=1)):
+        assert [(g.gate, g.passed) for g in house.dream(force=False).gates][1:] == [("sessions", True), ("lock", False)]
+
+
+def test_what_a_dream_let_wait_for_more_evidence_opens_no_gate(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.extract(house.candidate("Fact of the house", category="project", confidence=0.3))
+    for days, gates in ((8, 3), (8, 2)):
+        house.clock.advance(days=days)
+        report = house.dream(force=False)
+        assert (len(report.gates), report.dream_ids) == (gates, [])
+
+
+def test_a_candidate_noted_late_is_looked_at_once_although_no_session_has_changed(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    house.dream()
+    house.clock.advance(days=8)
+    late = house.candidate("Fact of the house", category="project", confidence=0.3)
+    os.utime(late.session.path, (0, 0))
+    write_extraction(
+        house.memory,
+        [([late], [ExtractedRange(late.session, 0, 1, "", "test/1", "2026-11-28T03:00:00Z")])],
+        house.clock.now(),
+    )
+    for gates in (3, 2):
+        assert len(house.dream(force=False).gates) == gates
+        house.clock.advance(days=2)
 
 
 def test_a_second_dream_changes_nothing_and_says_so(tmp_path: Path) -> None:

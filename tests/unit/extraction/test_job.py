@@ -183,7 +183,9 @@ def test_a_session_whose_last_call_was_never_answered_has_ended_after_a_day(tmp_
     del talk.records[-1]
     session = talk.write(tmp_path / "store", at=NOW - timedelta(days=20))
     last = datetime.fromisoformat(talk.records[-1]["timestamp"])
-    settings = Settings(extraction=ExtractionSettings(open_call_rest=timedelta(hours=30)))
+    settings = Settings(
+        extraction=ExtractionSettings(open_call_rest=timedelta(hours=30), ended_after=timedelta(days=9))
+    )
     for hours, gates in ((29, ["open_call"]), (31, [])):
         clock = FixedClock(last + timedelta(hours=hours))
         # the second run asks again of the progress that the first one remembered
@@ -191,6 +193,25 @@ def test_a_session_whose_last_call_was_never_answered_has_ended_after_a_day(tmp_
         report = extract_sessions(where, [session], settings, clock, home=tmp_path)
         assert [g.gate for g in report.gates] == gates
     assert texts(tmp_path) == ["always use tabs in this house"]
+
+
+def test_a_session_that_rested_for_a_day_is_read_to_its_end(tmp_path: Path):
+    # too short, and it ends in a call; then it has grown by too little
+    talk = rule_talk().bash("make test")
+    del talk.records[-1]
+    for rule, number in (("", 1), ("never edit generated files by hand", 2)):
+        session = (talk.person(rule) if rule else talk).write(tmp_path / "store")
+        last = datetime.fromisoformat(talk.records[-1]["timestamp"])
+        for hours, shut in ((1, True), (23, True), (24, False), (25, False)):
+            where = project(tmp_path / "store", session)
+            later = FixedClock(last + timedelta(hours=hours))
+            report = extract_sessions(where, [session], Settings(), later, home=tmp_path)
+            assert [g.passed for g in report.gates] == [False] * shut
+            assert all(
+                g.reason.endswith("; all of it is read once nothing happens in it for 24 h") for g in report.gates
+            )
+        assert len(texts(tmp_path)) == number
+        assert report.counts == {"sessions": 1, "unchanged": 1}
 
 
 def test_an_open_call_without_times_ends_by_the_time_of_its_file(tmp_path: Path):

@@ -1,5 +1,6 @@
 """Whether extraction would still take something: retention waits for that, and for nothing that will never come."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from slowwave.jobs.story import run_job
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project, StoredSession
-from tests.unit.retention.job.homes import NOW, Home
+from tests.unit.retention.job.homes import Home
 
 
 def the_one(home: Home) -> tuple[Project, StoredSession]:
@@ -30,8 +31,8 @@ def extract(home: Home, settings: Settings | None = None) -> None:
     run_job("extract", Run("r", settings or home.settings, home.clock, home.environ))
 
 
-def left(project: Project, session: StoredSession, settings: ExtractionSettings | None = None) -> str:
-    return Pending(project.memory, settings or ExtractionSettings(), NOW).left(session)
+def left(project: Project, session: StoredSession) -> str:
+    return Pending(project.memory).left(session)
 
 
 def test_a_long_session_is_waited_for_until_it_was_read(tmp_path: Path) -> None:
@@ -48,26 +49,21 @@ def test_a_long_session_is_waited_for_until_it_was_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"kind": "subagent"}, {"origin": "cron"}, {"origin": "hook"}, {"source": "backup"}, {"messages": 19}],
+    [{"kind": "subagent"}, {"origin": "cron"}, {"origin": "hook"}, {"source": "backup"}],
 )
 def test_what_is_never_taken_is_not_waited_for(tmp_path: Path, change: dict[str, str]) -> None:
     project, session = long(Home(tmp_path))
     assert left(project, replace(session, **change)) == ""
 
 
-def test_a_short_session_is_not_waited_for_whoever_counted(tmp_path: Path) -> None:
-    project, session = long(Home(tmp_path), 5)
-    assert left(project, replace(session, messages=-1)) == ""
-
-
-def test_what_the_gates_refused_is_waited_for_again_when_they_change(tmp_path: Path) -> None:
+def test_a_short_session_is_waited_for_until_it_has_ended_and_was_read(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    project, session = long(home)
-    strict = ExtractionSettings(min_messages=41)
-    extract(home, replace(home.settings, extraction=strict))
-    session = replace(session, messages=-1)
-    assert left(project, session, strict) == ""
+    project, session = long(home, 5)
+    going_on = ExtractionSettings(ended_after=timedelta(days=9999))
+    extract(home, replace(home.settings, extraction=going_on))
     assert "bytes were not read" in left(project, session)
+    extract(home)
+    assert left(project, session) == ""
 
 
 def test_what_failed_three_times_is_told(tmp_path: Path) -> None:

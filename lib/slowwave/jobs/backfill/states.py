@@ -15,7 +15,7 @@ from slowwave.extraction.model.ledger import is_read
 from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
 from slowwave.extraction.ranges import PartState, Recorded, ranges_of
 from slowwave.extraction.remembered import read_refused, stamp_of
-from slowwave.extraction.session import has_enough_lines, rest_of, states_of
+from slowwave.extraction.session import rest_of, states_of
 from slowwave.extraction.streams import is_known, is_stream
 from slowwave.jobs.backfill.model import Seed
 from slowwave.jobs.backfill.versions import changed_since, latest
@@ -34,7 +34,7 @@ Kind = Literal[
     "failed",  # it could not be read, and will be tried again
     "given_up",  # it could not be read three times
     "refused",  # the gates would refuse it again
-    "passed_over",  # nobody's words: sub-agents, schedules, hooks, copies, sessions that are too short
+    "passed_over",  # nobody's words: sub-agents, schedules, hooks, copies
 ]
 # what a backfill reads, beside those that it is asked for by name of their state
 TO_READ: tuple[Kind, ...] = ("unread", "grown", "older", "unasked", "failed")
@@ -93,7 +93,7 @@ class Ledger:
             UnreadableError: a file of it cannot be read.
         """
         name = name_to_json(session.id)
-        if why := self._passed_over(session, force=force):
+        if why := _passed_over(session):
             return State("passed_over", why=why)
         version = latest(self._by(name))
         if version == EXTRACTOR and self._is_all_read(session):
@@ -127,21 +127,6 @@ class Ledger:
         """Return which versions of which extractors have read of a session."""
         return self._versions.get(name, set())
 
-    def _passed_over(self, session: StoredSession, *, force: bool) -> str:
-        least = 0 if force else self._settings.extraction.min_messages
-        for is_so, why in (
-            (session.kind == "subagent", "a sub-agent's"),
-            (session.origin in UNTYPED, "begun by a schedule, a hook or slowwave itself"),
-            (session.source == "backup", "a client's copy"),
-            (0 <= session.messages < least, f"fewer than {least} messages"),
-        ):
-            if is_so:
-                return why
-        if session.messages < 0 and not is_stream(session):
-            states = [PartState(path, 0, 0, "", rewritten=False) for path in session.files.paths]
-            return "" if has_enough_lines(states, least) else f"fewer than {least} records"
-        return ""
-
     def _is_all_read(self, session: StoredSession) -> bool:
         if is_known(session, EXTRACTOR, self._ranges):
             return True
@@ -162,3 +147,15 @@ class Ledger:
         rested = rest_of(session, refused.progress, self._now)
         gates = session_gates(refused.progress, self._settings.extraction, project="", session="", rested=rested)
         return next((gate.reason.partition(": ")[2] for gate in gates if not gate.passed), "")
+
+
+def _passed_over(session: StoredSession) -> str:
+    """Return why nothing is ever taken from a session, or ""."""
+    for is_so, why in (
+        (session.kind == "subagent", "a sub-agent's"),
+        (session.origin in UNTYPED, "begun by a schedule or a hook"),
+        (session.source == "backup", "a client's copy"),
+    ):
+        if is_so:
+            return why
+    return ""

@@ -200,7 +200,7 @@ def covered(world: World, **wanted: Any) -> Report:
 def test_coverage_says_who_read_what_and_when_it_is_everything(tmp_path: Path):
     world = filled(tmp_path)
     world.add(80, project="p0", chatter=4)
-    assert covered(world).items[-1].reason.startswith("7.6 % of 13 sessions; 12 are left (12 not read yet)")
+    assert covered(world).items[-1].reason.startswith("0.0 % of 13 sessions; 13 are left (13 not read yet)")
     world.backfill(limit=5)
     older(world)
     world.backfill("b2", limit=3, projects=["p1"], sessions=["00000007-0000-4000-8000-000000000001"])
