@@ -17,8 +17,8 @@ from slowwave.models.base import Answer, Ask, MalformedAnswerError
 from slowwave.models.tokens import estimated_tokens
 
 # so much of what was said afterwards is shown
-_LATER_TOKENS = 1_500
-_LATER_CHARS = 240
+_LATER_TOKENS = 800
+_LATER_CHARS = 200
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -18,12 +18,14 @@ from slowwave.records.model import Span
 Speaker = Literal["person", "assistant", "command"]
 
 # how many characters of the beginning and of the end are shown
-_PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (4_000, 2_000), (1_700, 700), (500, 300), (140, 0)
+_PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (3_000, 1_500), (1_300, 600), (400, 250), (110, 0)
 # so short an answer lets stand, or turns down, what it answers
 _SHORT_REPLY = 100
-_LINE, _CAUSE = (160, 40), (160, 0)
-_OPTION_CHARS = 120
-_MOST_FILES = 4
+_LINE, _CAUSE = (130, 30), (140, 0)
+# of what was pasted, as much as tells what it is
+_PASTED = (300, 100)
+_OPTION_CHARS = 80
+_MOST_FILES = 3
 # what is settled by being done
 _DOES = ("git commit", "git push", "git tag", "git revert", "git merge", "git rebase", "gh pr", "gh release")
 
@@ -105,7 +107,7 @@ def _passages(reading: Reading) -> Iterator[Passage]:
 
 def _said(item: Said) -> Passage:
     at = f" {item.at:%Y-%m-%d %H:%M}" if item.at else ""
-    parts = [("(pasted:)\n" if part.is_pasted else "") + part.text for part in item.parts]
+    parts = ["(pasted:)\n" + _ends(part.text, _PASTED) if part.is_pasted else part.text for part in item.parts]
     refusing = f" (refusing: {item.refused})" if item.refused else ""
     return Passage("person", f"person{at}{refusing}", _ends("\n".join(parts), _PERSON), item.own, item)
 
@@ -120,7 +122,7 @@ def _is_taken_up(item: Said, reading: Reading) -> bool:
 def _chosen(item: Chosen) -> Passage:
     options = "".join(f"\n- {o.label}: {_ends(o.description, (_OPTION_CHARS, 0))}" for o in item.options)
     text = f"asked: {item.question}{options}\nthe person chose: {item.answer}"
-    return Passage("person", "dialog", text, item.answer, item)
+    return Passage("person", "dialog", text, f"the person chose: {item.answer}", item)
 
 
 def _ran(item: Ran) -> str:

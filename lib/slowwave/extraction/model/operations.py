@@ -19,7 +19,6 @@ from slowwave.models.base import Answer, MalformedAnswerError
 Kind = Literal["add", "update", "confirm", "retire", "drop"]
 Scope = Literal["task", "project", "person"]
 MOST_OPERATIONS = 40
-MOST_QUOTES = 4
 _CITED = re.compile(r'^(?P<text>.*\S)\s*\[(?P<number>\d{1,6})\]\s*"(?P<quote>.+)"\s*$')
 
 
