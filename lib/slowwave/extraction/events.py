@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import cast
 
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
-from slowwave.extraction.endings import ending
 from slowwave.extraction.guards.echo import AGENT, PERSON, Heard
 from slowwave.extraction.harness import (
     answers_in,
@@ -22,9 +21,11 @@ from slowwave.extraction.harness import (
     rejection_reason,
     written_texts,
 )
-from slowwave.extraction.shell import Step, error_line, is_version_call, printed, setup_error, steps_of
 from slowwave.extraction.taint import visible, words_of
 from slowwave.records.model import Span
+from slowwave.shell.commands import Proven, cause_of, run_of
+from slowwave.shell.purposes import asks_version
+from slowwave.shell.reports import printed, setup_error
 
 Redact = Callable[[str], str]
 
@@ -75,8 +76,8 @@ class Command(Event):
 
     Attributes:
         line: the line as the assistant gave it.
-        steps: the commands in it.
-        ok: it succeeded.
+        steps: the commands in it, each with what this run proved of it.
+        ok: as far as is known the line did what it was run for.
         code: the exit code, where the client tells.
         error: the line of output that says what went wrong, or "".
         setup_error: the same, only where it tells of the set-up or a wrong call.
@@ -84,12 +85,17 @@ class Command(Event):
     """
 
     line: str
-    steps: tuple[Step, ...]
+    steps: tuple[Proven, ...]
     ok: bool
     code: int | None = None
     error: str = ""
     setup_error: str = ""
     answer: str = ""
+
+    @property
+    def worked(self) -> bool:
+        """What the line leads to has succeeded for certain."""
+        return self.ok and bool(self.steps) and self.steps[-1].outcome == "succeeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,15 +256,13 @@ class _Reader:
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
         output = _start(output_of(result.text), _OUTPUT_CHARS)
-        ok, code = ending(line, output, is_error=result.is_error)
-        clean = visible(self._redact(_start(line, LINE_CHARS))).strip()
-        steps = tuple(steps_of(clean))
-        # the output of what worked is not looked at, but for the version of a tool
-        asks = ok and is_version_call(steps)
-        output = visible(self._redact(printed(output))) if asks or not ok else ""
-        error, setup = ("", "") if ok else (error_line(output), setup_error(output))
+        run = run_of(visible(self._redact(_start(line, LINE_CHARS))).strip(), output, is_error=result.is_error)
+        # the output of what worked is not told, but for the version of a tool
+        asks = run.ok and len(run.commands) == 1 and asks_version(run.commands[0].text.split())
+        output = visible(self._redact(printed(output))) if asks or not run.ok else ""
+        error, setup = ("", "") if run.ok else (cause_of(output), setup_error(output))
         answer = output.strip().partition("\n")[0][:_ANSWER_CHARS] if asks else ""
-        self.events.commands.append(Command(*place, clean, steps, ok, code, error, setup, answer))
+        self.events.commands.append(Command(*place, run.line, run.commands, run.ok, run.code, error, setup, answer))
 
     def _failure(self, tool: str, text: str, place: tuple[tuple[Span, ...], str, datetime | None, str, int]) -> None:
         line = next((ln for ln in _start(text, LINE_CHARS).split("\n") if ln.strip()), "")

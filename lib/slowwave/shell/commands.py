@@ -24,7 +24,7 @@ from slowwave.shell.reports import (
 )
 from slowwave.shell.tree import Chain, Command, Group, Pipeline, Script
 
-__all__ = ["Outcome", "Proven", "Purpose", "Run", "cause_of", "commands_of", "run_of"]
+__all__ = ["CHECKS", "Outcome", "Proven", "Purpose", "Run", "cause_of", "commands_of", "run_of"]
 
 Outcome = Literal["succeeded", "failed", "unknown"]
 
@@ -51,7 +51,8 @@ _BUILTIN_FAILED = re.compile(r"\b(?:cd|pushd|source|export|mkdir): ")
 _NAMES_MISSING = r"(?:^|[\s:'\"`]){}(?:: (?:command )?not found|: No such file|: Permission denied|: cannot execute)"
 # whose summary tells whether they passed
 _REPORTS = frozenset({"test", "check"})
-_CHECKS = frozenset({"test", "lint", "format", "typecheck", "check", "build"})
+# what a project is held to; the other purposes only make it run
+CHECKS = frozenset({"test", "lint", "format", "typecheck", "check", "build"})
 _MOST_SHELLS = 4
 
 
@@ -276,7 +277,7 @@ class _Walk:
 
 def _hear(found: Sequence[_Seen], text: str) -> None:
     """Take from an output what the exit state does not tell."""
-    checks = [one for one in found if one.purpose in _CHECKS]
+    checks = [one for one in found if one.purpose in CHECKS]
     verdict = verdict_of(text) if len(checks) == 1 else ""
     for one in checks:
         if verdict == "nothing" and one.purpose in _REPORTS and one.outcome == "succeeded":

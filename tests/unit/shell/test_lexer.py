@@ -92,6 +92,8 @@ def test_files_and_documents_belong_to_their_command() -> None:
         ("a ${x:-$(b; c)} `d; e`", ["a"]),
         ("make test 2>&1 | tee log | tail -5", ["make"]),
         ("git log | python3 x.py", ["git", "python3"]),
+        (". ./env && .tools/check.sh all", ["check.sh"]),
+        ("cat > note.md <<'END'\nrm -rf /\nEND\ndeskctl send --file note.md", ["cat", "deskctl"]),
     ],
 )
 def test_commands(line: str, found: list[str]) -> None:
