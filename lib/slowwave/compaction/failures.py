@@ -10,9 +10,10 @@ from typing import NamedTuple
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.shell_words import gist, head_of
 from slowwave.extraction.harness import output_of
-from slowwave.extraction.shell import error_line, printed
 from slowwave.extraction.taint import one_line, visible
 from slowwave.records.model import Span
+from slowwave.shell.commands import cause_of
+from slowwave.shell.reports import printed
 
 SIGNATURE_CHARS = 160
 _OUTPUT_CHARS = 20_000
@@ -22,13 +23,6 @@ _REFUSED = re.compile(
     r"^(?:<tool_use_error>)?(?:The user doesn't want|\[Request interrupted|aborted by user|Tool call (?:was )?rejected"
     r"|Operation aborted|Cancelled: parallel tool call|The user rejected)",
     re.IGNORECASE,
-)
-# of a Python traceback the last such line is what went wrong, not the code that it quotes
-_RAISED = re.compile(r"^(?:[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*)$", re.MULTILINE)
-# pytest writes an E before what it expected and did not get
-_ASSERTED = re.compile(r"^E {2,}\S.*$", re.MULTILINE)
-_NAMED = re.compile(
-    r"^.*(?:[a-z]Error|[a-z]Exception|\bFAIL(?:ED|URE)?\b|\bpanic:|\bnot ok\b|\u2717|\u2715).*$", re.MULTILINE
 )
 # how lines of lists and quotations begin, which a summary has its own of
 _MARKS = "#>*-+ "
@@ -80,21 +74,10 @@ def _signature(exchange: Exchange, redact: Redact) -> str:
     if not text.strip() or _REFUSED.match(text):
         return ""
     output = _WRAPPED.sub("", printed(output_of(visible(redact(text[:_OUTPUT_CHARS])))))
-    line = _line(output)
+    line = cause_of(output)
     if not line and not exchange.line:
         line = next((ln for ln in output.split("\n") if ln.strip()), "")
     return one_line(line).lstrip(_MARKS)[:SIGNATURE_CHARS].strip()
-
-
-def _line(output: str) -> str:
-    """Return the line of an output that tells the most of what went wrong, or ""."""
-    if "Traceback (most recent call last)" in output and (raised := _RAISED.findall(output)):
-        return raised[-1]
-    asserted = _ASSERTED.search(output)
-    if asserted is not None:
-        return asserted[0]
-    named = _NAMED.search(output)
-    return error_line(output) or (named[0] if named else "")
 
 
 def _head(exchange: Exchange) -> str:

@@ -255,11 +255,11 @@ class _Reader:
     def _command(
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
-        output = _start(output_of(result.text), _OUTPUT_CHARS)
+        output = output_of(result.text)
         run = run_of(visible(self._redact(_start(line, LINE_CHARS))).strip(), output, is_error=result.is_error)
         # the output of what worked is not told, but for the version of a tool
         asks = run.ok and len(run.commands) == 1 and asks_version(run.commands[0].text.split())
-        output = visible(self._redact(printed(output))) if asks or not run.ok else ""
+        output = visible(self._redact(printed(_start(output, _OUTPUT_CHARS)))) if asks or not run.ok else ""
         error, setup = ("", "") if run.ok else (cause_of(output), setup_error(output))
         answer = output.strip().partition("\n")[0][:_ANSWER_CHARS] if asks else ""
         self.events.commands.append(Command(*place, run.line, run.commands, run.ok, run.code, error, setup, answer))

@@ -54,6 +54,7 @@ _REPORTS = frozenset({"test", "check"})
 # what a project is held to; the other purposes only make it run
 CHECKS = frozenset({"test", "lint", "format", "typecheck", "check", "build"})
 _MOST_SHELLS = 4
+_END_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def run_of(line: str, output: str, *, is_error: bool) -> Run:
         is_error: the client marked the result as an error.
     """
     script = script_of(line)
-    text, code = printed(output), exit_code(output)
+    text, code = _ends(printed(output)), exit_code(output)
     state: Outcome = "failed" if is_error or code else "succeeded"
     pipe = _prints_code(script) if state == "succeeded" else ""
     told = told_code(text) if pipe else None
@@ -115,6 +116,11 @@ def run_of(line: str, output: str, *, is_error: bool) -> Run:
     heard = any(one.is_heard and one.outcome == "failed" for one in found)
     ok = state == "succeeded" and not told and not heard
     return Run(line, tuple(one.proven() for one in found), ok, code if told is None else told)
+
+
+def _ends(text: str) -> str:
+    """Return an output without its middle when it is huge: what matters stands at its ends."""
+    return text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
 
 
 def commands_of(line: str) -> tuple[Proven, ...]:
