@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from slowwave.compaction.exchanges import Exchange, Redact
-from slowwave.compaction.shell_words import gist, head_of
+from slowwave.compaction.shell_words import gist, head_of, working
 from slowwave.extraction.harness import output_of
 from slowwave.extraction.taint import one_line, visible
 from slowwave.records.model import Span
-from slowwave.shell.commands import cause_of
+from slowwave.shell.commands import Outcome, cause_of
 from slowwave.shell.reports import printed
 
 SIGNATURE_CHARS = 160
@@ -55,8 +55,10 @@ def signatures(every: Iterable[Exchange], redact: Redact) -> list[Signature]:
     heads: dict[tuple[str, str], str] = {}
     for number, exchange in enumerate(every):
         head = _head(exchange)
-        if not exchange.failed:
-            for key in [key for key, own in heads.items() if own == head and exchange.result is not None]:
+        outcome = _outcome(exchange, redact)
+        if outcome != "failed":
+            keys = [key for key, own in heads.items() if own == head]
+            for key in keys if outcome == "succeeded" else ():
                 found[key] = found[key]._replace(is_resolved=True)
             continue
         text = _signature(exchange, redact)
@@ -66,6 +68,18 @@ def signatures(every: Iterable[Exchange], redact: Redact) -> list[Signature]:
             heads[key] = head
             found[key] = Signature(_what(exchange, redact), text, times, False, number, exchange.sources)  # noqa: FBT003  # a struct's field
     return list(found.values())
+
+
+def _outcome(exchange: Exchange, redact: Redact) -> Outcome:
+    """Return how ended what a call was for; of a line of which nothing proves it, by whether it printed an error."""
+    if exchange.failed or exchange.result is None:
+        return "failed" if exchange.failed else "unknown"
+    ran = exchange.ran(redact)
+    done = working(ran)
+    outcome: Outcome = (done or ran)[-1].outcome if ran else "succeeded"
+    if outcome == "unknown" and done and not cause_of(output_of(exchange.result.text)):
+        return "succeeded"
+    return outcome
 
 
 def _signature(exchange: Exchange, redact: Redact) -> str:

@@ -40,6 +40,8 @@ _PREPARES = frozenset({
 _FILTERS = frozenset({
     "tail", "head", "tee", "cat", "grep", "egrep", "fgrep", "rg", "less", "more", "wc", "sort", "uniq", "sed",
     "awk", "cut",
+    "Select-Object", "Select-String", "Where-Object", "ForEach-Object", "Sort-Object", "Group-Object", "Measure-Object",
+    "Format-Table", "Format-List", "Out-String", "Out-File", "Out-Null", "Out-Host", "Tee-Object", "base64", "xxd",
     "tr", "nl", "column", "fold", "ts", "strings", "jq", "bat", "fmt", "rev", "tac",
 })
 # fmt: on
