@@ -19,13 +19,14 @@ from slowwave.extraction.harness import (
     is_foreign,
     output_of,
     rejection_reason,
+    waited_for,
     written_texts,
 )
 from slowwave.extraction.taint import visible, words_of
 from slowwave.records.model import Span
 from slowwave.shell.commands import Proven, cause_of, run_of
 from slowwave.shell.purposes import asks_version
-from slowwave.shell.reports import printed, setup_error
+from slowwave.shell.reports import exit_code, printed, running_as, setup_error
 
 Redact = Callable[[str], str]
 
@@ -172,6 +173,8 @@ class _Reader:
         self.events = Events()
         self._redact = redact
         self._calls: dict[str, tuple[ToolCall, Span]] = {}
+        # commands that run on, by the client's name for them: which event, and its whole line
+        self._running: dict[str, tuple[int, str]] = {}
         self._said = ""
         self._worked = False
         self._order = 0
@@ -245,6 +248,8 @@ class _Reader:
             self._worked = True
             self._command(line, result, self._place(sources, message))
             return
+        if (waited := waited_for(call.name, args)) in self._running and exit_code(output_of(result.text)) is not None:
+            self._end(*self._running.pop(waited), result, span)
         if result.is_error:
             self._failure(call.name, result.text, self._place(sources, message))
         for question, answer in answers_in(call.name, result):
@@ -255,6 +260,19 @@ class _Reader:
     def _command(
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
+        if session := running_as(output_of(result.text)):
+            self._running[session] = len(self.events.commands), line
+        self.events.commands.append(self._run(line, result, place))
+
+    def _end(self, number: int, line: str, result: ToolResult, span: Span) -> None:
+        """Put what came of a command in the place of what was known of it while it ran."""
+        event = self.events.commands[number]
+        place = ((*event.sources, span), event.record, event.at, event.cwd, event.order)
+        self.events.commands[number] = self._run(line, result, place)
+
+    def _run(
+        self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
+    ) -> Command:
         output = output_of(result.text)
         run = run_of(visible(self._redact(_start(line, LINE_CHARS))).strip(), output, is_error=result.is_error)
         # the output of what worked is not told, but for the version of a tool
@@ -262,7 +280,7 @@ class _Reader:
         output = visible(self._redact(printed(_start(output, _OUTPUT_CHARS)))) if asks or not run.ok else ""
         error, setup = ("", "") if run.ok else (cause_of(output), setup_error(output))
         answer = output.strip().partition("\n")[0][:_ANSWER_CHARS] if asks else ""
-        self.events.commands.append(Command(*place, run.line, run.commands, run.ok, run.code, error, setup, answer))
+        return Command(*place, run.line, run.commands, run.ok, run.code, error, setup, answer)
 
     def _failure(self, tool: str, text: str, place: tuple[tuple[Span, ...], str, datetime | None, str, int]) -> None:
         line = next((ln for ln in _start(text, LINE_CHARS).split("\n") if ln.strip()), "")

@@ -29,6 +29,8 @@ _EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch
 # a shell as a program with its line as a word of its own
 _GIVE_SCRIPT = ("-c", "-lc", "-lic", "-ic")
 _WITH_SCRIPT = 3
+# client: Codex since 0.60 hands on what a running command prints to this tool
+_WAITS = frozenset({"write_stdin"})
 _ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question"})
 # client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave; the second form is that of
 # a call that waited for a permission
@@ -153,6 +155,12 @@ def line_in(args: Mapping[str, object]) -> str:
             words = [str(word) for word in cast("list[object]", value)]
             return words[2] if len(words) == _WITH_SCRIPT and words[1] in _GIVE_SCRIPT else shlex.join(words)
     return ""
+
+
+def waited_for(tool: str, args: Mapping[str, object]) -> str:
+    """Return the name of the running command whose further output a call asks for, or ""."""
+    session = args.get("session_id")
+    return str(session) if tool.lower() in _WAITS and isinstance(session, int | str) else ""
 
 
 def edited_paths(tool: str, args: Mapping[str, object], line: str = "") -> tuple[str, ...]:

@@ -49,7 +49,7 @@ _HEAD = re.compile(
 )
 # client: Codex and Claude Code answer so while the command still runs
 _STILL_RUNS = re.compile(
-    r"\A\s*(?:(?:Chunk ID|Wall time)[^\n]*\n){0,2}Process running with session ID"
+    r"\A\s*(?:(?:Chunk ID|Wall time)[^\n]*\n){0,2}Process running with session ID (\d+)"
     r"|\A(?:Command running in background|Command was manually backgrounded|Command did not complete)"
 )
 # who complains about a call: the shell, or a program in its own name, at the start of a line
@@ -105,6 +105,12 @@ def exit_code(output: str) -> int | None:
 def still_runs(output: str) -> bool:
     """Say whether a tool result tells that the command has not come to an end."""
     return _STILL_RUNS.match(output) is not None
+
+
+def running_as(output: str) -> str:
+    """Return the name under which a client lets a command run on and asks for the rest of its output, or ""."""
+    found = _STILL_RUNS.match(output)
+    return (found[1] or "") if found else ""
 
 
 def printed(output: str) -> str:

@@ -87,6 +87,18 @@ def test_only_runs_that_succeeded_prove_a_routine(tmp_path: Path):
     assert [event.line for event in found.events if isinstance(event, Command)] == ["just lint && just fmt"]
 
 
+def test_what_runs_on_ends_with_a_later_answer(tmp_path: Path):
+    talk = Talk()
+    for session, code in enumerate((0, 2, 0)):
+        head = "Chunk ID: a1\nWall time: 30.0 seconds\n"
+        talk.tool("exec_command", {"cmd": "just lint"}, f"{head}Process running with session ID {session}\nOutput:\n")
+        talk.tool("write_stdin", {"session_id": session}, f"{head}Process running with session ID {session}\nOutput:\n")
+        talk.tool("write_stdin", {"session_id": session}, f"{head}Process exited with code {code}\nOutput:\ndone\n")
+    (found,) = found_by("routine", tmp_path, talk)
+    assert [event.code for event in found.events if isinstance(event, Command)] == [0, 0]
+    assert [len(event.sources) for event in found.events] == [3, 3]
+
+
 def test_a_check_that_is_a_small_part_of_a_long_session_is_no_routine(tmp_path: Path):
     talk = Talk().bash("just lint").bash("just lint")
     for number in range(100):
