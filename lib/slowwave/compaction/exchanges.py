@@ -13,6 +13,7 @@ from slowwave.extraction.harness import output_of
 from slowwave.extraction.taint import visible
 from slowwave.records.model import Span
 from slowwave.shell.commands import Proven, run_of
+from slowwave.shell.reports import is_refused
 
 Redact = Callable[[str], str]
 
@@ -45,10 +46,11 @@ class Exchange(NamedTuple):
         return None if self.result is None else code_of(self.result)
 
     def ran(self, redact: Redact) -> tuple[Proven, ...]:
-        """Return the commands of its line, each with what it proved; none where nothing was answered."""
-        if not self.line or self.result is None:
+        """Return the commands of its line, each with what it proved; none where nothing was answered or allowed."""
+        output = "" if self.result is None else output_of(self.result.text)
+        if not self.line or self.result is None or is_refused(output):
             return ()
-        return run_of(visible(redact(self.line)), output_of(self.result.text), is_error=self.failed).commands
+        return run_of(visible(redact(self.line)), output, is_error=self.failed).commands
 
     def done(self, redact: Redact) -> list[Proven]:
         """Return those of its commands that did more than look."""

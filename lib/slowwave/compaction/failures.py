@@ -13,17 +13,11 @@ from slowwave.extraction.harness import output_of
 from slowwave.extraction.taint import one_line, visible
 from slowwave.records.model import Span
 from slowwave.shell.commands import Outcome, cause_of
-from slowwave.shell.reports import printed
+from slowwave.shell.reports import is_refused, printed
 
 SIGNATURE_CHARS = 160
 _OUTPUT_CHARS = 20_000
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]+", re.IGNORECASE)
-# a person said no, or broke it off: nothing went wrong
-_REFUSED = re.compile(
-    r"^(?:<tool_use_error>)?(?:The user doesn't want|\[Request interrupted|aborted by user|Tool call (?:was )?rejected"
-    r"|Operation aborted|Cancelled: parallel tool call|The user rejected)",
-    re.IGNORECASE,
-)
 # how lines of lists and quotations begin, which a summary has its own of
 _MARKS = "#>*-+ "
 _WRAPPED = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
@@ -85,7 +79,7 @@ def _outcome(exchange: Exchange, redact: Redact) -> Outcome:
 def _signature(exchange: Exchange, redact: Redact) -> str:
     """Return the line that says what went wrong; without one that looks like it the first, of a shell the last."""
     text = exchange.result.text if exchange.result is not None else ""
-    if not text.strip() or _REFUSED.match(text):
+    if not text.strip() or is_refused(text):
         return ""
     output = _WRAPPED.sub("", printed(output_of(visible(redact(text[:_OUTPUT_CHARS])))))
     line = cause_of(output)

@@ -17,6 +17,7 @@ from slowwave.shell.reports import (
     cause_of,
     complaint_in,
     exit_code,
+    is_refused,
     printed,
     still_runs,
     told_code,
@@ -36,6 +37,8 @@ _PREPARES = frozenset({
     "unset", "wait", "exit", "return", "local", "declare", "readonly", "shopt", "trap", "alias", "break", "continue",
     "false", "ulimit", "setopt",
 })
+# what only asks for something that decides on what comes behind it
+_TESTS = frozenset({"test", "[", "[["})
 # what only cuts or shows the output of the command before it
 _FILTERS = frozenset({
     "tail", "head", "tee", "cat", "grep", "egrep", "fgrep", "rg", "less", "more", "wc", "sort", "uniq", "sed",
@@ -106,17 +109,18 @@ def run_of(line: str, output: str, *, is_error: bool) -> Run:
     state: Outcome = "failed" if is_error or code else "succeeded"
     pipe = _prints_code(script) if state == "succeeded" else ""
     told = told_code(text) if pipe else None
-    if still_runs(output) or script.is_torn:
+    has_ended = not still_runs(output) and not is_refused(output)
+    if not has_ended or script.is_torn:
         found = _Walk("").of(script, "unknown")
     elif told is not None:
         script.chains.pop()
         found = _Walk(text).of(script, "failed" if told else "succeeded", of_first=_OF_FIRST.search(pipe) is not None)
     else:
         found = _Walk(text).of(script, state)
-    if not still_runs(output):
+    if has_ended:
         _hear(found, text)
     heard = any(one.is_heard and one.outcome == "failed" for one in found)
-    ok = state == "succeeded" and not told and not heard
+    ok = state == "succeeded" and not told and not heard and not is_refused(output)
     return Run(line, tuple(one.proven() for one in found), ok, code if told is None else told)
 
 
@@ -262,7 +266,7 @@ class _Walk:
             self._shells -= 1
         elif part.program == "set":
             self._options([word.text for word in part.words[1:]])
-        elif part.program not in _PREPARES:
+        elif part.program not in _PREPARES | _TESTS:
             self._found.append(_Seen(part, purpose_of(part.words), state))
 
     def _group(self, group: Group, state: Outcome) -> None:

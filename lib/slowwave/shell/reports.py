@@ -52,6 +52,13 @@ _STILL_RUNS = re.compile(
     r"\A\s*(?:(?:Chunk ID|Wall time)[^\n]*\n){0,2}Process running with session ID (\d+)"
     r"|\A(?:Command running in background|Command was manually backgrounded|Command did not complete)"
 )
+# client: what clients answer to a call that a person refused or broke off
+_REFUSED = re.compile(
+    r"^(?:<tool_use_error>)?(?:Wall time: [^\n]*\n)?(?:The user doesn't want|\[Request interrupted|aborted by user"
+    r"|exec command rejected by user|Tool call (?:was )?rejected|Operation aborted|Cancelled: parallel tool call"
+    r"|The user rejected)",
+    re.IGNORECASE,
+)
 # who complains about a call: the shell, or a program in its own name, at the start of a line
 _COMPLAINS = re.compile(
     r"^(?:error\b|fatal\b|usage error|unknown |unrecognized |unexpected |invalid |cannot |could not |no such "
@@ -105,6 +112,11 @@ def exit_code(output: str) -> int | None:
 def still_runs(output: str) -> bool:
     """Say whether a tool result tells that the command has not come to an end."""
     return _STILL_RUNS.match(output) is not None
+
+
+def is_refused(output: str) -> bool:
+    """Say whether a tool result tells that a person refused the call or broke it off: nothing went wrong or well."""
+    return _REFUSED.match(output) is not None
 
 
 def running_as(output: str) -> str:

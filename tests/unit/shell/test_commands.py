@@ -34,6 +34,7 @@ def proved(line: str, output: str = "", *, is_error: bool = False) -> list[str]:
         ("a && { b; c; }", ["+a", "?b", "+c"], ["?a", "?b", "?c"]),
         ("for x in 1 2; do a; done", ["?a"], ["?a"]),
         ("if a; then b; fi", ["?a", "?b"], ["?a", "?b"]),
+        ("[ -f x ] && a", ["+a"], ["?a"]),
         ("! a", ["-a"], ["+a"]),
         ("bash -c 'a && b'", ["+a", "+b"], ["?a", "?b"]),
         ("x=$(a)", ["+a"], ["-a"]),
@@ -140,8 +141,19 @@ def test_a_line_that_prints_the_code_of_what_it_ran() -> None:
     assert proved("make a | grep x; echo $?", "1") == ["?make a"]
 
 
-def test_what_still_runs_proves_nothing() -> None:
-    assert proved("make test", "Command running in background with ID: b1") == ["?make test"]
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Command running in background with ID: b1",
+        "Chunk ID: a\nWall time: 9 seconds\nProcess running with session ID 3\nOutput:\n3 passed",
+        "Wall time: 9.1 seconds\naborted by user",
+        "exec command rejected by user",
+        "The user doesn't want to proceed with this tool use.",
+    ],
+)
+def test_what_has_not_come_to_an_end_proves_nothing(output: str) -> None:
+    assert proved("make test", output) == ["?make test"]
+    assert proved("make test", output, is_error=True) == ["?make test"]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_files_and_documents_belong_to_their_command() -> None:
         ("for x in a b; do c; done; while read y; do d; done < f", ["c", "read", "d"]),
         ("case $x in a|b) c;; (*) d ;; esac; e", ["c", "d", "e"]),
         ("f() { rm x; }; function g { rm y; }\nh", ["h"]),
-        ("[[ $a && ( $b < c ) ]] && d", ["[[", "d"]),
+        ("[[ $a && ( $b < c ) ]] && d", ["d"]),
         ("(( x < 3 )); echo $((1 << 2)); a", ["a"]),
         ("! a | b", ["a", "b"]),
         ("x=$(make build) && y", ["make", "y"]),
