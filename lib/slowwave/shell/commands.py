@@ -56,6 +56,8 @@ _BUILTIN_FAILED = re.compile(r"\b(?:cd|pushd|source|export|mkdir): ")
 _NAMES_MISSING = r"(?:^|[\s:'\"`]){}(?:: (?:command )?not found|: No such file|: Permission denied|: cannot execute)"
 # whose summary tells whether they passed
 _REPORTS = frozenset({"test", "check"})
+# what lists the files that are at fault, and ends well
+_LIST = frozenset({"gofmt", "gofumpt", "goimports"})
 # what a project is held to; the other purposes only make it run
 CHECKS = frozenset({"test", "lint", "format", "typecheck", "check", "build"})
 _MOST_SHELLS = 4
@@ -292,7 +294,9 @@ def _hear(found: Sequence[_Seen], text: str) -> None:
     checks = [one for one in found if one.purpose in CHECKS]
     verdict = verdict_of(text) if len(checks) == 1 else ""
     for one in checks:
-        if verdict == "nothing" and one.purpose in _REPORTS and one.outcome == "succeeded":
+        ran_nothing = verdict == "nothing" and one.purpose in _REPORTS
+        lists_some = one.purpose == "lint" and one.command.program in _LIST and bool(text.strip())
+        if one.outcome == "succeeded" and (ran_nothing or lists_some):
             one.outcome = "unknown"
         if one.outcome != "unknown" or one.is_apart:
             continue

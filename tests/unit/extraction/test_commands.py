@@ -42,6 +42,8 @@ def test_an_option_that_a_program_does_not_take(tmp_path: Path):
     talk = Talk().bash(long, "Error: unknown flag: --meta", 1).bash(f"shopctl create {'x' * 120}")
     (found,) = found_by("option", tmp_path, talk)
     assert found.text.startswith("`shopctl create` does not take `--meta` here")
+    unproved = Talk().bash(long, "Error: unknown flag: --meta", 1).bash("shopctl create || true")
+    assert found_by("option", tmp_path, unproved) == []
 
 
 def test_an_error_that_comes_back_is_told_once(tmp_path: Path):

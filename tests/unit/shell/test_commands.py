@@ -105,6 +105,18 @@ def test_a_runner_that_ran_nothing_is_no_success(output: str) -> None:
     assert proved("make test", output) == ["?make test"]
 
 
+def test_a_check_that_lists_what_is_at_fault_and_ends_well() -> None:
+    assert proved("gofmt -l .") == ["+gofmt -l ."]
+    assert proved("gofmt -l .", "a.go") == ["?gofmt -l ."]
+
+
+@pytest.mark.parametrize(
+    "line", ["make test & sleep 9", "for x in 1 2; do make test; done", "if a; then make test; fi"]
+)
+def test_what_runs_beside_the_line_or_perhaps_not_at_all_is_not_heard(line: str) -> None:
+    assert proved(line, "3 passed")[-1] == proved(line, "1 failed")[-1] == "?make test"
+
+
 def test_a_failure_that_was_heard_tells_of_what_came_before_it() -> None:
     assert proved("make gen && pytest", "Exit code 1\n1 failed, 2 passed", is_error=True) == ["+make gen", "-pytest"]
     # two could have said it
