@@ -53,7 +53,9 @@ _KEEP_END = frozenset({"tail", "cat", "tee", "less", "more"})
 _STANDS_FOR_CODE = re.compile(r"\$(?:\?|\{PIPESTATUS\[0\]\}|\{pipestatus\[1\]\})")
 _OF_FIRST = re.compile(r"pipestatus", re.IGNORECASE)
 _BUILTIN_FAILED = re.compile(r"\b(?:cd|pushd|source|export|mkdir): ")
-_NAMES_MISSING = r"(?:^|[\s:'\"`]){}(?:: (?:command )?not found|: No such file|: Permission denied|: cannot execute)"
+_MISSING = re.compile(
+    r"([^\s:'\"`]+): (?:(?:command )?not found|No such file|Permission denied|cannot execute)|command not found: (\S+)"
+)
 # whose summary tells whether they passed
 _REPORTS = frozenset({"test", "check"})
 # what lists the files that are at fault, and ends well
@@ -62,6 +64,7 @@ _LIST = frozenset({"gofmt", "gofumpt", "goimports"})
 CHECKS = frozenset({"test", "lint", "format", "typecheck", "check", "build"})
 _MOST_SHELLS = 4
 _END_CHARS = 20_000
+_COMPLAINT_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +295,12 @@ class _Walk:
 def _hear(found: Sequence[_Seen], text: str) -> None:
     """Take from an output what the exit state does not tell."""
     checks = [one for one in found if one.purpose in CHECKS]
-    verdict = verdict_of(text) if len(checks) == 1 else ""
+    # of a check of code that ended well the summary tells nothing more
+    is_open = len(checks) == 1 and (checks[0].outcome == "unknown" or checks[0].purpose in _REPORTS)
+    verdict = verdict_of(text) if is_open else ""
     for one in checks:
         ran_nothing = verdict == "nothing" and one.purpose in _REPORTS
-        lists_some = one.purpose == "lint" and one.command.program in _LIST and bool(text.strip())
+        lists_some = one.purpose == "lint" and one.command.program in _LIST and len(found) == 1 and bool(text.strip())
         if one.outcome == "succeeded" and (ran_nothing or lists_some):
             one.outcome = "unknown"
         if one.outcome != "unknown" or one.is_apart:
@@ -311,8 +316,8 @@ def _hear_complaints(open_ones: Sequence[_Seen], text: str) -> None:
     """Take what a shell or a program says of a call that it refuses, when it can be only one of these."""
     if not open_ones:
         return
-    head = text[:2_000]
-    missing = [one for one in open_ones if re.search(_NAMES_MISSING.format(re.escape(one.command.words[0].text)), head)]
+    names = {found[1] or found[2] for found in _MISSING.finditer(text[:_COMPLAINT_CHARS])}
+    missing = [one for one in open_ones if one.command.words[0].text in names]
     if len(missing) == 1:
         _settle(missing[0], "failed")
     elif len(open_ones) == 1 and is_tool(open_ones[0].command.words):
