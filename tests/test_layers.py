@@ -79,6 +79,8 @@ FORBIDDEN = {
         "cli",
     },
     "models": _ABOVE_RECORDS - {"models"} | {"records", "report"},
+    # the core: text and nothing else
+    "shell": _ABOVE_RECORDS | {"records", "settings", "report", "files", "processes", "clock", "errors"},
     "compaction": {"retention", "consolidation", "samples", "observability", "jobs", "service", "cli"},
     "extraction": {"retention", "consolidation", "compaction", "samples", "observability", "jobs", "service", "cli"},
     "consolidation": {"retention", "samples", "observability", "jobs", "service", "cli"},

@@ -7,8 +7,13 @@ from slowwave.compaction.arguments import arguments_of
 from slowwave.compaction.calls import answers
 from slowwave.compaction.outcomes import code_of, has_failed
 from slowwave.compaction.shell_calls import line_of
+from slowwave.compaction.shell_words import working
 from slowwave.dialects.model import Message, ToolCall, ToolResult
+from slowwave.letters import visible
+from slowwave.reading.harness import output_of
 from slowwave.records.model import Span
+from slowwave.shell.commands import Proven, run_of
+from slowwave.shell.reports import is_refused
 
 Redact = Callable[[str], str]
 
@@ -39,6 +44,17 @@ class Exchange(NamedTuple):
     def code(self) -> int | None:
         """The exit code, where the client tells."""
         return None if self.result is None else code_of(self.result)
+
+    def ran(self, redact: Redact) -> tuple[Proven, ...]:
+        """Return the commands of its line, each with what it proved; none where nothing was answered or allowed."""
+        output = "" if self.result is None else output_of(self.result.text)
+        if not self.line or self.result is None or is_refused(output):
+            return ()
+        return run_of(visible(redact(self.line)), output, is_error=self.failed).commands
+
+    def done(self, redact: Redact) -> list[Proven]:
+        """Return those of its commands that did more than look."""
+        return working(self.ran(redact))
 
     @property
     def fields(self) -> Mapping[str, object]:

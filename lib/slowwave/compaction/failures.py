@@ -8,28 +8,16 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from slowwave.compaction.exchanges import Exchange, Redact
-from slowwave.compaction.shell_words import gist, head_of
-from slowwave.extraction.shell import error_line, printed
+from slowwave.compaction.shell_words import gist, head_of, working
 from slowwave.letters import one_line, visible
 from slowwave.reading.harness import output_of
 from slowwave.records.model import Span
+from slowwave.shell.commands import Outcome, cause_of
+from slowwave.shell.reports import is_refused, printed
 
 SIGNATURE_CHARS = 160
 _OUTPUT_CHARS = 20_000
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]+", re.IGNORECASE)
-# a person said no, or broke it off: nothing went wrong
-_REFUSED = re.compile(
-    r"^(?:<tool_use_error>)?(?:The user doesn't want|\[Request interrupted|aborted by user|Tool call (?:was )?rejected"
-    r"|Operation aborted|Cancelled: parallel tool call|The user rejected)",
-    re.IGNORECASE,
-)
-# of a Python traceback the last such line is what went wrong, not the code that it quotes
-_RAISED = re.compile(r"^(?:[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*)$", re.MULTILINE)
-# pytest writes an E before what it expected and did not get
-_ASSERTED = re.compile(r"^E {2,}\S.*$", re.MULTILINE)
-_NAMED = re.compile(
-    r"^.*(?:[a-z]Error|[a-z]Exception|\bFAIL(?:ED|URE)?\b|\bpanic:|\bnot ok\b|\u2717|\u2715).*$", re.MULTILINE
-)
 # how lines of lists and quotations begin, which a summary has its own of
 _MARKS = "#>*-+ "
 _WRAPPED = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
@@ -61,8 +49,10 @@ def signatures(every: Iterable[Exchange], redact: Redact) -> list[Signature]:
     heads: dict[tuple[str, str], str] = {}
     for number, exchange in enumerate(every):
         head = _head(exchange)
-        if not exchange.failed:
-            for key in [key for key, own in heads.items() if own == head and exchange.result is not None]:
+        outcome = _outcome(exchange, redact)
+        if outcome != "failed":
+            keys = [key for key, own in heads.items() if own == head]
+            for key in keys if outcome == "succeeded" else ():
                 found[key] = found[key]._replace(is_resolved=True)
             continue
         text = _signature(exchange, redact)
@@ -74,27 +64,28 @@ def signatures(every: Iterable[Exchange], redact: Redact) -> list[Signature]:
     return list(found.values())
 
 
+def _outcome(exchange: Exchange, redact: Redact) -> Outcome:
+    """Return how ended what a call was for; of a line of which nothing proves it, by whether it printed an error."""
+    if exchange.failed or exchange.result is None:
+        return "failed" if exchange.failed else "unknown"
+    ran = exchange.ran(redact)
+    done = working(ran)
+    outcome: Outcome = (done or ran)[-1].outcome if ran else "succeeded"
+    if outcome == "unknown" and done and not cause_of(output_of(exchange.result.text)):
+        return "succeeded"
+    return outcome
+
+
 def _signature(exchange: Exchange, redact: Redact) -> str:
     """Return the line that says what went wrong; without one that looks like it the first, of a shell the last."""
     text = exchange.result.text if exchange.result is not None else ""
-    if not text.strip() or _REFUSED.match(text):
+    if not text.strip() or is_refused(text):
         return ""
     output = _WRAPPED.sub("", printed(output_of(visible(redact(text[:_OUTPUT_CHARS])))))
-    line = _line(output)
+    line = cause_of(output)
     if not line and not exchange.line:
         line = next((ln for ln in output.split("\n") if ln.strip()), "")
     return one_line(line).lstrip(_MARKS)[:SIGNATURE_CHARS].strip()
-
-
-def _line(output: str) -> str:
-    """Return the line of an output that tells the most of what went wrong, or ""."""
-    if "Traceback (most recent call last)" in output and (raised := _RAISED.findall(output)):
-        return raised[-1]
-    asserted = _ASSERTED.search(output)
-    if asserted is not None:
-        return asserted[0]
-    named = _NAMED.search(output)
-    return error_line(output) or (named[0] if named else "")
 
 
 def _head(exchange: Exchange) -> str:

@@ -3,21 +3,15 @@
 import re
 
 from slowwave.dialects.model import ToolResult
-from slowwave.extraction.shell import exit_code
 from slowwave.reading.harness import output_of
+from slowwave.shell.reports import exit_code
 
-# client: pi puts the code behind what a command printed
-_PI_CODE = re.compile(r"(?:^|\n)Command exited with code (\d+)\s*\Z")
-_HEAD, _TAIL = 4_000, 200
 _SHELL_TEXT = re.compile(r"^apply_patch verification failed|^patch rejected", re.IGNORECASE)
 
 
 def code_of(result: ToolResult) -> int | None:
     """Return the exit code that a result names, None where the client tells none."""
-    text = result.text
-    if (found := _PI_CODE.search(text[-_TAIL:])) is not None:
-        return int(found[1])
-    return exit_code(output_of(text) if text.startswith('{"output":') else text[:_HEAD])
+    return exit_code(output_of(result.text))
 
 
 def has_failed(tool: str, result: ToolResult) -> bool:

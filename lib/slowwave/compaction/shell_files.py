@@ -11,7 +11,8 @@ from typing import Literal
 from slowwave.compaction.named_files import Touched
 from slowwave.compaction.patches import diffed, patched
 from slowwave.compaction.paths import joined
-from slowwave.compaction.shell_lexing import ShellCommand, Word, commands_in
+from slowwave.shell.grammar import script_in, script_of
+from slowwave.shell.tree import Command, Group, Script, Word
 
 _READERS = frozenset({"cat", "bat", "nl", "tac", "head", "tail", "less", "more"})
 # options of the readers that take the next word
@@ -19,6 +20,11 @@ _VALUED = frozenset({"-n", "-c", "--lines", "--bytes", "-l", "--language", "-b",
 _SWITCHES = {"cat": frozenset({"-n", "-b", "-s", "-v"}), "bat": frozenset({"-n"}), "tac": frozenset({"-b"})}
 _SED_VALUED = frozenset({"-e", "-f", "--expression", "--file", "-l"})
 _SED_IN_PLACE = re.compile(r"^-[a-zA-Z]*i|^--in-place")
+# what comes behind && after one of these runs only now and then, and the line may still end well
+_TESTS = frozenset({"test", "[", "[[", "grep", "rg", "diff", "cmp", "which", "pgrep"})
+# what always succeeds: behind || it makes the whole succeed
+_SUCCEED = frozenset({"true", ":", "echo"})
+_MOST_SHELLS = 4
 _DEVICES = ("/dev/", "/proc/")
 _EXTENSION = re.compile(r"[^/.]\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _FOLDERS = (".", "..")
@@ -26,34 +32,78 @@ _LAST = "/"
 
 
 def files_of_line(line: str, folder: str = "", *, failed: bool = False) -> Iterator[Touched]:
-    """Yield the files of a shell line in order.
+    """Yield the files of a shell line in order; none of a line that is torn.
 
     Args:
         line: the line.
         folder: where it runs; "" when that is not known.
         failed: it ran and failed: then only what it redirected to before anything could fail is certain.
     """
-    folders: list[str | None] = [folder]
-    for command in commands_in(line):
-        while len(folders) - 1 > command.depth:
-            folders.pop()
-        while len(folders) - 1 < command.depth:
-            folders.append(folders[-1])
-        if command.program == "cd" and command.is_certain:
-            folders[-1] = _moved(folders[-1], command.words[1:])
-            continue
-        if not (command.starts if failed else command.is_certain):
-            continue
-        for word, use in _redirected(command) if failed else _files(command):
-            path = joined(folders[-1], word.text) if _is_file(word) else None
-            if path is not None:
-                yield Touched(path, use)
+    script = script_of(line)
+    if not script.is_torn:
+        yield from _Walk(failed=failed).script(script, [folder])
+
+
+class _Walk:
+    """Goes through a line and knows the folder, what runs for certain and what starts even when the line fails.
+
+    Nothing is certain in branches, loops and functions, nor behind ``||``; what hangs on a test (``test -f x && y``)
+    only where the line would have failed without it.
+    """
+
+    def __init__(self, *, failed: bool) -> None:
+        self._failed = failed
+        self._shells = 0
+
+    def script(
+        self, script: Script, folder: list[str | None], *, sure: bool = True, starts: bool = True, last: bool = True
+    ) -> Iterator[Touched]:
+        """Yield the files; ``folder`` holds where the line stands, and moves with it."""
+        for chain in script.chains:
+            is_last = last and chain is script.chains[-1]
+            behind_or = behind_and = is_tested = False
+            for operator, pipeline in zip(("", *chain.operators), chain.pipelines, strict=True):
+                behind_or = behind_or or operator == "||"
+                behind_and = behind_and or operator == "&&"
+                runs = sure and not behind_or and (not is_tested or (is_last and "||" not in chain.operators))
+                for part in pipeline.parts:
+                    yield from self._part(
+                        part, folder, sure=runs, starts=starts and runs and not behind_and, last=is_last
+                    )
+                program = part.program if isinstance(part := pipeline.parts[-1], Command) else ""
+                if behind_or and program in _SUCCEED:
+                    behind_or = is_tested = False
+                is_tested = is_tested or program in _TESTS
+
+    def _part(
+        self, part: Command | Group, folder: list[str | None], *, sure: bool, starts: bool, last: bool
+    ) -> Iterator[Touched]:
+        if isinstance(part, Group):
+            runs = sure and part.kind in "({"
+            inside = [folder[0]] if part.kind == "(" else folder
+            for script in part.scripts:
+                yield from self.script(script, inside, sure=runs, starts=starts and runs, last=last)
+            part = part.around
+        for word in (*part.assigned, *part.words):
+            for script in word.within:
+                yield from self.script(script, [folder[0]], sure=sure, starts=starts, last=last)
+        if self._shells < _MOST_SHELLS and (script := script_in(part)) is not None and not script.is_torn:
+            self._shells += 1
+            yield from self.script(script, [folder[0]], sure=sure, starts=starts, last=last)
+            self._shells -= 1
+        if part.program == "cd" and sure:
+            folder[0] = _moved(folder[0], part.words[1:])
+        elif starts if self._failed else sure:
+            for word, use in _redirected(part) if self._failed else _files(part):
+                path = joined(folder[0], word.text) if _is_file(word) else None
+                if path is not None:
+                    yield Touched(path, use)
 
 
 _Use = tuple[Word, Literal["read", "modified"]]
 
 
-def _files(command: ShellCommand) -> Iterator[_Use]:
+def _files(command: Command) -> Iterator[_Use]:
     program, words = command.program, command.words[1:]
     if program == "git" and words:
         program, words = f"git {words[0].text}", words[1:]
@@ -69,14 +119,14 @@ def _files(command: ShellCommand) -> Iterator[_Use]:
     yield from _redirected(command)
 
 
-def _redirected(command: ShellCommand) -> Iterator[_Use]:
+def _redirected(command: Command) -> Iterator[_Use]:
     for word in command.reads:
         yield word, "read"
     for word in command.writes:
         yield word, "modified"
 
 
-def _patches(program: str, command: ShellCommand) -> Iterator[str]:
+def _patches(program: str, command: Command) -> Iterator[str]:
     if program in ("apply_patch", "applypatch"):
         for text in (*command.documents, *(word.text for word in command.words[1:])):
             yield from patched(text)

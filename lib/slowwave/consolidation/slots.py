@@ -14,6 +14,7 @@ from slowwave.extraction.keys import decision_key
 from slowwave.extraction.keys import key_of as uncached_key_of
 from slowwave.memory.book import Memory
 from slowwave.memory.model import RETRACTS, Candidate, Category
+from slowwave.shell.commands import commands_of
 
 Slot = tuple[str, str]
 NONE: Slot = ("", "")
@@ -186,7 +187,8 @@ def _command(text: str) -> Slot | None:
 
 def _folders_of(call: str) -> str:
     """Return the folders that a command names as a scope: it stands beside a command for another one."""
-    return "".join(f"@{word}" for word in call.split()[1:] if "/" in word[1:])
+    words = (word for command in commands_of(call) for word in command.text.split()[1:])
+    return "".join(f"@{word}" for word in words if "/" in word[1:])
 
 
 def _place(text: str, words: Words) -> Slot | None:

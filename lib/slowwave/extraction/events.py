@@ -10,8 +10,6 @@ from datetime import datetime
 from typing import cast
 
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
-from slowwave.extraction.endings import ending
-from slowwave.extraction.shell import Step, error_line, is_version_call, printed, setup_error, steps_of
 from slowwave.extraction.taint import words_of
 from slowwave.letters import visible
 from slowwave.reading.harness import (
@@ -22,10 +20,14 @@ from slowwave.reading.harness import (
     is_foreign,
     output_of,
     rejection_reason,
+    waited_for,
     written_texts,
 )
 from slowwave.reading.items import AGENT, PERSON, Heard
 from slowwave.records.model import Span
+from slowwave.shell.commands import Proven, cause_of, run_of
+from slowwave.shell.purposes import asks_version
+from slowwave.shell.reports import exit_code, printed, running_as, setup_error
 
 Redact = Callable[[str], str]
 
@@ -76,8 +78,8 @@ class Command(Event):
 
     Attributes:
         line: the line as the assistant gave it.
-        steps: the commands in it.
-        ok: it succeeded.
+        steps: the commands in it, each with what this run proved of it.
+        ok: as far as is known the line did what it was run for.
         code: the exit code, where the client tells.
         error: the line of output that says what went wrong, or "".
         setup_error: the same, only where it tells of the set-up or a wrong call.
@@ -85,12 +87,17 @@ class Command(Event):
     """
 
     line: str
-    steps: tuple[Step, ...]
+    steps: tuple[Proven, ...]
     ok: bool
     code: int | None = None
     error: str = ""
     setup_error: str = ""
     answer: str = ""
+
+    @property
+    def worked(self) -> bool:
+        """What the line leads to has succeeded for certain."""
+        return self.ok and bool(self.steps) and self.steps[-1].outcome == "succeeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +174,8 @@ class _Reader:
         self.events = Events()
         self._redact = redact
         self._calls: dict[str, tuple[ToolCall, Span]] = {}
+        # commands that run on, by the client's name for them: which event, and its whole line
+        self._running: dict[str, tuple[int, str]] = {}
         self._said = ""
         self._worked = False
         self._order = 0
@@ -240,6 +249,8 @@ class _Reader:
             self._worked = True
             self._command(line, result, self._place(sources, message))
             return
+        if (waited := waited_for(call.name, args)) in self._running and exit_code(output_of(result.text)) is not None:
+            self._end(*self._running.pop(waited), result, span)
         if result.is_error:
             self._failure(call.name, result.text, self._place(sources, message))
         for question, answer in answers_in(call.name, result):
@@ -250,16 +261,27 @@ class _Reader:
     def _command(
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
     ) -> None:
-        output = _start(output_of(result.text), _OUTPUT_CHARS)
-        ok, code = ending(line, output, is_error=result.is_error)
-        clean = visible(self._redact(_start(line, LINE_CHARS))).strip()
-        steps = tuple(steps_of(clean))
-        # the output of what worked is not looked at, but for the version of a tool
-        asks = ok and is_version_call(steps)
-        output = visible(self._redact(printed(output))) if asks or not ok else ""
-        error, setup = ("", "") if ok else (error_line(output), setup_error(output))
+        if session := running_as(output_of(result.text)):
+            self._running[session] = len(self.events.commands), line
+        self.events.commands.append(self._run(line, result, place))
+
+    def _end(self, number: int, line: str, result: ToolResult, span: Span) -> None:
+        """Put what came of a command in the place of what was known of it while it ran."""
+        event = self.events.commands[number]
+        place = ((*event.sources, span), event.record, event.at, event.cwd, event.order)
+        self.events.commands[number] = self._run(line, result, place)
+
+    def _run(
+        self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
+    ) -> Command:
+        output = output_of(result.text)
+        run = run_of(visible(self._redact(_start(line, LINE_CHARS))).strip(), output, is_error=result.is_error)
+        # the output of what worked is not told, but for the version of a tool
+        asks = run.ok and len(run.commands) == 1 and asks_version(run.commands[0].text.split())
+        output = visible(self._redact(printed(_start(output, _OUTPUT_CHARS)))) if asks or not run.ok else ""
+        error, setup = ("", "") if run.ok else (cause_of(output), setup_error(output))
         answer = output.strip().partition("\n")[0][:_ANSWER_CHARS] if asks else ""
-        self.events.commands.append(Command(*place, clean, steps, ok, code, error, setup, answer))
+        return Command(*place, run.line, run.commands, run.ok, run.code, error, setup, answer)
 
     def _failure(self, tool: str, text: str, place: tuple[tuple[Span, ...], str, datetime | None, str, int]) -> None:
         line = next((ln for ln in _start(text, LINE_CHARS).split("\n") if ln.strip()), "")

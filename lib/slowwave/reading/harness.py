@@ -1,6 +1,7 @@
 """What clients write around a person's decisions: refused tool calls, answered questions; and which tools do what."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 
@@ -25,6 +26,11 @@ _SHELLS = frozenset(
 # a command that failed could print the client's words; only this tool writes its exit code before what a command said
 _MARKS_FAILURE = frozenset({"Bash"})
 _EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "patch"})
+# a shell as a program with its line as a word of its own
+_GIVE_SCRIPT = ("-c", "-lc", "-lic", "-ic")
+_WITH_SCRIPT = 3
+# client: Codex since 0.60 hands on what a running command prints to this tool
+_WAITS = frozenset({"write_stdin"})
 _ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question"})
 # client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave; the second form is that of
 # a call that waited for a permission
@@ -177,16 +183,25 @@ def answers_in(tool: str, result: ToolResult) -> Iterator[tuple[str, str]]:
 
 def command_in(tool: str, args: Mapping[str, object]) -> str:
     """Return the shell line of a call, or "" when the tool is no shell."""
-    if tool.lower() not in _SHELLS:
-        return ""
+    return line_in(args) if tool.lower() in _SHELLS else ""
+
+
+def line_in(args: Mapping[str, object]) -> str:
+    """Return the shell line among the arguments of a shell's call, or ""."""
     for name in ("command", "cmd", "script"):
         value = args.get(name)
         if isinstance(value, str):
             return value
         if isinstance(value, list):
-            words = [str(word) for word in value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            return words[-1] if len(words) > 2 and words[1] in ("-c", "-lc") else " ".join(words)  # noqa: PLR2004
+            words = [str(word) for word in cast("list[object]", value)]
+            return words[2] if len(words) == _WITH_SCRIPT and words[1] in _GIVE_SCRIPT else shlex.join(words)
     return ""
+
+
+def waited_for(tool: str, args: Mapping[str, object]) -> str:
+    """Return the name of the running command whose further output a call asks for, or ""."""
+    session = args.get("session_id")
+    return str(session) if tool.lower() in _WAITS and isinstance(session, int | str) else ""
 
 
 def edited_paths(tool: str, args: Mapping[str, object], line: str = "") -> tuple[str, ...]:

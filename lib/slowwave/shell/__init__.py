@@ -1,1 +1,1 @@
-"""Shell lines: taken apart, and what they proved."""
+"""Shell lines: taken apart (``lexer``, ``grammar``), and what each command of one proved (``commands``)."""

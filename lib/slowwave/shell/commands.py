@@ -1,36 +1,347 @@
-"""Temporary stand-in until the core's shell lexer is merged."""
+"""What the commands of a shell line proved, by the exit state of the line and by what it printed.
 
-from dataclasses import dataclass
+An exit state is that of the last command; which others it speaks of is told by the operators between: ``a && b``
+that ended well proves both, ``a; b`` only b, ``a || true`` and ``a | tail`` nothing of a. Where it is silent, the
+summary of a test runner and the complaint of a shell are heard. Agents cut most of their output with a filter, so that
+matters.
+"""
 
-from slowwave.extraction.endings import ending
-from slowwave.extraction.shell import Purpose, error_line, steps_of
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from slowwave.shell.grammar import script_in, script_of
+from slowwave.shell.purposes import Purpose, is_ask, is_tool, purpose_of
+from slowwave.shell.reports import (
+    cause_of,
+    complaint_in,
+    exit_code,
+    is_refused,
+    printed,
+    still_runs,
+    told_code,
+    verdict_of,
+)
+from slowwave.shell.tree import Chain, Command, Group, Pipeline, Script
+
+__all__ = ["CHECKS", "Outcome", "Proven", "Purpose", "Run", "cause_of", "commands_of", "run_of"]
+
+Outcome = Literal["succeeded", "failed", "unknown"]
+
+# what only prepares the ground for the command behind it, and does not fail in silence
+# fmt: off
+_PREPARES = frozenset({
+    "cd", "export", "set", "source", ".", "echo", "printf", "true", ":", "sleep", "pwd", "mkdir", "pushd",
+    "popd", "umask",
+    "unset", "wait", "exit", "return", "local", "declare", "readonly", "shopt", "trap", "alias", "break", "continue",
+    "false", "ulimit", "setopt",
+})
+# what only asks for something that decides on what comes behind it
+_TESTS = frozenset({"test", "[", "[["})
+# what only cuts or shows the output of the command before it
+_FILTERS = frozenset({
+    "tail", "head", "tee", "cat", "grep", "egrep", "fgrep", "rg", "less", "more", "wc", "sort", "uniq", "sed",
+    "awk", "cut",
+    "Select-Object", "Select-String", "Where-Object", "ForEach-Object", "Sort-Object", "Group-Object", "Measure-Object",
+    "Format-Table", "Format-List", "Out-String", "Out-File", "Out-Null", "Out-Host", "Tee-Object", "base64", "xxd",
+    "tr", "nl", "column", "fold", "ts", "strings", "jq", "bat", "fmt", "rev", "tac",
+})
+# fmt: on
+# behind one of these the end of an output is whole
+_KEEP_END = frozenset({"tail", "cat", "tee", "less", "more"})
+_STANDS_FOR_CODE = re.compile(r"\$(?:\?|\{PIPESTATUS\[0\]\}|\{pipestatus\[1\]\})")
+_OF_FIRST = re.compile(r"pipestatus", re.IGNORECASE)
+_BUILTIN_FAILED = re.compile(r"\b(?:cd|pushd|source|export|mkdir): ")
+_MISSING = re.compile(
+    r"([^\s:'\"`]+): (?:(?:command )?not found|No such file|Permission denied|cannot execute)|command not found: (\S+)"
+)
+# whose summary tells whether they passed
+_REPORTS = frozenset({"test", "check"})
+# what lists the files that are at fault, and ends well
+_LIST = frozenset({"gofmt", "gofumpt", "goimports"})
+# what a project is held to; the other purposes only make it run
+CHECKS = frozenset({"test", "lint", "format", "typecheck", "check", "build"})
+_MOST_SHELLS = 4
+_END_CHARS = 20_000
+_COMPLAINT_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Proven:
+    """One command of a line and what its run proved.
+
+    Attributes:
+        text: the command alone, as one would type it again: without redirections, pagers and environment.
+        program: its first word without the folder.
+        purpose: what such commands are run for.
+        outcome: what is certain of how it ended; "unknown" also of what only asked or pretended.
+    """
+
     text: str
     program: str
     purpose: Purpose
-    outcome: str
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
+    """A shell line that was run.
+
+    Attributes:
+        line: the line.
+        commands: those of its commands that do more than prepare or cut what others print, in order.
+        ok: as far as is known it did what it was run for.
+        code: the exit code, where the client or the line itself tells it.
+    """
+
     line: str
     commands: tuple[Proven, ...]
     ok: bool
     code: int | None
 
 
-def run_of(line, output, *, is_error):
-    ok, code = ending(line, output, is_error=is_error)
-    return Run(
-        line,
-        tuple(Proven(s.text, s.program, s.purpose, "succeeded" if ok else "failed") for s in steps_of(line)),
-        ok,
-        code,
-    )
+def run_of(line: str, output: str, *, is_error: bool) -> Run:
+    """Return what a shell line proved.
+
+    Args:
+        line: the line as it was given to the shell.
+        output: its result, with what the client put before or behind what was printed.
+        is_error: the client marked the result as an error.
+    """
+    script = script_of(line)
+    text, code = _ends(printed(output)), exit_code(output)
+    state: Outcome = "failed" if is_error or code else "succeeded"
+    pipe = _prints_code(script) if state == "succeeded" else ""
+    told = told_code(text) if pipe else None
+    has_ended = not still_runs(output) and not is_refused(output)
+    if not has_ended or script.is_torn:
+        found = _Walk("").of(script, "unknown")
+    elif told is not None:
+        script.chains.pop()
+        found = _Walk(text).of(script, "failed" if told else "succeeded", of_first=_OF_FIRST.search(pipe) is not None)
+    else:
+        found = _Walk(text).of(script, state)
+    if has_ended:
+        _hear(found, text)
+    heard = any(one.is_heard and one.outcome == "failed" for one in found)
+    ok = state == "succeeded" and not told and not heard and not is_refused(output)
+    return Run(line, tuple(one.proven() for one in found), ok, code if told is None else told)
 
 
-def cause_of(output):
-    return error_line(output)
+def _ends(text: str) -> str:
+    """Return an output without its middle when it is huge: what matters stands at its ends."""
+    return text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
+
+
+def commands_of(line: str) -> tuple[Proven, ...]:
+    """Return the commands of a line of which nothing is known but that it was given to a shell."""
+    return tuple(one.proven() for one in _Walk("").of(script_of(line), "unknown"))
+
+
+@dataclass(slots=True, eq=False)
+class _Seen:
+    """A command on the way to its outcome.
+
+    Attributes:
+        outcome: what the exit state proves.
+        needed: the commands that have succeeded if this one has run.
+        is_apart: it runs beside the line, or perhaps not at all.
+        is_cut: of its output only a part was shown.
+        is_heard: the outcome comes from the output.
+    """
+
+    command: Command
+    purpose: Purpose
+    outcome: Outcome
+    needed: list["_Seen"] = field(default_factory=list["_Seen"])
+    is_apart: bool = False
+    is_cut: bool = False
+    is_heard: bool = False
+
+    def proven(self) -> Proven:
+        command = self.command
+        outcome = self.outcome
+        if outcome == "succeeded" and is_ask(command.words):
+            outcome = "unknown"
+        return Proven(command.text, command.program, self.purpose, outcome)
+
+
+class _Walk:
+    """Goes through a tree with the exit state of the whole."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._stops_at_errors = False
+        self._fails_in_pipes = False
+        self._shells = 0
+        self._found: list[_Seen] = []
+
+    def of(self, script: Script, state: Outcome, *, of_first: bool = False) -> list[_Seen]:
+        """Return the commands in order.
+
+        Args:
+            script: the tree.
+            state: how it ended.
+            of_first: that is the state of the first command of its last pipe.
+        """
+        if of_first and script.chains and len(script.chains[-1].pipelines) == 1:
+            pipeline = script.chains.pop().pipelines[0]
+            self._script(script, "unknown")
+            self._part(pipeline.parts[0], state)
+            for part in pipeline.parts[1:]:
+                self._filtered(part, "unknown")
+        else:
+            self._script(script, state)
+        return self._found
+
+    def _script(self, script: Script, state: Outcome) -> None:
+        for at, chain in enumerate(script.chains):
+            is_last = at == len(script.chains) - 1
+            begin = len(self._found)
+            if chain.is_background:
+                self._chain(chain, "unknown")
+                for one in self._found[begin:]:
+                    one.is_apart = True
+            elif is_last:
+                self._chain(chain, state)
+            else:
+                passed = state == "succeeded" and self._stops_at_errors and not chain.operators
+                self._chain(chain, "succeeded" if passed else "unknown")
+
+    def _chain(self, chain: Chain, state: Outcome) -> None:
+        needed: list[_Seen] = []
+        for pipeline, own, operator in zip(
+            chain.pipelines, self._states(chain, state), ("", *chain.operators), strict=True
+        ):
+            begin = len(self._found)
+            self._pipeline(pipeline, own)
+            new = self._found[begin:]
+            needed = [] if operator == "||" else needed
+            for one in new:
+                one.needed += needed
+            if len(pipeline.parts) == 1:
+                needed = [*needed, *new]
+
+    def _states(self, chain: Chain, state: Outcome) -> list[Outcome]:
+        """Return the states of the pipelines, from the last to the first as far as the operators prove them."""
+        states: list[Outcome] = ["unknown"] * len(chain.pipelines)
+        at = len(states) - 1
+        while at > 0:
+            operator = chain.operators[at - 1]
+            if (state, operator) in (("succeeded", "&&"), ("failed", "||")):
+                states[at] = state
+            elif state == "failed" and all(map(_only_prepares, chain.pipelines[:at])):
+                states[at] = "unknown" if _BUILTIN_FAILED.search(self._text) else "failed"
+                return states
+            else:
+                return states
+            at -= 1
+        states[0] = state
+        return states
+
+    def _pipeline(self, pipeline: Pipeline, state: Outcome) -> None:
+        if pipeline.is_negated:
+            state = {"succeeded": "failed", "failed": "succeeded"}.get(state, "unknown")  # pyright: ignore[reportAssignmentType]
+        *before, last = pipeline.parts
+        passed = state == "succeeded" and self._fails_in_pipes
+        begin = len(self._found)
+        for number, part in enumerate(before):
+            self._filtered(part, "succeeded" if passed else "unknown", is_first=number == 0)
+        cuts = [part for part in pipeline.parts[1:] if not (isinstance(part, Command) and part.program in _KEEP_END)]
+        for one in self._found[begin:]:
+            one.is_cut = one.is_cut or bool(cuts)
+        self._filtered(last, state, is_first=not before)
+
+    def _filtered(self, part: Command | Group, state: Outcome, *, is_first: bool = False) -> None:
+        if is_first or isinstance(part, Group) or part.program not in _FILTERS:
+            self._part(part, state)
+
+    def _part(self, part: Command | Group, state: Outcome) -> None:
+        if isinstance(part, Group):
+            self._group(part, state)
+        elif not part.words:
+            # of an assignment the state is that of the last thing that was run for it
+            within = [script for word in part.assigned for script in word.within]
+            for script in within:
+                self._script(script, state if script is within[-1] else "unknown")
+        elif self._shells < _MOST_SHELLS and (script := script_in(part)) is not None:
+            self._shells += 1
+            self._script(script, "unknown" if script.is_torn else state)
+            self._shells -= 1
+        elif part.program == "set":
+            self._options([word.text for word in part.words[1:]])
+        elif part.program not in _PREPARES | _TESTS:
+            self._found.append(_Seen(part, purpose_of(part.words), state))
+
+    def _group(self, group: Group, state: Outcome) -> None:
+        if group.kind == "function":
+            return
+        begin = len(self._found)
+        for script in group.scripts:
+            self._script(script, state if group.kind in "({" else "unknown")
+        if group.kind == "if":
+            for one in self._found[begin:]:
+                one.is_apart = True
+
+    def _options(self, options: list[str]) -> None:
+        joined = " ".join(options)
+        if re.search(r"(?:^| )-[a-z]*e|errexit", joined):
+            self._stops_at_errors = True
+        if "pipefail" in joined:
+            self._fails_in_pipes = True
+
+
+def _hear(found: Sequence[_Seen], text: str) -> None:
+    """Take from an output what the exit state does not tell."""
+    checks = [one for one in found if one.purpose in CHECKS]
+    # of a check of code that ended well the summary tells nothing more
+    is_open = len(checks) == 1 and (checks[0].outcome == "unknown" or checks[0].purpose in _REPORTS)
+    verdict = verdict_of(text) if is_open else ""
+    for one in checks:
+        ran_nothing = verdict == "nothing" and one.purpose in _REPORTS
+        lists_some = one.purpose == "lint" and one.command.program in _LIST and len(found) == 1 and bool(text.strip())
+        if one.outcome == "succeeded" and (ran_nothing or lists_some):
+            one.outcome = "unknown"
+        if one.outcome != "unknown" or one.is_apart:
+            continue
+        if verdict == "failed":
+            _settle(one, "failed")
+        elif verdict == "passed" and one.purpose in _REPORTS and not one.is_cut:
+            _settle(one, "succeeded")
+    _hear_complaints([one for one in found if one.outcome == "unknown" and not one.is_apart], text)
+
+
+def _hear_complaints(open_ones: Sequence[_Seen], text: str) -> None:
+    """Take what a shell or a program says of a call that it refuses, when it can be only one of these."""
+    if not open_ones:
+        return
+    names = {found[1] or found[2] for found in _MISSING.finditer(text[:_COMPLAINT_CHARS])}
+    missing = [one for one in open_ones if one.command.words[0].text in names]
+    if len(missing) == 1:
+        _settle(missing[0], "failed")
+    elif len(open_ones) == 1 and is_tool(open_ones[0].command.words):
+        complaint = complaint_in(text)
+        if complaint and not _BUILTIN_FAILED.search(complaint):
+            _settle(open_ones[0], "failed")
+
+
+def _settle(one: _Seen, outcome: Outcome) -> None:
+    one.outcome, one.is_heard = outcome, True
+    for before in one.needed:
+        if before.outcome == "unknown":
+            before.outcome = "succeeded"
+
+
+def _prints_code(script: Script) -> str:
+    """Return the word with which a line prints the exit code of what it ran, as the last that it does; or ""."""
+    last = script.chains[-1] if len(script.chains) > 1 else None
+    part = last.pipelines[0].parts[0] if last and not last.operators else None
+    if not isinstance(part, Command) or part.program not in ("echo", "printf"):
+        return ""
+    found = [code[0] for word in part.words[-1:] if (code := _STANDS_FOR_CODE.search(word.raw))]
+    return found[0] if found else ""
+
+
+def _only_prepares(pipeline: Pipeline) -> bool:
+    return all(isinstance(part, Command) and (part.program in _PREPARES or not part.words) for part in pipeline.parts)

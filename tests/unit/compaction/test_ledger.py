@@ -77,6 +77,17 @@ def test_a_command_is_told_once_with_its_last_outcome() -> None:
     )
 
 
+def test_of_a_line_each_command_is_told_as_far_as_it_proved_something() -> None:
+    done = section(told(Talk().run("make gen; make test && git push")), "### Done")
+    assert "`make gen`: ran" in done
+    assert "`make test`: ok" in done
+    talk = Talk().run("make gen && make test | tail -3", "2 failed, 3 passed")
+    assert "`make test`: failed" in section(told(talk), "### Blocked")
+    assert "`make gen`: ok" in section(told(talk), "### Done")
+    talk = Talk().run("make lint && make test", "error: no", 1)
+    assert "`make lint && make test`: failed (exit 1)" in told(talk)
+
+
 def test_an_error_is_blocked_until_the_same_succeeds() -> None:
     talk = Talk().run("make test", "error: no rule for x", 2)
     assert "error in `make test`: `error: no rule for x` - not resolved" in section(told(talk), "### Blocked")

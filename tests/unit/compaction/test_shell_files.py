@@ -30,6 +30,9 @@ def files(line: str, folder: str = "", *, failed: bool = False) -> list[str]:
         ("echo $(cat a.py)", ["r a.py"]),
         ("test -f a.py && cat a.py", ["r a.py"]),
         ("make || true && cat a.py", ["r a.py"]),
+        ("bash -lc 'cd lib && cat a.py'", ["r lib/a.py"]),
+        ('echo "$(cat a.py)"', ["r a.py"]),
+        ("{ cat a.py; }", ["r a.py"]),
     ],
 )
 def test_readers(line: str, found: list[str]) -> None:
@@ -81,6 +84,7 @@ def test_writers(line: str, found: list[str]) -> None:
         "if test -f a.py; then rm a.py; fi",
         "for f in a b; do cat c.py; done",
         "clean() { rm a.py; }",
+        "git commit -m \"$(cat <<'E'\nit's > a.py\nE\n)\"",
         "test -f b.py || touch b.py",
         "test -f b.py && rm b.py; ls",
         "grep -q x a.py && rm b.py || true",

@@ -22,6 +22,14 @@ def test_a_success_before_resolves_nothing() -> None:
     assert [s.is_resolved for s in found(Talk().run("make").run("make", "error: no rule", 2))] == [False]
 
 
+def test_what_proves_nothing_resolves_nothing() -> None:
+    talk = (
+        Talk().run("make", "error: no rule", 2).run("make || true", "error: no rule at all").run("make --help", "usage")
+    )
+    assert [s.is_resolved for s in found(talk)] == [False]
+    assert [s.is_resolved for s in found(talk.run("make 2>&1 | tail -3", "linked"))] == [True]
+
+
 def test_of_a_traceback_the_last_line_says_what_went_wrong() -> None:
     output = (
         'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    raise E("error")\napp.BadError: no luck\n'

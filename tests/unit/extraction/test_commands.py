@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 from slowwave.dialects.registry import by_name
-from slowwave.extraction.events import events_of
+from slowwave.extraction.events import Command, events_of
 from slowwave.extraction.found import Found
 from slowwave.extraction.mining import uncalibrated
 from slowwave.extraction.redact import redactor_for
-from slowwave.extraction.shell import exit_code, printed, steps_of
 from slowwave.reading.harness import edited_paths, output_of
 from tests.unit.extraction.talk import CWD, Talk
 
@@ -43,6 +42,8 @@ def test_an_option_that_a_program_does_not_take(tmp_path: Path):
     talk = Talk().bash(long, "Error: unknown flag: --meta", 1).bash(f"shopctl create {'x' * 120}")
     (found,) = found_by("option", tmp_path, talk)
     assert found.text.startswith("`shopctl create` does not take `--meta` here")
+    unproved = Talk().bash(long, "Error: unknown flag: --meta", 1).bash("shopctl create || true")
+    assert found_by("option", tmp_path, unproved) == []
 
 
 def test_an_error_that_comes_back_is_told_once(tmp_path: Path):
@@ -81,6 +82,25 @@ def test_a_check_that_failed_and_then_passed_is_one_that_counts(tmp_path: Path):
     assert [found.value for found in found_by("routine", tmp_path, talk)] == ["just lint"]
 
 
+def test_only_runs_that_succeeded_prove_a_routine(tmp_path: Path):
+    talk = Talk().bash("just lint", "1 problem", 1).bash("just lint || true").bash("just lint | tail -3")
+    assert found_by("routine", tmp_path, talk) == []
+    (found,) = found_by("routine", tmp_path, talk.bash("just lint && just fmt"))[:1]
+    assert [event.line for event in found.events if isinstance(event, Command)] == ["just lint && just fmt"]
+
+
+def test_what_runs_on_ends_with_a_later_answer(tmp_path: Path):
+    talk = Talk()
+    for session, code in enumerate((0, 2, 0)):
+        head = "Chunk ID: a1\nWall time: 30.0 seconds\n"
+        talk.tool("exec_command", {"cmd": "just lint"}, f"{head}Process running with session ID {session}\nOutput:\n")
+        talk.tool("write_stdin", {"session_id": session}, f"{head}Process running with session ID {session}\nOutput:\n")
+        talk.tool("write_stdin", {"session_id": session}, f"{head}Process exited with code {code}\nOutput:\ndone\n")
+    (found,) = found_by("routine", tmp_path, talk)
+    assert [event.code for event in found.events if isinstance(event, Command)] == [0, 0]
+    assert [len(event.sources) for event in found.events] == [3, 3]
+
+
 def test_a_check_that_is_a_small_part_of_a_long_session_is_no_routine(tmp_path: Path):
     talk = Talk().bash("just lint").bash("just lint")
     for number in range(100):
@@ -98,9 +118,3 @@ def test_what_a_client_wraps_round_the_output_is_taken_off():
     wrapped = json.dumps({"output": "boom\n", "metadata": {"exit_code": 3, "duration_seconds": 0.1}})
     assert output_of(wrapped) == "Exit code 3\nboom\n"
     assert output_of('{"output": "cut of') == '{"output": "cut of'
-    told = "Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nboom\n"
-    assert (exit_code(told), printed(told)) == (2, "boom\n")
-
-
-def test_a_script_in_a_hidden_folder_is_a_step_and_sourcing_is_not():
-    assert [step.program for step in steps_of(". ./env && .tools/check.sh all")] == ["check.sh"]

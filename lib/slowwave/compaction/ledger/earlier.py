@@ -36,7 +36,7 @@ _TITLES: tuple[tuple[re.Pattern[str], Part], ...] = (
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?")
 _NUMBERED_TITLE = re.compile(r"^\d+\.\s+")
-_COMMAND = re.compile(r"^`(?P<line>[^`]+)`(?: \([^)]*\))?: (?:ok|failed)\b")
+_COMMAND = re.compile(r"^`(?P<line>[^`]+)`(?: \([^)]*\))?: (?:ok|failed|ran)\b")
 _EARLIER_CHARS = 1_300
 _PREFIXES = re.compile(r"^(?:by the agent|the person answered|found): ")
 _VALUES: dict[Part, int] = {

@@ -11,6 +11,7 @@ from slowwave.compaction.shell_words import doing, gist
 from slowwave.compaction.todo_lists import tasks_of
 from slowwave.dialects.model import Message, Text
 from slowwave.letters import one_line, visible
+from slowwave.shell.commands import CHECKS, Outcome
 
 _NEXT = re.compile(
     r"^[#*\s]*(?:next steps?|remaining(?: work| tasks)?|still to do|to ?do|what'?s (?:left|next)|follow-?ups?"
@@ -44,24 +45,22 @@ def error_key(text: str) -> str:
 def commands(every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:
     """Yield every command that does something once, with its last outcome and how often it ran.
 
-    Which of several commands failed is not told, so a line of several that failed stands as a whole, until each of
-    them has succeeded.
+    Where it is not told which of several commands failed, the line stands as a whole, until each of them has succeeded.
     """
-    runs: dict[str, list[Exchange]] = {}
+    runs: dict[str, list[tuple[Exchange, Outcome]]] = {}
     parts: dict[str, list[str]] = {}
     for exchange in every:
-        steps = doing(redact(exchange.line)) if exchange.line and exchange.result is not None else []
-        texts = [gist(step.text) for step in steps]
-        if exchange.failed and len(texts) > 1:
+        outcomes = {gist(step.text): step.outcome for step in exchange.done(redact)}
+        if exchange.failed and len(outcomes) > 1 and "failed" not in outcomes.values():
             whole = gist(redact(exchange.line))
-            parts[whole] = texts
-            texts = [whole]
-        for text in texts:
-            runs[text] = [*runs.pop(text, []), exchange]
+            parts[whole] = list(outcomes)
+            outcomes: dict[str, Outcome] = {whole: "failed"}
+        for text, outcome in outcomes.items():
+            runs[text] = [*runs.pop(text, []), (exchange, outcome)]
     order = {text: at for at, text in enumerate(runs)}
     for at, (text, own) in enumerate(runs.items()):
-        rest = [part for part in parts.get(text, ()) if order.get(part, -1) < at or runs[part][-1].failed]
-        if not own[-1].failed or text not in parts or rest:
+        rest = [part for part in parts.get(text, ()) if order.get(part, -1) < at or runs[part][-1][1] != "succeeded"]
+        if own[-1][1] != "failed" or text not in parts or rest:
             yield _command(text, own, 8 * at // len(runs))
 
 
@@ -70,13 +69,16 @@ def command_key(line: str) -> str:
     return key_of(f"ran {line}", whole=True)
 
 
-def _command(line: str, runs: Sequence[Exchange], recency: int) -> Entry:
-    last, failed = runs[-1], sum(run.failed for run in runs)
-    outcome = f"failed (exit {last.code})" if last.failed and last.code else "failed" if last.failed else "ok"
+def _command(line: str, runs: Sequence[tuple[Exchange, Outcome]], recency: int) -> Entry:
+    last, state = runs[-1]
+    failed = sum(outcome == "failed" for _, outcome in runs)
+    has_failed = state == "failed"
+    # of what nothing proves how it ended the line says no more than that it ran
+    outcome = {"failed": f"failed (exit {last.code})" if last.code else "failed", "succeeded": "ok"}.get(state, "ran")
     often = f", {len(runs)} runs" + (f", {failed} failed" if failed else "") if len(runs) > 1 else ""
-    purpose = next((step.purpose for step in doing(line) if step.purpose), "")
-    value = 70 if last.failed else 64 if purpose in ("test", "typecheck", "build", "lint") else 50
-    part: Part = "done" if not last.failed else "blocked" if purpose else "context"
+    purpose = next((step.purpose for step in doing(line) if step.purpose in CHECKS), "")
+    value = 70 if has_failed else 64 if purpose in ("test", "typecheck", "build", "lint") else 50
+    part: Part = "done" if not has_failed else "blocked" if purpose else "context"
     text = f"{literal(line, 160)}: {outcome}{often}"
     return Entry(part, "command", text, command_key(line), value + recency, last.sources)
 

@@ -13,7 +13,6 @@ from slowwave.compaction.file_operations import files_of_call, of_messages
 from slowwave.compaction.paths import shown
 from slowwave.compaction.proof.model import Probe, ProbeKind
 from slowwave.compaction.proof.statements import identifiers, statements
-from slowwave.compaction.shell_words import doing
 from slowwave.compaction.todo_lists import tasks_of
 from slowwave.dialects.model import Message
 from slowwave.letters import one_line
@@ -75,15 +74,16 @@ def _errors(every: Sequence[Exchange], redact: Redact) -> Iterator[Probe]:
 
 def _commands(every: Sequence[Exchange], redact: Redact) -> Iterator[Probe]:
     """Yield commands with a purpose, and those that others see, with their last outcome."""
-    last: dict[str, Exchange] = {}
+    last: dict[str, tuple[Exchange, bool]] = {}
     for exchange in every:
-        steps = doing(exchange.line) if exchange.line and exchange.result is not None else []
+        steps = exchange.done(redact)
+        is_one = any(step.outcome == "failed" for step in steps)
         for step in steps:
             if step.purpose or step.program in _PUBLIC:
-                text = one_line(redact(step.text)).split("$(")[0][:_COMMAND_CHARS].strip(" \"'-")
-                last[text] = exchange
-    for text, exchange in last.items():
-        yield Probe("command", text, _tellings(text), exchange.failed, exchange.sources)
+                text = one_line(step.text).split("$(")[0][:_COMMAND_CHARS].strip(" \"'-")
+                last[text] = exchange, step.outcome == "failed" if is_one else exchange.failed
+    for text, (exchange, failed) in last.items():
+        yield Probe("command", text, _tellings(text), failed, exchange.sources)
 
 
 def _tellings(command: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from slowwave.extraction.events import Command, Edit, Events
 from slowwave.extraction.found import Found
+from slowwave.shell.commands import CHECKS, Proven
 
 NAME = "outcome"
 _LOOK_AHEAD = 8
@@ -99,7 +100,7 @@ def _behind(failed: Command, between: Sequence[Command | Edit], works: Command) 
 
 def _checked(failed: Command) -> str:
     """Return the check in a line that is too long to be told whole."""
-    return next((shown(step.text) for step in failed.steps if step.purpose and shown(step.text)), "")
+    return next((shown(step.text) for step in failed.steps if step.purpose in CHECKS and shown(step.text)), "")
 
 
 def _prepared(failed: Command, later: Sequence[Command | Edit]) -> Found | None:
@@ -110,14 +111,18 @@ def _prepared(failed: Command, later: Sequence[Command | Edit]) -> Found | None:
     line = shown(first.text)
     for event in later[:_LOOK_AHEAD]:
         # how a chain goes on behind the step that works now says nothing about what that step needed
-        if isinstance(event, Command) and first in event.steps[1:] and first.text not in event.error:
-            before = [
-                s for s in event.steps[: event.steps.index(first)] if _BUILDS.search(s.text) or s.purpose == "build"
-            ]
+        if isinstance(event, Command) and (before := _before(first.text, event)):
+            before = [step for step in before if _BUILDS.search(step.text) or step.purpose == "build"]
             if line and len(before) == 1 and shown(before[0].text):
                 text = f"`{line}` fails ({told(failed.setup_error)}) until `{shown(before[0].text)}` was run"
                 return Found(NAME, "pattern", text, 0.6, "command_outcome", (failed, event), failed.setup_error)
     return None
+
+
+def _before(text: str, works: Command) -> tuple[Proven, ...]:
+    """Return what ran before a command in a line in which it succeeded."""
+    at = next((at for at, step in enumerate(works.steps) if (step.text, step.outcome) == (text, "succeeded")), 0)
+    return works.steps[:at]
 
 
 def _until_it_works(failed: Command, later: Sequence[Command | Edit]) -> tuple[list[Command | Edit], Command | None]:
@@ -125,7 +130,7 @@ def _until_it_works(failed: Command, later: Sequence[Command | Edit]) -> tuple[l
     between: list[Command | Edit] = []
     for event in later[:_LOOK_AHEAD]:
         if isinstance(event, Command) and event.line == failed.line:
-            if event.ok:
+            if event.worked:
                 return between, event
         elif isinstance(event, Edit) or _changes(event):
             between.append(event)

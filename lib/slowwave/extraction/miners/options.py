@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from slowwave.extraction.events import Command, Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.miners.needs import told
-from slowwave.extraction.shell import Step
+from slowwave.shell.commands import Proven
 
 NAME = "option"
 _LOOK_AHEAD = 10
@@ -65,12 +65,13 @@ def _value(failed: Command, later: Sequence[Command]) -> Found | None:
 
 def _works(head: str, option: str, later: Sequence[Command]) -> Command | None:
     for command in later:
-        if command.ok and option not in command.line and any(_head(step) == head for step in command.steps):
+        proved = any(_head(step) == head and step.outcome == "succeeded" for step in command.steps)
+        if proved and option not in command.line:
             return command
     return None
 
 
-def _head(step: Step) -> str:
+def _head(step: Proven) -> str:
     """Return the program with its subcommand, if it has one."""
     words = step.text.split()
     return " ".join(words[:2]) if len(words) > 1 and _SUBCOMMAND.match(words[1]) else words[0]

@@ -7,7 +7,7 @@ from slowwave.extraction.absolute import relative_paths
 from slowwave.extraction.events import Command, Events
 from slowwave.extraction.found import Found
 from slowwave.extraction.miners.needs import LOOKING, mine_needs, shown, told
-from slowwave.extraction.shell import Step
+from slowwave.shell.commands import CHECKS, Proven
 
 NAME = "outcome"
 _LOOK_AHEAD = 8
@@ -58,7 +58,7 @@ def _fix(failed: Command, later: Sequence[Command]) -> Command | None:
     for command in later:
         if command.line == failed.line:
             return None
-        if command.ok and command.steps and not _OWN.search(command.line) and _does_the_same(failed, command):
+        if command.worked and not _OWN.search(command.line) and _does_the_same(failed, command):
             return command
     return None
 
@@ -68,16 +68,20 @@ def _does_the_same(failed: Command, works: Command) -> bool:
         return False
     before, after = _words(failed), _words(works)
     shared = len(before & after) / max(1, min(len(before), len(after)))
-    purposes = {s.purpose for s in failed.steps if s.purpose} & {s.purpose for s in works.steps if s.purpose}
+    purposes = _purposes(failed) & _purposes(works)
     if _moved(failed, works):
         return True
     if _NOT_FOUND.search(failed.setup_error) and not _MISSING.search(failed.setup_error):
         # a path that was mistyped teaches nothing; where a check has to be run from does
         return shared >= _SIMILAR and bool(purposes) and _folder(failed) != _folder(works)
-    if not purposes and any(s.purpose for s in failed.steps) and any(s.purpose for s in works.steps):
+    if not purposes and _purposes(failed) and _purposes(works):
         return False  # a lint that works is no other way of the tests
     # `pnpm install` is not another way of `pnpm test`
     return shared > _SIMILAR or (shared == _SIMILAR and bool(purposes))
+
+
+def _purposes(command: Command) -> set[str]:
+    return {step.purpose for step in command.steps if step.purpose in CHECKS}
 
 
 def _moved(failed: Command, works: Command) -> bool:
@@ -87,7 +91,7 @@ def _moved(failed: Command, works: Command) -> bool:
     return same and first != last and first in failed.setup_error and "/" in first + last
 
 
-def _called(step: Step) -> str:
+def _called(step: Proven) -> str:
     """Return the program as it was called, with its folder."""
     return step.text.split()[0]
 
@@ -148,7 +152,7 @@ def _told(failed: Command, works: Command) -> tuple[str, str] | None:
     return None
 
 
-def _head(step: Step) -> str:
+def _head(step: Proven) -> str:
     """Return the program with its subcommand."""
     return " ".join(step.text.split()[:2])
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from slowwave.extraction.events import Command, Events
 from slowwave.extraction.found import Found
-from slowwave.extraction.shell import Step
+from slowwave.shell.commands import Proven
 
 NAME = "routine"
 _WHAT = {
@@ -41,17 +41,21 @@ _SHARE = 0.03
 def mine_routines(events: Events) -> Iterator[Found]:
     """Yield the commands that were run at least twice in this session for a known purpose, and work.
 
-    A check that fails and later passes is one that the work is held to, so failed runs count as well.
+    A check that fails and later passes is one that the work is held to, so failed runs count as well; what proves it
+    are the runs in which it succeeded.
     """
     runs: dict[tuple[str, str], list[Command]] = {}
+    proved: dict[str, list[Command]] = {}
     for command in events.commands:
         for step in command.steps:
             general = _general(step)
             if general:
                 runs.setdefault((step.purpose, general), []).append(command)
+                if step.outcome == "succeeded":
+                    proved.setdefault(general, []).append(command)
     best: dict[str, tuple[str, list[Command]]] = {}
     for (purpose, line), commands in runs.items():
-        if any(command.ok for command in commands) and len(commands) > len(best.get(purpose, ("", []))[1]):
+        if line in proved and len(commands) > len(best.get(purpose, ("", []))[1]):
             best[purpose] = (line, commands)
     runners = Counter(_runner(line) for line, _ in best.values())
     for purpose, (line, commands) in best.items():
@@ -60,7 +64,7 @@ def mine_routines(events: Events) -> Iterator[Found]:
             continue
         # one runner for several purposes is the project's own, also where each was needed just once
         if len(commands) >= _ENOUGH_RUNS or runners[_runner(line)] >= _ENOUGH_RUNS:
-            yield _routine(purpose, line, commands)
+            yield _routine(purpose, line, proved[line])
 
 
 def _runner(line: str) -> str:
@@ -69,17 +73,16 @@ def _runner(line: str) -> str:
     return words[0] if _OWN.match(line) else line
 
 
-def _routine(purpose: str, line: str, commands: list[Command]) -> Found:
+def _routine(purpose: str, line: str, proved: list[Command]) -> Found:
     text = f"{_WHAT[purpose]} with `{line}`"
     confidence = 0.55 if _OWN.match(line) else 0.15 if _ANYWHERE.match(line) else 0.5
-    works = next(command for command in reversed(commands) if command.ok)
-    shown = (*[c for c in commands if c.order < works.order][: _MOST_SHOWN - 1], works)
+    shown = (*proved[:-1][: _MOST_SHOWN - 1], proved[-1])
     return Found(NAME, "pattern", text, confidence, "command_outcome", shown, line, f"cmd:{purpose}", line)
 
 
-def _general(step: Step) -> str:
+def _general(step: Proven) -> str:
     """Return the command as it fits any day: nothing that names a single file or case; "" when nothing is left."""
-    if step.purpose not in _WHAT or "|" in step.text or len(step.text) > 80:  # noqa: PLR2004 - longer lines are one-off
+    if step.purpose not in _WHAT or len(step.text) > 80:  # noqa: PLR2004 - longer lines are one-off
         return ""
     words = step.text.split()
     if len(words) > _MAX_WORDS or any(_is_particular(word) for word in words[1:]):

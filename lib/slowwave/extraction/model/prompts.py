@@ -9,9 +9,9 @@ from typing import Any
 EXTRACTOR = "model/2"
 
 SYSTEM = """\
-You keep the memory of a project that people work on with coding agents. You see one session, what is remembered already,
-the project's own instructions, and notes that rules took from the session. Decide what another agent should know when
-it starts here weeks from now. Few and right: many sessions give nothing, a rich one ten memories.
+You keep the memory of a project that people work on with coding agents. You see one session, what is remembered
+already, the project's own instructions, and notes that rules took from the session. Decide what another agent should
+know when it starts here weeks from now. Few and right: many sessions give nothing, a rich one ten memories.
 
 Worth remembering:
 - preference: how the people here want work and answers to be.
@@ -49,9 +49,9 @@ The second part is your confidence as a number from 0 to 10. Without anything to
 """
 
 JUDGE = """\
-You check proposed memories of a project before an agent is given them. For each you see the text, the quotations that it
-rests on, and what was said afterwards. Judge each by itself:
-- supported: the quotations show the core of it: that this was wanted, settled or found, and by whom. The session is
+You check proposed memories of a project before an agent is given them. For each you see the text, the quotations that
+it rests on, and what was said afterwards. Judge each by itself:
+- supported: the quotations show the core: that this was wanted, settled or found, and by whom. The session is
   longer than what you see, so details around the core (names, paths, flags, numbers, reasons) are false only where
   something that you see contradicts them. A wish that was plainly for one occasion does not support a standing rule.
 - holds: nothing later overturns it.

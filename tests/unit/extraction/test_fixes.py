@@ -1,32 +1,9 @@
-"""Whether a line did what it was run for, also where a pipe or a fallback hides the code."""
+"""What commands that failed and then worked teach, also where a pipe or a fallback hides the code."""
 
 from pathlib import Path
 
-import pytest
-
-from slowwave.extraction.endings import ending
-from slowwave.extraction.shell import steps_of
 from tests.unit.extraction.talk import Talk
 from tests.unit.extraction.test_commands import found_by
-
-
-@pytest.mark.parametrize(
-    ("line", "output", "ok", "code"),
-    [
-        ("make test", "", True, None),
-        ("make test", "Exit code 2\nmake: *** No rule to make target 'test'.", False, 2),
-        ("make test 2>&1 | tail -5", "make: *** No rule to make target 'test'.  Stop.", False, None),
-        ("npm run lint 2>&1 | grep -v warn", 'npm error Missing script: "lint"', False, None),
-        ("bun x || true", "error: unrecognized subcommand 'x'", False, None),
-        ("make test 2>&1 | tail -5", "12 passed\n1 warning: error handling is not installed", True, None),
-        ("go test ./... | tail; echo EXIT: $?", "ok\nEXIT: 0", True, 0),
-        ("go vet ./... > /tmp/out; echo exit=$?", "exit=1", False, 1),
-        ("cat notes.txt | head", "error: unrecognized option '-x'", True, None),  # a file that speaks of errors
-        ("go test ./... | head -40", "\n".join(["panic: no such file"] * 40), True, None),  # a log
-    ],
-)
-def test_the_output_tells_where_the_code_is_hidden(line: str, output: str, ok: bool, code: int | None):
-    assert ending(line, output, is_error=bool(output.startswith("Exit code"))) == (ok, code)
 
 
 def test_a_failure_behind_a_pipe_has_its_fix(tmp_path: Path):
@@ -35,14 +12,26 @@ def test_a_failure_behind_a_pipe_has_its_fix(tmp_path: Path):
     assert found.text == "`bun test-all` fails (error: unrecognized subcommand 'test-all'); `bun run test-all` works"
 
 
+def test_what_is_not_proved_to_work_is_no_fix(tmp_path: Path):
+    failed = ("bun test-all", "error: unrecognized subcommand 'test-all'", 1)
+    for line in (
+        "bun run test-all || true",
+        "bun run test-all --help",
+        "bun run test-all | head -3",
+        "bun run test-all &",
+    ):
+        assert found_by("outcome", tmp_path, Talk().bash(*failed).bash(line)) == []
+
+
+def test_words_of_a_commit_message_are_no_commands(tmp_path: Path):
+    line = 'git commit -qm "stop the worker; make test green again"'
+    talk = Talk().bash("make tests", "make: *** No rule to make target 'tests'", 2).bash(line).bash(line)
+    assert found_by("outcome", tmp_path, talk) == found_by("routine", tmp_path, talk) == []
+
+
 def test_how_output_is_cut_is_no_other_way_of_a_command(tmp_path: Path):
     talk = Talk().bash("bun check", "error: please install the types", 1).bash("bun check 2>&1 | tail -3", "41 pass")
     assert found_by("outcome", tmp_path, talk) == []
-
-
-def test_what_stands_behind_a_document_in_a_line_is_a_command():
-    line = "cat > note.md <<'END'\nrm -rf /\nEND\ndeskctl send box --file note.md"
-    assert [step.program for step in steps_of(line)] == ["cat", "deskctl"]
 
 
 def test_a_push_that_others_were_faster_than(tmp_path: Path):
