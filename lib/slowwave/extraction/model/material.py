@@ -1,11 +1,11 @@
 """What of a reading a model is shown: everything that has a meaning, each passage with its number and who is behind it.
 
 Nothing is left out for the speaker that it comes from; what was pasted says so. Long messages keep both ends, since
-briefs and reports say there what they are about. Commands that only looked around, and what was run again with the same
-outcome, say nothing. All of it is decoded, visible and free of secrets already.
+briefs and reports say there what they are about. Commands that only looked around, what was run again with the same
+outcome, and announcements say nothing. All of it is decoded, visible and free of secrets already.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +18,7 @@ from slowwave.records.model import Span
 Speaker = Literal["person", "assistant", "command"]
 
 # how many characters of the beginning and of the end are shown
-_PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (3_000, 1_500), (1_300, 600), (400, 250), (110, 0)
+_PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (3_000, 1_500), (1_300, 600), (400, 250), (160, 0)
 # so short an answer lets stand, or turns down, what it answers
 _SHORT_REPLY = 100
 _LINE, _CAUSE = (130, 30), (140, 0)
@@ -81,7 +81,7 @@ def _passages(reading: Reading) -> Iterator[Passage]:
     edited: dict[str, Edited] = {}
     ran: set[str] = set()
     for item in reading.items:
-        if isinstance(item, Ran) and (not _tells(item) or _ran(item) in ran):
+        if _says_nothing(item, reading, ran):
             continue
         if isinstance(item, Edited):
             edited.setdefault(item.path, item)
@@ -110,6 +110,22 @@ def _said(item: Said) -> Passage:
     parts = ["(pasted:)\n" + _ends(part.text, _PASTED) if part.is_pasted else part.text for part in item.parts]
     refusing = f" (refusing: {item.refused})" if item.refused else ""
     return Passage("person", f"person{at}{refusing}", _ends("\n".join(parts), _PERSON), item.own, item)
+
+
+def _says_nothing(item: Meaning, reading: Reading, ran: Collection[str]) -> bool:
+    if isinstance(item, Ran):
+        return not _tells(item) or _ran(item) in ran
+    return isinstance(item, Said) and _announces(item, reading)
+
+
+def _announces(item: Said, reading: Reading) -> bool:
+    """Say whether the assistant only says what it does next: a short remark amid work where all went well."""
+    if item.speaker == "person" or item.is_last:
+        return False
+    before = reading.items[item.order - 1] if item.order else None
+    if isinstance(before, Failed) or (isinstance(before, Ran) and not before.run.ok):
+        return False
+    return len(item.text) <= _REMARK[0] or item.text.rstrip().endswith((":", "\uff1a"))
 
 
 def _is_taken_up(item: Said, reading: Reading) -> bool:
