@@ -19,9 +19,8 @@ from slowwave.reading.harness import (
     command_in,
     command_words,
     edited_paths,
-    is_foreign,
     output_of,
-    rejection_reason,
+    refusal_in,
     written_texts,
 )
 from slowwave.reading.items import AGENT, PERSON, Heard
@@ -220,14 +219,14 @@ class _Reader:
         call, called_at = self._calls.pop(result.id, (None, span))
         if call is None:
             return
-        if is_foreign(call.name):
-            self._heard.add((span.part, span.offset))
+        self._heard.add((span.part, span.offset))
         given: object = call.args
         args = cast("Mapping[str, object]", given) if isinstance(given, dict) else {"input": given}
-        reason = rejection_reason(call.name, result)
+        reason = refusal_in(call.name, result, span.raw)
         if reason is not None:
-            self._heard.add((span.part, span.offset))
-            self._turn(reason, (span,), message, rejection=True)
+            if reason:
+                self._turn(reason, (span,), message, rejection=True)
+            self._worked = self._worked or not reason
             return
         self._hear((result.text,), f"the output of {call.name}")
         sources = (called_at, span)
@@ -242,10 +241,10 @@ class _Reader:
             return
         if result.is_error:
             self._failure(call.name, result.text, self._place(sources, message))
-        for question, answer in answers_in(call.name, result):
-            self._heard.add((span.part, span.offset))
+        for question, answer, _ in answers_in(call.name, args, result, span.raw):
             place = self._place((span,), message)
-            self.events.answers.append(Answer(*place, visible(self._redact(question)), visible(self._redact(answer))))
+            words = visible(self._redact(question.words))
+            self.events.answers.append(Answer(*place, words, visible(self._redact(answer))))
 
     def _command(
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]
