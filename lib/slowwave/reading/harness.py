@@ -39,6 +39,8 @@ _REASON = re.compile(
     re.DOTALL,
 )
 _BY_PERSON = "user-rejected"
+# client: so are its own tools called; those of servers have a low line in their name
+_OWN_TOOL = re.compile(r"[A-Z][A-Za-z]*")
 # client: opencode 1.0 to 1.18, as the error of the call
 _FEEDBACK = re.compile(
     r"\AThe user rejected permission to use this specific tool call"
@@ -193,7 +195,7 @@ def refusal_in(tool: str, result: ToolResult, raw: bytes) -> str | None:
         is_own = part and (part.type, part.call, part.state.status) == ("tool", result.id, "error")
         return (found["reason"] or "") if is_own else None
     refused = _REFUSED.match(result.text)
-    if refused is None or (tool.lower() in _SHELLS and tool not in _MARKS_FAILURE):
+    if refused is None or not _OWN_TOOL.fullmatch(tool) or (tool.lower() in _SHELLS and tool not in _MARKS_FAILURE):
         return None
     record = _claude(raw)
     if record is None or record.denial not in ("", _BY_PERSON) or not bytes(record.outcome).startswith(b'"'):
