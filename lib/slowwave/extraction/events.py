@@ -14,8 +14,8 @@ from slowwave.extraction.endings import ending
 from slowwave.extraction.shell import Step, error_line, is_version_call, printed, setup_error, steps_of
 from slowwave.extraction.taint import words_of
 from slowwave.letters import visible
+from slowwave.reading.dialogs import answers_in
 from slowwave.reading.harness import (
-    answers_in,
     command_in,
     command_words,
     edited_paths,

@@ -12,6 +12,7 @@ from typing import cast
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading import harness
+from slowwave.reading.dialogs import answers_in
 from slowwave.reading.items import (
     AGENT,
     PERSON,
@@ -146,7 +147,7 @@ class _Reader:
     def _chosen(
         self, call: ToolCall, args: Mapping[str, object], result: ToolResult, span: Span, message: Message
     ) -> None:
-        for asked, answer, notes in harness.answers_in(call.name, args, result, span.raw):
+        for asked, answer, notes in answers_in(call.name, args, result, span.raw):
             options = tuple(Option(self._clean(o.label), self._clean(o.description)) for o in asked.options)
             words = (self._clean(asked.words), self._clean(asked.header))
             place = self._place(message, span)

@@ -12,7 +12,7 @@ from slowwave.reading.harness import command_in, edited_paths, output_of, refusa
 from slowwave.reading.items import Chosen, Failed, Ran, Reading, Said
 from tests.unit.dialects import codex_files, opencode_files
 from tests.unit.extraction.talk import CWD, REFUSED, Talk
-from tests.unit.reading.clients import Say, Step, Use, of_talk, reading_of, written
+from tests.unit.reading.clients import Say, Use, of_talk, reading_of, written
 
 RULE = "always use tabs in this house"
 NOTE = "\n\nNote: The user's next message may contain a correction or preference. Pay close attention."
@@ -241,9 +241,10 @@ def test_answers_in_opencode_and_codex(tmp_path: Path):
     assert [(said.own, said.channel) for said in reading.said("person")] == [("on two disks", "choice")]
 
 
-@pytest.mark.parametrize(
-    "args", [None, [], "x", {"questions": "x"}, {"questions": [{"options": [3]}]}, {"questions": [{}]}]
-)
+ODD: list[Any] = [None, [], "x", {"questions": "x"}, {"questions": [{"options": [3]}]}, {"questions": [{}]}]
+
+
+@pytest.mark.parametrize("args", ODD)
 @pytest.mark.parametrize(
     "outcome", [None, {"answers": []}, {"answers": {"a": 3}}, {"answers": {"a": "b"}, "annotations": 3}]
 )

@@ -11,8 +11,9 @@ from slowwave.extraction.foreign.readback import MemoryPlaces
 from slowwave.letters import plain, visible
 from slowwave.memory.foreign import ForeignLine, Source
 from slowwave.memory.names import name_to_json
+from slowwave.reading.dialogs import answers_in
 from slowwave.reading.echo import echoes
-from slowwave.reading.harness import answers_in, refusal_in, written_texts
+from slowwave.reading.harness import refusal_in, written_texts
 from slowwave.reading.items import Heard
 from slowwave.records.model import Span
 from slowwave.stores.model import StoredSession
@@ -78,7 +79,8 @@ class Texts:
     def _result(self, result: ToolResult, span: Span, message: Message) -> None:
         call = self._calls.pop(result.id, None)
         name = call.name if call else ""
-        args = cast("Mapping[str, object]", call.args if call and isinstance(call.args, dict) else {})
+        given: object = call.args if call else None
+        args = cast("Mapping[str, object]", given if isinstance(given, dict) else {})
         reason = refusal_in(name, result, span.raw) or ""
         answers = [] if reason else list(answers_in(name, args, result, span.raw))
         if reason or answers:
