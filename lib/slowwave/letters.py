@@ -43,10 +43,11 @@ _ENDED = re.compile("[A-Za-z]+[\u0370-\u03ff\u0400-\u052f]{1,5}")
 
 def visible(text: str) -> str:
     """Return ``text`` without comments, escape sequences and characters that a person does not see."""
-    text = _COMMENT.sub(" ", text.replace("\r\n", "\n"))
+    text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.isascii() and _ANY_INVISIBLE.search(text):
         text = _INVISIBLE.sub("", text)
-    return _CONTROL.sub("", text).replace("\r", "\n")
+    # last, since what was taken out may have stood inside of its marks
+    return _COMMENT.sub(" ", text)
 
 
 def one_line(text: str) -> str:

@@ -12,14 +12,13 @@ from typing import cast
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 from slowwave.extraction.taint import words_of
 from slowwave.letters import visible
+from slowwave.reading.dialogs import answers_in
 from slowwave.reading.harness import (
-    answers_in,
     command_in,
     command_words,
     edited_paths,
-    is_foreign,
     output_of,
-    rejection_reason,
+    refusal_in,
     waited_for,
     written_texts,
 )
@@ -229,14 +228,14 @@ class _Reader:
         call, called_at = self._calls.pop(result.id, (None, span))
         if call is None:
             return
-        if is_foreign(call.name):
-            self._heard.add((span.part, span.offset))
+        self._heard.add((span.part, span.offset))
         given: object = call.args
         args = cast("Mapping[str, object]", given) if isinstance(given, dict) else {"input": given}
-        reason = rejection_reason(call.name, result)
+        reason = refusal_in(call.name, result, span.raw)
         if reason is not None:
-            self._heard.add((span.part, span.offset))
-            self._turn(reason, (span,), message, rejection=True)
+            if reason:
+                self._turn(reason, (span,), message, rejection=True)
+            self._worked = self._worked or not reason
             return
         self._hear((result.text,), f"the output of {call.name}")
         sources = (called_at, span)
@@ -253,10 +252,10 @@ class _Reader:
             self._end(*self._running.pop(waited), result, span)
         if result.is_error:
             self._failure(call.name, result.text, self._place(sources, message))
-        for question, answer in answers_in(call.name, result):
-            self._heard.add((span.part, span.offset))
+        for question, answer, _ in answers_in(call.name, args, result, span.raw):
             place = self._place((span,), message)
-            self.events.answers.append(Answer(*place, visible(self._redact(question)), visible(self._redact(answer))))
+            words = visible(self._redact(question.words))
+            self.events.answers.append(Answer(*place, words, visible(self._redact(answer))))
 
     def _command(
         self, line: str, result: ToolResult, place: tuple[tuple[Span, ...], str, datetime | None, str, int]

@@ -1,13 +1,15 @@
-"""What clients write around a person's decisions: refused tool calls, answered questions; and which tools do what."""
+"""What clients write around a person's decisions: refused tool calls, slash commands; and which tools do what."""
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple, cast
+from collections.abc import Mapping
+from typing import cast
 
 import msgspec
 
 from slowwave.dialects.model import ToolResult
+from slowwave.reading.dialogs import is_dialog
+from slowwave.reading.marks import claude_record, decoded, opencode_part
 
 _SHELLS = frozenset(
     {
@@ -23,20 +25,32 @@ _SHELLS = frozenset(
         "terminal",
     }
 )
-# a command that failed could print the client's words; only this tool writes its exit code before what a command said
-_MARKS_FAILURE = frozenset({"Bash"})
+# a command that failed could print the client's words; only these tools write its exit code before what it said
+_MARKS_FAILURE = frozenset({"Bash", "PowerShell"})
 _EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "patch"})
 # a shell as a program with its line as a word of its own
 _GIVE_SCRIPT = ("-c", "-lc", "-lic", "-ic")
 _WITH_SCRIPT = 3
 # client: Codex since 0.60 hands on what a running command prints to this tool
 _WAITS = frozenset({"write_stdin"})
-_ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question"})
-# client: Claude Code 1.0 to 2.1 write exactly this before the reason that a person gave; the second form is that of
-# a call that waited for a permission
-_REJECTED = re.compile(
-    r"\A(?:The user doesn't want to proceed with this tool use|Permission for this tool use was denied)\. "
-    r"The tool use was rejected[^\n]{0,200}?(?:To tell you how to proceed, )?[Tt]he user said:\n(?P<reason>.+)\Z",
+# client: Claude Code 1.0 to 2.1 write one of these in the place of the result of a call that was not let through
+_REFUSED = re.compile(
+    r"\A(?:The user doesn't want to (?:proceed with this tool use|take this action right now)"
+    r"|Permission for this tool use was denied)\."
+)
+# ... this before the reason that a person gave, and since 2.1 a note behind it
+_REASON = re.compile(
+    r" The tool use was rejected[^\n]{0,200}?[Tt]he user said:\n(?P<reason>.+?)"
+    r"(?:\n\nNote: The user's next message may contain a correction or preference\..*)?\Z",
+    re.DOTALL,
+)
+_BY_PERSON = "user-rejected"
+# client: so are its own tools called; those of servers have a low line in their name
+_OWN_TOOL = re.compile(r"[A-Z][A-Za-z]*")
+# client: opencode 1.0 to 1.18, as the error of the call
+_FEEDBACK = re.compile(
+    r"\AThe user rejected permission to use this specific tool call"
+    r"(?:\.\Z| with the following feedback: (?P<reason>.+)\Z)",
     re.DOTALL,
 )
 # client: Claude Code writes a slash command as these elements, in one of two orders, and what was typed behind it
@@ -46,16 +60,12 @@ _COMMAND = re.compile(
     r"<command-args>(?P<words>.*)</command-args>\s*\Z",
     re.DOTALL,
 )
-# the quote that ends an answer: before the next pair, the end, or what the client adds
-_ENDS = re.compile(r'"(?=\.\s|\s*$|\s+(?:selected|user|notes)\b)')
-_MOST_CHARS = 50_000
 _SHORTEST_WRITTEN = 20
 _COMMAND_CHARS = 2_000
 # client: the kinds of a record's origin that stand for a person
 _PEOPLE = ("", "human", "cli", "user")
 # client: Codex names the files of a patch in its header lines
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
-_NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
 
 
 class _Metadata(msgspec.Struct):
@@ -70,27 +80,6 @@ class _Wrapped(msgspec.Struct):
 _wrapped = msgspec.json.Decoder(_Wrapped)
 
 
-class _Sender(msgspec.Struct):
-    kind: str = ""
-
-
-class _Marks(msgspec.Struct):
-    """What Claude Code notes about a user record that nobody typed.
-
-    Attributes:
-        meta: the client made it up.
-        sidechain: it is a sub-agent's.
-        origin: who sent it, in newer clients.
-    """
-
-    meta: bool = msgspec.field(name="isMeta", default=False)
-    sidechain: bool = msgspec.field(name="isSidechain", default=False)
-    origin: _Sender | None = None
-
-
-_marks = msgspec.json.Decoder(_Marks)
-
-
 def command_words(text: str, raw: bytes) -> str:
     """Return what a person typed behind the name of a slash command, or "".
 
@@ -99,86 +88,44 @@ def command_words(text: str, raw: bytes) -> str:
         raw: the record, which tells whether the client or another agent made it up.
     """
     found = _COMMAND.match(text) if "<command-args>" in text[:_COMMAND_CHARS] else None
-    if found is None:
+    record = claude_record(raw) if found else None
+    if found is None or record is None or record.meta or record.sidechain:
         return ""
-    try:
-        marks = _marks.decode(raw)
-    except msgspec.MsgspecError:
-        return ""  # no record of this client: another one could put anything into such elements
-    by_person = marks.origin is None or marks.origin.kind in _PEOPLE
-    return found["words"].strip() if by_person and not (marks.meta or marks.sidechain) else ""
+    by_person = record.origin is None or record.origin.kind in _PEOPLE
+    return found["words"].strip() if by_person else ""
 
 
-def rejection_reason(tool: str, result: ToolResult) -> str | None:
-    """Return the reason that a person typed when they refused a tool call, or None.
+def refusal_in(tool: str, result: ToolResult, raw: bytes) -> str | None:
+    """Return the reason that a person typed when they refused a call, "" where they gave none, None where nobody did.
 
-    Tools of other programs could write the same words themselves, so only the client's own tools count.
+    The words alone prove nothing, since what a call returns could imitate them: the record must be of the client that
+    writes them, marked as it marks a refusal, and the tool one whose errors begin with the client's own words.
+
+    Args:
+        tool: the tool that was called.
+        result: what stands in the place of its result.
+        raw: the record of the result.
     """
-    if not result.is_error or is_foreign(tool) or (tool.lower() in _SHELLS and tool not in _MARKS_FAILURE):
+    if not result.is_error or is_foreign(tool):
         return None
-    found = _REJECTED.match(result.text)
-    return found["reason"] if found else None
+    if found := _FEEDBACK.match(result.text):
+        part = opencode_part(raw) if tool in _SHELLS | _EDITORS else None
+        is_own = part and (part.call, part.state.status) == (result.id, "error")
+        return (found["reason"] or "") if is_own else None
+    refused = _REFUSED.match(result.text)
+    if refused is None or not _OWN_TOOL.fullmatch(tool) or (tool.lower() in _SHELLS and tool not in _MARKS_FAILURE):
+        return None
+    record = claude_record(raw)
+    if record is None or record.denial not in ("", _BY_PERSON) or not bytes(record.outcome).startswith(b'"'):
+        return None
+    # who leaves a dialog to talk about its questions has typed nothing: the client lists them there
+    found = None if is_dialog(tool) else _REASON.match(result.text, refused.end())
+    return found["reason"] if found else ""
 
 
 def is_foreign(tool: str) -> bool:
     """Say whether a tool's output is written by other programs or pages, which could imitate the client's words."""
-    return "__" in tool or tool.lower().startswith("web")
-
-
-class Offer(NamedTuple):
-    """An answer that a dialog offers."""
-
-    label: str
-    description: str
-
-
-class Question(NamedTuple):
-    """What a dialog asks."""
-
-    header: str
-    options: tuple[Offer, ...]
-
-
-class _Offered(msgspec.Struct):
-    label: str = ""
-    description: str = ""
-
-
-class _Asked(msgspec.Struct):
-    question: str = ""
-    header: str = ""
-    options: list[_Offered] = []
-
-
-class _Dialog(msgspec.Struct):
-    questions: list[_Asked] = []
-
-
-def questions_in(args: Mapping[str, object]) -> dict[str, Question]:
-    """Return what a call of a dialog asks, by the words of the question; {} where it is of no known form."""
-    try:
-        dialog = msgspec.convert(args, _Dialog)
-    except msgspec.ValidationError:
-        return {}
-    return {
-        asked.question.strip(): Question(asked.header, tuple(Offer(o.label, o.description) for o in asked.options))
-        for asked in dialog.questions
-    }
-
-
-def answers_in(tool: str, result: ToolResult) -> Iterator[tuple[str, str]]:
-    """Yield question and answer of every question that a person answered in the client's dialog."""
-    if tool.lower() not in _ASKS or result.is_error or len(result.text) > _MOST_CHARS:
-        return
-    start = result.text.find(': "')
-    parts = result.text[start + 3 :].split('"="') if start >= 0 else []
-    question = parts[0] if parts else ""
-    for part in parts[1:]:
-        answer, more, following = part.rpartition('", "')
-        if not more or part is parts[-1]:
-            answer, following = _ENDS.split(part, maxsplit=1)[0], ""
-        yield question.strip(), _NOTES.sub("", answer).strip()
-        question = following
+    return "__" in tool or "mcp" in tool.lower() or tool.lower().startswith("web")
 
 
 def command_in(tool: str, args: Mapping[str, object]) -> str:
@@ -235,8 +182,7 @@ def output_of(text: str) -> str:
     """Return what a command printed: Codex to 2025 wrapped it in JSON (client: Codex 0.2 to 0.50)."""
     if not text.startswith('{"output":'):
         return text
-    try:
-        wrapped = _wrapped.decode(text)
-    except msgspec.MsgspecError:
+    wrapped = decoded(_wrapped, text)
+    if wrapped is None:
         return text  # cut off, or a program's own JSON
     return f"Exit code {wrapped.metadata.exit_code}\n{wrapped.output}" if wrapped.metadata else wrapped.output

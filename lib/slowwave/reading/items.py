@@ -96,18 +96,21 @@ class Chosen(Item):
         question: the question.
         header: the title that the dialog gave it, or "".
         options: what was offered.
-        answer: what the person chose or wrote.
+        answer: what the person chose or wrote; several answers are joined by commas.
+        is_multiple: several options could be chosen.
     """
 
     question: str
     header: str
     options: tuple[Option, ...]
     answer: str
+    is_multiple: bool = False
 
     @property
     def chosen(self) -> tuple[Option, ...]:
         """The options that were chosen; empty where the person wrote an answer of their own."""
-        return tuple(option for option in self.options if _is_named(option.label, self.answer))
+        labels = _labels_in(self.answer, self.options) if self.is_multiple else {self.answer}
+        return tuple(option for option in self.options if option.label in labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,12 @@ class Reading:
         return next((one for one in reversed(earlier) if isinstance(one, Said) and one.speaker == speaker), None)
 
 
-def _is_named(label: str, answer: str) -> bool:
-    """Say whether an answer holds the label of an option; several are joined by commas, in the client's order."""
-    return answer == label or f", {label}," in f", {answer},"
+def _labels_in(answer: str, options: Sequence[Option]) -> set[str]:
+    """Return the labels that an answer begins with, the longest first: one may hold another, or a comma."""
+    found: set[str] = set()
+    rest = f"{answer}, "
+    labels = sorted((option.label for option in options if option.label), key=len, reverse=True)
+    while label := next((one for one in labels if rest.startswith(f"{one}, ")), ""):
+        found.add(label)
+        rest = rest[len(label) + 2 :]
+    return found

@@ -6,13 +6,13 @@ is the classifier's business (:mod:`slowwave.extraction.voice`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from slowwave.letters import visible
 from slowwave.reading.items import Part
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
+_FENCE = re.compile(r"^[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _TAG = re.compile(r"<([a-zA-Z][\w\-]{0,40})(?:\s[^<>]{0,400})?>")
 _OPEN_TAG = re.compile(
     r"<(?:system|command|local|ide|task|user|tool|function|bash|pasted|file|web)[\w\-]*(?:\s[^<>]*)?>"
@@ -21,22 +21,39 @@ _OPEN_TAG = re.compile(
 _MARKER = re.compile(
     r"\[(?:\.{3}|\u2026)?\s*(?:pasted (?:text|content|file|lines|~?\d)|truncated text|paste #?\d)", re.IGNORECASE
 )
+# a program of mail says when it was that somebody wrote
 _FORWARDED = re.compile(
-    r"^[->\s]*(?:begin )?(?:forwarded|original) message\b|^(?:on|am|le|el) .{4,80}:\s*$", re.IGNORECASE
+    r"^[->\s]*(?:begin )?(?:forwarded|original) message\b|^(?:on|am|le|el) (?=.*\d(?:\d{3}|:\d\d)).{4,80}:\s*$",
+    re.IGNORECASE,
 )
+_HEADER = re.compile(r"(?P<name>[A-Z][\w-]{1,20}):[ \t]+(?P<address>[^@]*\S@\w+(?:[.-]\w+)+)?.*\S")
+# format: RFC 5322, those that every mail has
+_HEADERS = frozenset({"From", "To", "Subject", "Date", "Sent"})
+_TIME = r"\d{1,2}:\d\d(?::\d\d)?"
 _SIGNS = (
-    re.compile(
-        r">|\||//|/\*|[{\[]\s*\"|[$%\u276f\u279c]\s|\+\+\+|---|@@|[\u2500-\u257f\u2713\u2717\u2718\u23fa\u25cf\u23bf]"
-    ),
-    re.compile(r"[+\-]\s*[\w<{(].*[;{})]\s*$|[{}\[\]();]+\s*,?\s*$|.*[;{]\s*$"),
-    re.compile(r"\d{1,6}(?:\u2192|\t)|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d(?::\d\d)?[\] ]"),
-    re.compile(
-        r"(?:Traceback|Caused by|goroutine|panic|note|warning|error(?:\[\w+\])?)\s?[:(]|at \S+\(|File \"", re.IGNORECASE
-    ),
-    re.compile(r"\[(?: |x|info|warn|error|debug|test|build)\]|(?:WARN(?:ING)?|INFO|DEBUG|ERROR|FAIL(?:ED)?)\b[ :]"),
-    re.compile(r"[\w./\\\-]+:\d+(?::\d+)?[:\s]|(?:import|from|func|const|let|var|return|def|class)\s.*[;({:]\s*$"),
-    re.compile(r"<?[@\w.\- ]{1,24}>\s|[\w.\-]{1,24}(?: [A-Z][\w.\-]{1,24})? \[?\(?\d{1,2}:\d\d"),
+    re.compile(r">|\||//|/\*|[{\[]\s*\"|\"[^\"]*\"\s*:\s|[$%\u276f\u279c]\s|\+\+\+|---|@@"),
+    re.compile(r"[\u2500-\u257f\u2713\u2717\u2718\u23fa\u25cf\u23bf]|diff --git |index [0-9a-f]{7,}\.\."),
+    re.compile(r"[+\-]\s*[\w<{(].*[;{}]\s*$|[{}\[\]();]+\s*,?\s*$"),
+    re.compile(rf"\d{{1,6}}(?:\u2192|\t)|\[?\d{{1,4}}([./-])\d\d?\1\d{{1,4}}(?:T|,? ){_TIME}"),
+    re.compile(rf"\[{_TIME}\]|\d\d:\d\d:\d\d[\] ,.]|\d\d:\d\d\s+[<\[]"),
+    re.compile(r"(?:Traceback|Caused by|goroutine|panic)\s?[:(]|error\[\w+\]:|at \S+\(|File \"", re.IGNORECASE),
+    re.compile(r"\[(?: |x|info|warn|error|debug|test|build)\]|[-dlbcps](?:[r-][w-][xsStT-]){3}[.+@]?\s+\d"),
+    re.compile(r"(?=[^\s:]*[./\\])(?=[^\s:]*[^\W\d])[\w./\\\-]+:\d+(?::\d+)?[:\s]"),
+    re.compile(rf"<?[@\w.\- ]{{1,24}}>\s|[\w.\-]{{1,24}}(?: [A-Z][\w.\-]{{1,24}})?\s+\[?\(?{_TIME}"),
 )
+# people type lines like these, too; two of them, or one beside a sign, are code or a log
+_HINTS = (
+    re.compile(r".*[;{]\s*$|(?:import|from|func|const|let|var|return|def|class)\s.*[;({:]\s*$"),
+    re.compile(r"(?:note|warning|error)\s?[:(]", re.IGNORECASE),
+    re.compile(r"(?:WARN(?:ING)?|INFO|DEBUG|ERROR|FAIL(?:ED)?)\b[ :]"),
+)
+_LEAST_HINTS = 2
+# in a chat the name of who speaks and the time stand alone over the words
+_STAMP = re.compile(
+    rf"[\w.\-]{{1,24}}(?: [A-Z][\w.\-]{{1,24}})?[,\u2014\u2013-]?\s+[\[(]?{_TIME}(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?:?"
+)
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_TRACE = re.compile(r"\s*Traceback \(")
 # machines and documents give every entry of a list a name in bold; people who type do not
 _BOLD_ENTRY = re.compile(r"(?:[-*+]|\d+[.)])\s+\*\*[^*\n]+\*\*")
 _HEADING = re.compile(r"^#{1,6}\s+\S|^(?:={3,}|-{4,})\s*$|^\*\*[^*]+\*\*:?\s*$")
@@ -47,7 +64,7 @@ _PROBE_CHARS = 400
 
 
 def parts_of(text: str) -> tuple[Part, ...]:
-    """Return a typed message in its parts, pasted or not; empty ones are left out."""
+    """Return a typed message in its parts, pasted or not, without what nobody sees; empty ones are left out."""
     lines = visible(text).split("\n")
     flags = _flags(lines)
     found: list[Part] = []
@@ -70,15 +87,18 @@ def _flags(lines: Sequence[str]) -> list[bool]:
     for at in range(behind, len(lines)):
         flags[at] = True
     signs: list[int] = []
+    hints: list[int] = []
     for at in range(behind + 1):
         line = lines[at] if at < behind else ""
         probe = line.strip()[:_PROBE_CHARS]
         if not probe:
-            _fill(flags, signs)
-            signs = []
+            _fill(flags, signs, hints)
+            signs, hints = [], []
         elif not flags[at] and _is_sign(line, probe, lines[at - 1] if at else ""):
             flags[at] = True
             signs += [] if probe.startswith(">") else [at]
+        elif not flags[at] and any(hint.match(probe) for hint in _HINTS):
+            hints.append(at)
         elif _BOLD_ENTRY.match(probe):
             signs.append(at)
     for at in range(1, len(lines)):
@@ -90,8 +110,12 @@ def _is_sign(line: str, probe: str, before: str) -> bool:
     return any(sign.match(probe) for sign in _SIGNS) or bool(_INDENTED.match(line) and not before.strip())
 
 
-def _fill(flags: list[bool], signs: Sequence[int]) -> None:
+def _fill(flags: list[bool], signs: Sequence[int], hints: Sequence[int]) -> None:
     """Mark what stands between the lines of a block; quotations make none, since people answer between them."""
+    if len(signs) + len(hints) >= _LEAST_HINTS:
+        for at in hints:
+            flags[at] = True
+        signs = sorted([*signs, *hints])
     if len(signs) >= _BLOCK_LINES:
         flags[signs[0] : signs[-1] + 1] = [True] * (signs[-1] + 1 - signs[0])
 
@@ -111,9 +135,45 @@ def _enclosed(lines: Sequence[str]) -> list[bool]:
         elif mark := _FENCE.match(line):
             flags[at], fence = True, mark[1]
         elif element := next((found for found in _TAG.finditer(line) if found[1] in closes), None):
-            flags[at] = True
-            tag = "" if f"</{element[1]}" in line[element.end() :] else element[1]
+            _, close, after = line[element.end() :].partition(f"</{element[1]}")
+            # what stands in the midst of a line is a word that its author marked up
+            flags[at] = not close or not (line[: element.start()].strip() or after.partition(">")[2].strip())
+            tag = "" if close else element[1]
+    _follow(lines, flags)
     return flags
+
+
+def _follow(lines: Sequence[str], flags: list[bool]) -> None:
+    """Mark what belongs to a line above it: the body of a hunk, of a trace, the words below a name in a chat."""
+    belongs: Callable[[str], bool] | None = None
+    for at, line in enumerate(lines):
+        if flags[at]:
+            belongs = None
+        elif belongs is not None and belongs(line):
+            flags[at] = True
+        elif _HUNK.match(line):
+            belongs = _is_of_hunk
+        elif _STAMP.fullmatch(line.strip()[:_PROBE_CHARS]):
+            belongs = _is_of_paragraph
+        elif _TRACE.match(line):
+            belongs = _is_indented
+        elif belongs is _is_indented:
+            # what was raised
+            flags[at], belongs = True, None
+        else:
+            belongs = None
+
+
+def _is_of_hunk(line: str) -> bool:
+    return line.startswith(("+", "-", " ", "\\"))
+
+
+def _is_of_paragraph(line: str) -> bool:
+    return bool(line.strip()) and not _STAMP.fullmatch(line.strip()[:_PROBE_CHARS])
+
+
+def _is_indented(line: str) -> bool:
+    return line.startswith((" ", "\t"))
 
 
 def _behind(lines: Sequence[str], flags: Sequence[bool]) -> int:
@@ -124,6 +184,16 @@ def _behind(lines: Sequence[str], flags: Sequence[bool]) -> int:
         marker = _MARKER.search(line[:4000])
         if marker:
             return at if not line[: marker.start()].strip() else at + 1
-        if _FORWARDED.match(line[:120]) or _HEADING.match(line) or _OPEN_TAG.match(line.strip()[:_PROBE_CHARS]):
+        if _FORWARDED.match(line[:120]) or _OPEN_TAG.match(line.strip()[:_PROBE_CHARS]) or _is_mail(lines, at):
             return at
+        if _HEADING.match(line):
+            return at - 1 if line.startswith("=") and at and lines[at - 1].strip() else at
     return len(lines)
+
+
+def _is_mail(lines: Sequence[str], at: int) -> bool:
+    """Say whether the headers of a mail begin at a line: two, one with an address or both such as every mail has."""
+    found = [_HEADER.fullmatch(line[:_PROBE_CHARS].rstrip()) for line in lines[at : at + 2]]
+    headers = [header for header in found if header]
+    names = {header["name"] for header in headers}
+    return len(headers) > 1 and (any(header["address"] for header in headers) or len(names & _HEADERS) > 1)

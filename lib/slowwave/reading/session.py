@@ -12,6 +12,7 @@ from typing import cast
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading import harness
+from slowwave.reading.dialogs import answers_in
 from slowwave.reading.items import (
     AGENT,
     PERSON,
@@ -64,8 +65,8 @@ class _Reader:
         self.reading = Reading()
         self._redact = redact
         self._calls: dict[str, tuple[ToolCall, Span]] = {}
-        # records whose words of a person were taken from a tool's result, or must not be taken at all
-        self._taken: set[tuple[int, int]] = set()
+        # records of results: a dialect tells the words of a person in one a second time, where it takes them for that
+        self._results: set[tuple[int, int]] = set()
         self._last: dict[str, int] = {}
 
     def take(self, message: Message) -> None:
@@ -80,7 +81,7 @@ class _Reader:
                 case Text() if message.role == "assistant" and message.origin != "summary":
                     self._assistant(block.text, span, message)
                 case Text() if message.role == "user" and message.origin == "typed":
-                    if (span.part, span.offset) not in self._taken:
+                    if (span.part, span.offset) not in self._results or message.results:
                         self._person(block.text, span, message, "typed")
                 case Text() | Injected() if message.role == "user":
                     words = harness.command_words(block.text, span.raw)
@@ -99,11 +100,11 @@ class _Reader:
         if not text.strip():
             return
         self._hear((text,), AGENT)
-        parts = (Part(visible(self._redact(text)).strip("\n"), is_pasted=False),)
+        parts = (Part(self._clean(text).strip("\n"), is_pasted=False),)
         self._add(Said(*self._place(message, span), "assistant", parts))
 
     def _person(self, text: str, span: Span, message: Message, channel: Channel, refused: str = "") -> None:
-        parts = parts_of(self._redact(_ends(text)))
+        parts = parts_of(self._clean(_ends(text)))
         if parts:
             self._hear((text,), PERSON)
             self._add(Said(*self._place(message, span), "person", parts, channel, refused=refused))
@@ -119,25 +120,23 @@ class _Reader:
 
     def _result(self, result: ToolResult, span: Span, message: Message) -> None:
         call, called_at = self._calls.pop(result.id, (None, span))
+        self._results.add((span.part, span.offset))
         if call is None:
             return
-        if harness.is_foreign(call.name):
-            self._taken.add((span.part, span.offset))
         given: object = call.args
         args = cast("Mapping[str, object]", given) if isinstance(given, dict) else {"input": given}
         line = harness.command_in(call.name, args)
-        reason = harness.rejection_reason(call.name, result)
+        reason = harness.refusal_in(call.name, result, span.raw)
         if reason is not None:
-            self._taken.add((span.part, span.offset))
             what = line or next(iter(harness.edited_paths(call.name, args)), "")
-            refused = visible(self._redact(f"{call.name} {what}".strip()))[:_REFUSED_CHARS]
+            refused = self._clean(f"{call.name} {_start(what, _LINE_CHARS)}".strip())[:_REFUSED_CHARS]
             self._person(reason, span, message, "refusal", refused)
             return
         self._hear((result.text,), f"the output of {call.name}")
         if not result.is_error:
             for path in harness.edited_paths(call.name, args, line):
                 place = self._place(message, called_at, span)
-                self.reading.items.append(Edited(*place, self._redact(path)))
+                self.reading.items.append(Edited(*place, self._clean(path)))
         if line:
             self._ran(line, result, self._place(message, called_at, span))
         elif result.is_error:
@@ -148,14 +147,12 @@ class _Reader:
     def _chosen(
         self, call: ToolCall, args: Mapping[str, object], result: ToolResult, span: Span, message: Message
     ) -> None:
-        offered = harness.questions_in(args)
-        for question, answer in harness.answers_in(call.name, result):
-            self._taken.add((span.part, span.offset))
-            asked = offered.get(question, harness.Question("", ()))
+        for asked, answer, notes in answers_in(call.name, args, result, span.raw):
             options = tuple(Option(self._clean(o.label), self._clean(o.description)) for o in asked.options)
+            words = (self._clean(asked.words), self._clean(asked.header))
             place = self._place(message, span)
-            words = (self._clean(question), self._clean(asked.header))
-            self.reading.items.append(Chosen(*place, *words, options, self._clean(answer)))
+            self.reading.items.append(Chosen(*place, *words, options, self._clean(answer), asked.is_multiple))
+            self._person(notes, span, message, "choice")
 
     def _ran(self, line: str, result: ToolResult, place: _Place) -> None:
         output = _start(harness.output_of(result.text), _OUTPUT_CHARS)
@@ -165,10 +162,11 @@ class _Reader:
 
     def _failed(self, tool: str, text: str, place: _Place) -> None:
         line = next((row for row in _start(text, _LINE_CHARS).split("\n") if row.strip()), "")
-        self.reading.items.append(Failed(*place, tool, self._clean(line).strip()[:_ERROR_CHARS]))
+        self.reading.items.append(Failed(*place, self._clean(tool), self._clean(line).strip()[:_ERROR_CHARS]))
 
     def _clean(self, text: str) -> str:
-        return visible(self._redact(text))
+        """Return a text as a person sees it, without secrets: what is hidden inside of one must not hide it."""
+        return self._redact(visible(text))
 
 
 def _start(text: str, most: int) -> str:

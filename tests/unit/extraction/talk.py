@@ -56,11 +56,12 @@ class Talk:
         self._add("assistant", {"role": "assistant", "id": f"msg_{len(self.records)}", "content": [block]})
         return self
 
-    def tool(self, name: str, args: dict[str, Any], result: str, *, error: bool = False) -> "Talk":
+    def tool(self, name: str, args: dict[str, Any], result: Any, *, error: bool = False, **more: Any) -> "Talk":
         call = {"type": "tool_use", "id": f"toolu_{len(self.records)}", "name": name, "input": args}
         self._add("assistant", {"role": "assistant", "id": f"msg_{len(self.records)}", "content": [call]})
         answer = {"type": "tool_result", "tool_use_id": call["id"], "content": result, "is_error": error}
-        self._add("user", {"role": "user", "content": [answer]})
+        outcome: dict[str, Any] = {"toolUseResult": f"Error: {result}" if error else {"type": "text"}}
+        self._add("user", {"role": "user", "content": [answer]}, **(outcome | more))
         return self
 
     def bash(self, command: str, output: str = "ok", code: int = 0) -> "Talk":

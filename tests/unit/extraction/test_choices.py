@@ -123,10 +123,12 @@ def test_what_is_typed_behind_a_slash_command_is_a_persons(tmp_path: Path):
 
 
 def test_only_the_clients_own_form_of_a_command_counts():
-    raw = b'{"type":"user"}'
+    raw = b'{"type":"user","sessionId":"s"}'
     assert command_words(COMMAND.format("use tabs everywhere"), raw) == "use tabs everywhere"
     assert command_words(f"see this: {COMMAND.format('use tabs')}", raw) == ""
-    assert command_words(COMMAND.format("use tabs"), b'{"origin":{"kind":"task-notification"}}') == ""
+    sent = b'{"type":"user","sessionId":"s","origin":{"kind":"task-notification"}}'
+    assert command_words(COMMAND.format("use tabs"), sent) == ""
+    assert command_words(COMMAND.format("use tabs"), b'{"type":"user","session_id":"s"}') == ""
     assert command_words(COMMAND.format("use tabs"), b"[1]") == ""
 
 

@@ -1,8 +1,9 @@
 """What stood in a session, by who wrote it: people, the agent, and tools."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import cast
 
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult, Transcript
 from slowwave.extraction.foreign.phrases import phrases
@@ -10,9 +11,11 @@ from slowwave.extraction.foreign.readback import MemoryPlaces
 from slowwave.letters import plain, visible
 from slowwave.memory.foreign import ForeignLine, Source
 from slowwave.memory.names import name_to_json
+from slowwave.reading.dialogs import answers_in
 from slowwave.reading.echo import echoes
-from slowwave.reading.harness import answers_in, rejection_reason, written_texts
+from slowwave.reading.harness import refusal_in, written_texts
 from slowwave.reading.items import Heard
+from slowwave.records.model import Span
 from slowwave.stores.model import StoredSession
 
 # how a client writes a file that somebody named in a prompt (client: Claude Code 1.0 to 2.1)
@@ -40,8 +43,8 @@ class Texts:
         for message in transcript.messages:
             if message.timestamp is not None and (not self._is_timed or message.timestamp > self._at):
                 self._at, self._is_timed = message.timestamp, True
-            for block in message.blocks:
-                self._take(block, message)
+            for block, span in message.placed():
+                self._take(block, span, message)
         return self
 
     def found(self, lines: Sequence[ForeignLine]) -> list[tuple[ForeignLine, str, Source]]:
@@ -53,13 +56,13 @@ class Texts:
             for number, place in (echoes(wanted, heard) | phrases(lines, heard)).items()
         ]
 
-    def _take(self, block: object, message: Message) -> None:
+    def _take(self, block: object, span: Span, message: Message) -> None:
         match block:
             case ToolCall():
                 self._calls[block.id] = block
                 self._note("said", written_texts(block.name, block.args), f"a call of {block.name}", message)
             case ToolResult():
-                self._result(block, message)
+                self._result(block, span, message)
             case Injected() if _ATTACHED in block.text and not self._names_memory(block.text):
                 self._note("shown", [block.text], "a file that was attached", message)
             case Text() if message.role == "assistant":
@@ -73,13 +76,16 @@ class Texts:
             case _:
                 pass
 
-    def _result(self, result: ToolResult, message: Message) -> None:
+    def _result(self, result: ToolResult, span: Span, message: Message) -> None:
         call = self._calls.pop(result.id, None)
         name = call.name if call else ""
-        reason = rejection_reason(name, result)
-        answers = [] if reason is not None else list(answers_in(name, result))
-        if reason is not None or answers:
-            self._note("typed", [reason or "", *(answer for _, answer in answers)], "a person's answer", message)
+        given: object = call.args if call else None
+        args = cast("Mapping[str, object]", given if isinstance(given, dict) else {})
+        reason = refusal_in(name, result, span.raw) or ""
+        answers = [] if reason else list(answers_in(name, args, result, span.raw))
+        if reason or answers:
+            said = (words for answer in answers for words in (answer.words, answer.notes))
+            self._note("typed", [reason, *said], "a person's answer", message)
             return
         text = self._places.shown_beside(name, call.args if call else None, message.cwd, result.text)
         self._note("shown", [text], f"the output of {name or 'a tool'}", message)

@@ -1,0 +1,174 @@
+"""The dialogs in which clients let an assistant ask: what was asked and offered, and what a person answered."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from slowwave.dialects.model import ToolResult
+from slowwave.reading.marks import claude_record, decoded, opencode_part
+from slowwave.records.model import REFUSALS
+
+_ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question", "request_user_input"})
+# the quote that ends an answer: before the next pair, the end, or what the client adds
+_ENDS = re.compile(r'"(?=\.\s|\s*$|\s+(?:selected|user|notes)\b)')
+_MOST_CHARS = 50_000
+_NOTES = re.compile(r"\s+(?:user notes|selected preview|notes):.*\Z", re.DOTALL | re.IGNORECASE)
+_TYPED = "user_note: "
+
+
+class _Note(msgspec.Struct):
+    notes: str = ""
+
+
+class _Outcome(msgspec.Struct):
+    answers: dict[str, str | list[str]]
+    annotations: dict[str, _Note] = {}
+
+
+class _Chosen(msgspec.Struct):
+    answers: list[str]
+
+
+class _Response(msgspec.Struct):
+    """What Codex returns of a dialog, by the ids of the questions."""
+
+    answers: dict[str, _Chosen]
+
+
+_outcome = msgspec.json.Decoder(_Outcome)
+_response = msgspec.json.Decoder(_Response)
+
+
+def is_dialog(tool: str) -> bool:
+    """Say whether a tool asks the person."""
+    return tool.lower() in _ASKS
+
+
+class Offer(NamedTuple):
+    """An answer that a dialog offers."""
+
+    label: str
+    description: str
+
+
+class Question(NamedTuple):
+    """What a dialog asks.
+
+    Attributes:
+        words: the question.
+        header: its title, or "".
+        options: what it offers.
+        is_multiple: several answers may be chosen.
+        id: by what the client finds its answer, or "".
+        is_secret: the answer is a password or the like.
+    """
+
+    words: str
+    header: str = ""
+    options: tuple[Offer, ...] = ()
+    is_multiple: bool = False
+    id: str = ""
+    is_secret: bool = False
+
+
+class Answer(NamedTuple):
+    """What a person answered to a question, and what they typed beside it."""
+
+    question: Question
+    words: str
+    notes: str = ""
+
+
+class _Offered(msgspec.Struct):
+    label: str = ""
+    description: str = ""
+
+
+class _Asked(msgspec.Struct):
+    question: str = ""
+    header: str = ""
+    options: list[_Offered] | None = None
+    several: bool = msgspec.field(name="multiSelect", default=False)
+    multiple: bool = False
+    id: str = ""
+    secret: bool = msgspec.field(name="isSecret", default=False)
+
+
+class _Dialog(msgspec.Struct):
+    questions: list[_Asked] = []
+
+
+def _questions_in(args: Mapping[str, object]) -> list[Question]:
+    """Return what a call of a dialog asks; nothing where it is of no known form."""
+    try:
+        dialog = msgspec.convert(args, _Dialog)
+    except REFUSALS:
+        return []
+    return [
+        Question(
+            one.question.strip(),
+            one.header,
+            tuple(Offer(o.label, o.description) for o in one.options or ()),
+            one.several or one.multiple,
+            one.id,
+            one.secret,
+        )
+        for one in dialog.questions
+    ]
+
+
+def answers_in(tool: str, args: Mapping[str, object], result: ToolResult, raw: bytes) -> Iterator[Answer]:
+    """Yield every question that a person answered in the client's dialog; the answers to secret ones are left out.
+
+    Args:
+        tool: the tool that was called.
+        args: with what.
+        result: what it returned.
+        raw: the record of the result, in which Claude Code and opencode keep the answers one by one.
+    """
+    if not is_dialog(tool) or result.is_error:
+        return
+    asked = _questions_in(args)
+    known = {question.words: question for question in asked}
+    for words, answer, notes in _kept(asked, result, raw) or _written(result.text):
+        question = known.get(words.strip()) or Question(words.strip())
+        if answer.strip() and not question.is_secret:
+            yield Answer(question, answer.strip(), notes.strip())
+
+
+def _kept(asked: Sequence[Question], result: ToolResult, raw: bytes) -> list[tuple[str, str, str]]:
+    """Return question, answer and notes where the client keeps them apart."""
+    record = claude_record(raw)
+    if record is not None:
+        found = decoded(_outcome, bytes(record.outcome))
+        notes = found.annotations if found else {}
+        given = found.answers.items() if found else ()
+        return [(q, a if isinstance(a, str) else ", ".join(a), notes.get(q, _Note()).notes) for q, a in given]
+    if response := decoded(_response, result.text):
+        of = {question.id: question.words for question in asked}
+        return [(of[i], *_with_note(one.answers)) for i, one in response.answers.items() if i in of]
+    part = opencode_part(raw)
+    answers = part.state.metadata.answers if part else []
+    return [(question.words, ", ".join(answer), "") for question, answer in zip(asked, answers, strict=False)]
+
+
+def _with_note(answers: Sequence[str]) -> tuple[str, str]:
+    """Return the options that were chosen, and what was typed beside them (client: Codex marks it)."""
+    typed = [one.removeprefix(_TYPED) for one in answers if one.startswith(_TYPED)]
+    chosen = [one for one in answers if not one.startswith(_TYPED)]
+    return (", ".join(chosen), "\n".join(typed)) if chosen else ("\n".join(typed), "")
+
+
+def _written(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield question and answer out of the sentence in which clients tell the model of them."""
+    start = text.find(': "') if len(text) <= _MOST_CHARS else -1
+    parts = text[start + 3 :].split('"="') if start >= 0 else []
+    question = parts[0] if parts else ""
+    for part in parts[1:]:
+        answer, more, following = part.rpartition('", "')
+        if not more or part is parts[-1]:
+            answer, following = _ENDS.split(part, maxsplit=1)[0], ""
+        yield question, _NOTES.sub("", answer), ""
+        question = following
