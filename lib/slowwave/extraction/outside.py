@@ -27,7 +27,7 @@ _RUNNERS = frozenset({"npx", "pnpx", "bunx", "uvx"})
 _FETCHERS = frozenset(
     {"curl", "wget", "aria2c", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "scp", "sftp", "rsync", "deno"}
 )
-_TOKEN = re.compile(r"[|;&]+|[^\s`'\"(){}<>|;&]+")
+_TOKEN = re.compile(r"[|;&`]+|[^\s`'\"(){}<>|;&]+")
 _ENDS = ",.!?:"
 # names a machine elsewhere: with a scheme, a user or a domain; what a variable names nobody knows
 _PLACE = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:|(?:[a-z0-9-]+\.)+[a-z]{2,}(?:[/:]|$)|\$", re.IGNORECASE)
@@ -51,7 +51,7 @@ def _call(tokens: Sequence[str]) -> Iterator[str]:
     """Yield the words of a call up to the end of the command or of the sentence that it stands in."""
     for token in tokens:
         word = token.rstrip(_ENDS) or token
-        if token[0] in "|;&":
+        if token[0] in "|;&`":
             return
         yield word
         if token != word:
@@ -67,19 +67,17 @@ def _brought(program: str, rest: Sequence[str]) -> list[str]:
         return [] if purpose_of(" ".join(("npx", *named))) else named[:1]
     if rest[:1] == ["compose"]:
         return []
-    verbs = _VERBS.get(program, frozenset[str]())
-    verb = next((at for at, word in enumerate(rest[:_NEAR]) if word.casefold() in verbs), None)
-    return [] if verb is None else _named(rest[verb + 1 :])
+    if program not in _VERBS:
+        return []
+    verb = next((at for at, word in enumerate(rest[:_NEAR]) if word.casefold() in _VERBS[program]), None)
+    values = [word.partition("=")[2] if word.startswith("-") else word for word in rest]
+    addresses = [value for value in values if "://" in value and _is_elsewhere(value)]
+    return addresses + ([] if verb is None else _named(rest[verb + 1 :]))
 
 
 def _named(words: Sequence[str]) -> list[str]:
-    """Return the arguments that name something which is no file of the project, and addresses given with an option."""
-    values = [word.partition("=")[2] if word.startswith("-") else word for word in words]
-    return [
-        value
-        for word, value in zip(words, values, strict=True)
-        if value and (_is_elsewhere(value) if word.startswith("-") else not _OF_PROJECT.match(value))
-    ]
+    """Return the arguments that name something which is no file of the project."""
+    return [word for word in words if not word.startswith("-") and not _OF_PROJECT.match(word)]
 
 
 def _is_elsewhere(word: str) -> bool:
