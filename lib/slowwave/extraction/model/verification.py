@@ -108,11 +108,16 @@ def accepted(answer: Answer, checks: Checks) -> Accepted:
         note = verified(proposed, checks)
         if isinstance(note, str):
             found.left.append(note)
-        elif any(one.candidate.text.casefold() == note.candidate.text.casefold() for one in found.notes):
+        elif any(_is_same(one.candidate, note.candidate) for one in found.notes):
             found.left.append("same")
         else:
             found.notes.append(note)
     return found
+
+
+def _is_same(one: Candidate, other: Candidate) -> bool:
+    """Say whether two notes say the same; of what is over, also about the same memory."""
+    return (one.text.casefold(), one.value) == (other.text.casefold(), other.value)
 
 
 def dropped(note: Candidate, why: str, checks: Checks) -> Candidate:

@@ -258,6 +258,15 @@ def test_an_update_names_what_it_changes_and_a_retirement_takes_it_back(tmp_path
     assert verified(checks, note("x", quote, op="retire", memory="M9")).left == ["memory"]
 
 
+def test_two_memories_may_be_over_for_one_reason(tmp_path: Path):
+    known = {"M1": memory("Indent with tabs"), "M2": memory("Tabs are four wide", "m2")}
+    checks = checks_of(tmp_path, Talk().person("no more tabs"), memories=known)
+    over = [note("Tabs are over", (1, "no more tabs"), op="retire", memory=name) for name in ("M1", "M2", "M2")]
+    found = verified(checks, *over)
+    assert [n.candidate.replaces[0].id for n in found.notes] == ["m1", "m2"]
+    assert found.left == ["same"]
+
+
 @pytest.mark.parametrize("op", ["update", "retire"])
 @pytest.mark.parametrize("category", ["project", "pattern", "constraint"])
 def test_what_a_person_said_is_ended_by_words_of_a_person_about_it_alone(tmp_path: Path, op: str, category: str):
