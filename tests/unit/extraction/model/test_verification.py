@@ -38,6 +38,7 @@ CHOICE = 'User has answered your questions: "Which indentation?"="Tabs". You can
         ("never push [...] a Friday", RULE, True),
         ("on a Friday ... never push", RULE, False),
         ("ne\u2026sh\u2026ma\u2026Fr\u2026ay", RULE, False),
+        ("we\u2026to\u2026it", "we want nothing to be pushed to it", False),
         ("able to push", "we are unable to push", False),
         ("push to mai", RULE, False),
         ("main", "never push to main", False),
