@@ -7,6 +7,7 @@ memories, intervals and index, as long as the same candidates came in.
 
 from dataclasses import replace
 
+from slowwave.consolidation.by_model import taken_out, too_many_ended
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.doubts import Doubts
 from slowwave.consolidation.facts import Fact, Grouping
@@ -15,30 +16,26 @@ from slowwave.consolidation.refusals import Refusals
 from slowwave.consolidation.resolve import resolved
 from slowwave.consolidation.taken import is_retraction
 from slowwave.memory.book import Memory
-from slowwave.memory.model import DROPS
+from slowwave.memory.model import Candidate
+from slowwave.memory.waiting import USUAL_LOSS
 
 
-def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -> list[Operation]:
+def consolidate(
+    state: State, gathered: Gathered, *, accept_confidence: float, max_loss: float = USUAL_LOSS
+) -> list[Operation]:
     """Return the operations of a dream: every active memory and every waiting candidate in exactly one of them.
 
     Args:
         state: what orient found.
         gathered: the candidates; their order does not matter.
         accept_confidence: facts below it wait for more evidence.
+        max_loss: the share of the memories that a model may end in one night.
     """
-    operations = _by_people(state)
-    grouping = Grouping(_remembered(state), gathered.known)
-    refusals = Refusals.of(state, gathered)
-    doubts, doubted = Doubts(state.from_tools), Grouping((), {})
-    dropped = _dropped(gathered)
-    for candidate in sorted(gathered.waiting, key=lambda c: (c.observed_at, c.id)):
-        reason = dropped.get(candidate.id) or refusals.reason(candidate)
-        if reason:
-            operations.append(Operation("DROP", "", (candidate.id,), reason))
-        elif doubts.reason(candidate):
-            doubted.take(candidate)
-        else:
-            grouping.take(candidate)
+    grouping, doubted = Grouping(_remembered(state), gathered.known), Grouping((), {})
+    sieve = _Sieve(state, gathered, accept_confidence, max_loss)
+    operations = _by_people(state) + sieve.operations()
+    for candidate in sieve.left:
+        (doubted if sieve.unsure(candidate) else grouping).take(candidate)
     accepted: list[Fact] = []
     for fact in grouping.facts:
         refused = _not_accepted(fact, accept_confidence)
@@ -55,21 +52,51 @@ def consolidate(state: State, gathered: Gathered, *, accept_confidence: float) -
         if known and known.id in holding:
             operations.append(Operation("DROP", "", ids, f"{known.id} says so already, and a doubt adds nothing"))
         else:
-            operations.append(Operation("WAIT", "", ids, doubts.reason(fact.candidates[0])))
+            operations.append(Operation("WAIT", "", ids, sieve.unsure(fact.candidates[0])))
     return operations + made
 
 
-def _dropped(gathered: Gathered) -> dict[str, str]:
-    """Return why a model takes notes out that wait, and the candidates that do nothing else, by their ids."""
-    found: dict[str, str] = {}
-    for candidate in gathered.waiting:
-        if candidate.key == DROPS:
-            found[candidate.id] = "takes a note out"
-            found[candidate.value] = f"the model: {candidate.text}"
-        elif not candidate.doubt:
-            told = f"the model says it better: {candidate.text[:120]}"
-            found |= {one.id: told for one in candidate.replaces if one.how == "drop"}
-    return found
+class _Sieve:
+    """Which candidates are left to make facts of, and what becomes of the others."""
+
+    def __init__(self, state: State, gathered: Gathered, accept_confidence: float, max_loss: float) -> None:
+        self._accept = accept_confidence
+        self._refusals = Refusals.of(state, gathered)
+        self._doubts = Doubts(state.from_tools)
+        self._too_many = too_many_ended(state, gathered, max_loss)
+        self._taken = taken_out(gathered, self._is_sure)
+        beside = {c.id for dropping in self._taken.asked.values() for c in dropping}
+        ordered = sorted(gathered.waiting, key=lambda c: (c.observed_at, c.id))
+        self._single = [c for c in ordered if c.id not in beside]
+
+    def unsure(self, candidate: Candidate) -> str:
+        """Return why only a person can say whether a candidate is so, or ""."""
+        return self._doubts.reason(candidate) or self._too_many.get(candidate.id, "")
+
+    def _is_sure(self, candidate: Candidate) -> bool:
+        is_said = candidate.category not in PERSONAL or candidate.origin.startswith("user_")
+        is_certain = is_said and candidate.confidence >= self._accept
+        return is_certain and not self.unsure(candidate) and not self._refusals.reason(candidate)
+
+    def _refused(self, candidate: Candidate) -> str:
+        return self._taken.refused.get(candidate.id) or self._refusals.reason(candidate)
+
+    @property
+    def left(self) -> list[Candidate]:
+        """The candidates that make facts, oldest first."""
+        return [c for c in self._single if c.id not in self._taken.asked and not self._refused(c)]
+
+    def operations(self) -> list[Operation]:
+        """Return what is done with all others."""
+        made: list[Operation] = []
+        for candidate in self._single:
+            dropping = self._taken.asked.get(candidate.id, ())
+            if dropping:
+                ids = (candidate.id, *(c.id for c in dropping))
+                made.append(Operation("WAIT", "", ids, f"the model would drop it: {dropping[0].text}"))
+            elif reason := self._refused(candidate):
+                made.append(Operation("DROP", "", (candidate.id,), reason))
+        return made
 
 
 def _remembered(state: State) -> list[Memory]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from slowwave.consolidation.doubts import Doubts
 from slowwave.consolidation.model import Gathered, State
 from slowwave.memory.book import Memory
-from slowwave.memory.model import RETRACTS, Candidate
+from slowwave.memory.model import DROPS, RETRACTS, Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     """
     memories = sorted(state.standing, key=lambda m: (m.valid_from, m.id))
     doubts = Doubts(state.from_tools)
-    asked = [c for c in gathered.waiting if c.id not in gathered.unproven and c.key != RETRACTS]
+    asked = [c for c in gathered.waiting if c.id not in gathered.unproven and c.key not in (RETRACTS, DROPS)]
     candidates = [c for c in asked if not doubts.reason(c)]
     candidates.sort(key=lambda c: (c.observed_at, c.id))
     ordered: Sequence[Memory | Candidate] = [*memories, *candidates]

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.consolidation.apply import apply_plan
+from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.decide import consolidate
 from slowwave.consolidation.facts import Fact, identity
 from slowwave.consolidation.lock import held
@@ -26,7 +27,7 @@ from slowwave.errors import MovedError
 from slowwave.memory.candidates import append_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.ledger import VERSION, Event
-from slowwave.memory.model import RETRACTS, Candidate, candidate_id, iso
+from slowwave.memory.model import DROPS, RETRACTS, Candidate, candidate_id, iso
 from slowwave.memory.stage import Change
 from slowwave.memory.transaction import commit, recover
 from slowwave.settings import ConsolidationSettings
@@ -80,7 +81,8 @@ def inbox(
     for operation in make_plan(snapshot, folders, settings, now).operations:
         if operation.action == "WAIT":
             fact = Fact(None, [snapshot.candidates[c] for c in operation.candidates])
-            if fact.confidence >= settings.review_confidence:
+            # nobody but a person can say whether what is in doubt is so
+            if fact.confidence >= settings.review_confidence or any(c.doubt for c in fact.candidates):
                 reason = _many(fact) if is_global else operation.reason
                 found.append(Waiting(fact.lead.id, fact, reason))
     return sorted(found, key=lambda w: (-w.fact.confidence, w.id))
@@ -100,8 +102,14 @@ def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings,
         LockHeldError: a dream is running.
         MovedError: the memory folder changed meanwhile.
     """
-    words = " ".join(text.split())
-    if words and words != " ".join(waiting.fact.lead.text.split()):
+    lead = waiting.fact.lead
+    words, given = " ".join(text.split()), " ".join(lead.text.split())
+    if lead.category in PERSONAL and not waiting.fact.is_from_person:
+        # nobody had said it; now somebody does
+        words = words or given
+    elif words == given:
+        words = ""
+    if words:
         append_candidates(memory, [_reworded(waiting.fact, words, now)], ())
     with held(memory, settings.lock_stale) as lock:
         snapshot = read_snapshot(memory, settings.max_loss)
@@ -128,17 +136,24 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     if not mine:
         raise MovedError("the fact does not wait any more; slowwave memory review lists what does")
     others = tuple(c.id for c in gathered.waiting if c.id not in chosen)
+    # what would drop a fact is refused with its acceptance
+    dropping = [c for c in mine if c.key == DROPS]
+    mine = [c for c in mine if c.key != DROPS]
     lead = Fact(None, mine).lead
     said = {"text": lead.text, "key": lead.key, "value": lead.value, "category": lead.category}
     # one fact, whatever the words: the person says that it is one
-    sure = tuple(
-        msgspec.structs.replace(c, doubt="", confidence=ACCEPTED if c.key == RETRACTS else c.confidence) for c in mine
-    )
+    sure = tuple(msgspec.structs.replace(c, doubt="", confidence=ACCEPTED if _ends(c) else c.confidence) for c in mine)
     alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in sure)
     # a person who accepts it has seen where it stands
     trusted = dataclasses.replace(state, writers={})
-    operations = consolidate(trusted, Gathered(alike, known=gathered.known), accept_confidence=0.0)
+    operations = consolidate(trusted, Gathered(alike, known=gathered.known), accept_confidence=0.0, max_loss=1.0)
+    operations += [Operation("DROP", "", (c.id,), "a person kept what it would drop") for c in dropping]
     return [*operations, *(Operation("WAIT", "", (c,), "waits: not asked about") for c in others)]
+
+
+def _ends(candidate: Candidate) -> bool:
+    """Say whether a candidate is about memories that it ends or changes."""
+    return candidate.key == RETRACTS or any(one.how != "drop" for one in candidate.replaces)
 
 
 def reject_fact(memory: Path, waiting: Waiting, now: datetime) -> tuple[str, ...]:
@@ -167,8 +182,20 @@ def _many(fact: Fact) -> str:
 def _reworded(fact: Fact, words: str, now: datetime) -> Candidate:
     lead = fact.lead
     assert isinstance(lead, Candidate)
-    name = candidate_id(lead.session, lead.category, words, lead.evidence)
-    return Candidate(
-        name, lead.category, words, _SURE, "user_explicit", EXTRACTOR, lead.session, lead.evidence,
-        lead.observed_at or iso(now),
-    )  # fmt: skip
+    # the same words have another id when a person says them
+    name = candidate_id(lead.session, lead.category, f"{EXTRACTOR} {words}", lead.evidence)
+    # words of their own say nothing of what others meant to end
+    meant = (
+        lead if words == " ".join(lead.text.split()) else msgspec.structs.replace(lead, key="", value="", replaces=())
+    )
+    return msgspec.structs.replace(
+        meant,
+        id=name,
+        text=words,
+        confidence=_SURE,
+        origin="user_explicit",
+        extractor=EXTRACTOR,
+        observed_at=lead.observed_at or iso(now),
+        doubt="",
+        scope="",
+    )

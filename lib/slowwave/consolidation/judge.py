@@ -105,7 +105,13 @@ class _Court:
 
     def operations(self) -> list[Operation]:
         """Return the operations: those of the rules, with what the model added to them."""
-        done = consolidate(self.state, self._merged_candidates(), accept_confidence=self.settings.accept_confidence)
+        limits = self.settings
+        done = consolidate(
+            self.state,
+            self._merged_candidates(),
+            accept_confidence=limits.accept_confidence,
+            max_loss=limits.max_loss,
+        )
         for number, proposal in self.accepted:
             changed, reason = _with(done, proposal, self.entries)
             if not reason and (reason := self._unsound(changed)):

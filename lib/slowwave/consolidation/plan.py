@@ -46,7 +46,7 @@ class Plan:
 
 def offline(state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
     """Decide by rules alone."""
-    return consolidate(state, gathered, accept_confidence=settings.accept_confidence)
+    return consolidate(state, gathered, accept_confidence=settings.accept_confidence, max_loss=settings.max_loss)
 
 
 def make_plan(

@@ -6,7 +6,7 @@ from slowwave.consolidation.confidence import independent
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.model import Operation
 from slowwave.consolidation.rivals import held_when, holder_after
-from slowwave.consolidation.taken import is_retraction, meant
+from slowwave.consolidation.taken import is_retraction, may_end, meant, retired
 from slowwave.consolidation.timeline import Held
 
 
@@ -42,6 +42,8 @@ def _retracts(fact: Fact, facts: Sequence[Fact], held: Mapping[str, Held]) -> li
     if not ids:
         return []
     texts = {other.id: other.lead.text for other in facts}
+    if retired(fact) and not fact.memory:
+        return [_retires(fact, facts, held)]
     found = meant(fact, [f for f in facts if not is_retraction(f)], held)
     what = "; ".join(sorted(texts[i][:120] for i in found.fit))
     if fact.memory:
@@ -51,6 +53,19 @@ def _retracts(fact: Fact, facts: Sequence[Fact], held: Mapping[str, Held]) -> li
     if not found.fit:
         return [Operation("WAIT", "", ids, "takes back nothing that is known")]
     return [Operation("WAIT", "", ids, f"may take back any of {len(found.fit)}: {what}")]
+
+
+def _retires(fact: Fact, facts: Sequence[Fact], held: Mapping[str, Held]) -> Operation:
+    """Note what a model found to be over, where that did end it."""
+    ids = tuple(c.id for c in fact.candidates)
+    over = [other.lead.text for other in facts if held[other.id].ended_by == fact.id]
+    if over:
+        return Operation("ADD", fact.id, ids, f"over: {'; '.join(over)[:240]}", is_new=True, spans=held[fact.id].spans)
+    named = [other for other in facts if other.memory and other.memory.id in retired(fact)]
+    holding = [other for other in named if not held[other.id].spans[-1][1]]
+    if any(not may_end(c, fact, other) for other in holding for c in fact.candidates):
+        return Operation("WAIT", "", ids, "only a person ends what a person said")
+    return Operation("DROP", "", ids, "what it would end does not hold any more, or was said again since")
 
 
 def _holds(fact: Fact, held: Held) -> Operation:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from slowwave.consolidation.confidence import PERSONAL
-from slowwave.consolidation.facts import Fact
+from slowwave.consolidation.facts import Fact, identity, sighting
 from slowwave.consolidation.retraction import given_up, takes_back
 from slowwave.consolidation.slots import claim, is_definite, stance_of
-from slowwave.consolidation.taken import ended, is_retraction
-from slowwave.consolidation.timeline import Held, Moment, taken_back, timeline
+from slowwave.consolidation.taken import ended, is_retraction, may_end
+from slowwave.consolidation.timeline import Held, moments_of, taken_back, timeline
 from slowwave.consolidation.words import words_of
 
 
@@ -24,24 +24,38 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
         against = [m for fact in newer for m in moments[fact] if m.by_person]
         found[older] = taken_back(found[older], moments[older], against)
     found |= ended(facts, found)
-    found |= _replaced(facts, found, moments)
+    found |= _replaced(facts, found)
     return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}
 
 
-def _replaced(
-    facts: Sequence[Fact], held: Mapping[str, Held], moments: Mapping[str, Sequence[Moment]]
-) -> dict[str, Held]:
-    """Return when memories held that a model found to be changed or over; what a person said only a person ends."""
+def _replaced(facts: Sequence[Fact], held: Mapping[str, Held]) -> dict[str, Held]:
+    """Return when memories held that a model found to be changed or over."""
     by_id = {fact.memory.id: fact for fact in facts if fact.memory}
-    found: dict[str, Held] = {}
-    for fact in facts:
-        for one in (one for c in (*fact.known, *fact.candidates) for one in c.replaces):
+    now = dict(held)
+    replaced: set[str] = set()
+    for fact in sorted(facts, key=lambda f: f.id):
+        for candidate, one in ((c, r) for c in (*fact.known, *fact.candidates) for r in c.replaces):
             older = by_id.get(one.id)
-            if older is None or older is fact or (older.is_from_person and not fact.is_from_person):
+            # two memories never end each other
+            if older is None or older is fact or not may_end(candidate, fact, older) or _ends(older, fact, now):
                 continue
-            now = found.get(older.id, held[older.id])
-            found[older.id] = taken_back(now, moments[older.id], moments[fact.id])
-    return found
+            own = sighting(candidate)
+            ender = moments_of(fact.id, identity(fact.lead), [own])
+            now[older.id] = taken_back(now[older.id], older.moments, ender)
+            replaced.add(older.id)
+    return {fact: now[fact] for fact in replaced}
+
+
+def _ends(fact: Fact, other: Fact, held: Mapping[str, Held]) -> bool:
+    """Say whether a fact ended another one, or one that did."""
+    seen = {other.id}
+    at = held[other.id].ended_by
+    while at and at not in seen and at in held:
+        if at == fact.id:
+            return True
+        seen.add(at)
+        at = held[at].ended_by
+    return False
 
 
 def holder_after(fact: str, held: Mapping[str, Held]) -> str:

@@ -13,7 +13,7 @@ from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.timeline import Held, Moment, taken_back
 from slowwave.consolidation.words import NO, words_of
 from slowwave.extraction.miners.taking_back import not_any_more
-from slowwave.memory.model import RETRACTS
+from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.memory.named import share_of
 
 # confidence of what a person accepted; nothing that was extracted has it
@@ -43,6 +43,24 @@ def is_retraction(fact: Fact) -> bool:
     return fact.lead.key == RETRACTS
 
 
+def retired(fact: Fact) -> frozenset[str]:
+    """Return the ids of the memories that a model said are over; what people take back, they name in words."""
+    return frozenset(one.id for c in (*fact.known, *fact.candidates) for one in c.replaces if one.how == "retire")
+
+
+def may_end(candidate: Candidate, fact: Fact, older: Fact) -> bool:
+    """Say whether what a candidate replaces is over: what a person said only a person ends, by words or by accepting.
+
+    Args:
+        candidate: what says so.
+        fact: the fact that it states.
+        older: what it replaces; once it was ended by this fact, it stays so.
+    """
+    is_persons = candidate.confidence == ACCEPTED or (candidate.origin.startswith("user_") and not candidate.doubt)
+    was_ended = older.memory is not None and older.memory.successor == fact.id
+    return is_persons or was_ended or not older.is_from_person
+
+
 def meant(retraction: Fact, facts: Iterable[Fact], held: Mapping[str, Held]) -> Meant:
     """Return which facts a retraction may mean: those that fit best of all that held at its time.
 
@@ -69,6 +87,8 @@ def ended(facts: Sequence[Fact], held: Mapping[str, Held]) -> dict[str, Held]:
     by_id = {f.id: f for f in plain}
     against: dict[str, list[Moment]] = {}
     for fact in sorted(facts, key=lambda f: min(f.moments)):
+        if retired(fact):
+            continue  # it names what it ends by its id
         ends = meant(fact, plain, now).ends if is_retraction(fact) else _passing(fact, plain, now)
         for one in ends:
             against.setdefault(one, []).extend(m for m in fact.moments if m.by_person)

@@ -87,6 +87,9 @@ def waiting(
         day: of a batch that names none.
         max_loss: when a larger share of the shown facts is gone at once, nobody meant it.
     """
+    # what a model takes out is no agent's to read either, whatever the next dream makes of it
+    taken = {e.value: "" for e in entries if isinstance(e, Candidate) and e.key == DROPS}
+    done = taken | {one: cast("Mapping[str, str]", done)[one] if isinstance(done, Mapping) else "" for one in done}
     entries = [e for e in entries if not isinstance(e, Candidate) or _is_for_agents(e)]
     facts = _Facts(text, entries, done, shown, max_loss)
     found = Waiting()

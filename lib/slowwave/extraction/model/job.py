@@ -192,12 +192,13 @@ class ModelRun:
         try:
             answer = model.answer(ask)
             outcome.usage = answer.usage
-            outcome.candidates = judgement.judged(notes, answer)
+            outcome.candidates, unjudged = judgement.judged(notes, answer, self._batch.redact)
         except AnswerPendingError as error:
-            outcome.pending = str(error)
+            outcome.pending, unjudged = str(error), 0
         except ModelError:
-            self.summary.unjudged(question.session, len(notes))
-            outcome.candidates = judgement.judged(notes, None)
+            outcome.candidates, unjudged = [note.candidate for note in notes], len(notes)
+        if unjudged:
+            self.summary.unjudged(question.session, unjudged)
 
     def _keep(self, question: Question, answered: Future[Outcome]) -> None:
         """Write what a session gave, in the order in which it was said."""
@@ -207,7 +208,9 @@ class ModelRun:
         attempts = past.attempts + 1 if past and past.stamp == _stamp(session) else 1
         if outcome.pending:
             outcome.pieces = [Piece(p.bounds, "pending", outcome.pending, p.accepted, p.usage) for p in outcome.pieces]
-        new = [] if outcome.pending else [c for c in outcome.candidates if not batch.is_known(c)]
+        # what two windows say in the same words is one
+        found = {} if outcome.pending else {c.id: c for c in outcome.candidates if not batch.is_known(c)}
+        new = list(found.values())
         left = 0
         for piece in outcome.pieces:
             gives_up = piece.trouble == "failed" and attempts >= MOST_ATTEMPTS

@@ -1,6 +1,7 @@
 """What a model is told beside the session: present memories, the project's own instructions, the offline notes."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from slowwave.secrets.redactor import Redactor
 _INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", ".claude/CLAUDE.md")
 _INSTRUCTION_CHARS = 6_000
 _MEMORY_TOKENS = 6_000
+_NAME_CHARS = 6
+# of a file so much is looked at: a secret that is cut in two is none that anybody finds
+_READ_CHARS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,6 @@ class Known:
     blocks: tuple[str, ...]
 
 
-_NAME_CHARS = 6
-
-
 def known_of(book: Book, notes: Sequence[Candidate], instructions: str) -> Known:
     """Return what is known about a project and one session of it.
 
@@ -45,13 +46,15 @@ def known_of(book: Book, notes: Sequence[Candidate], instructions: str) -> Known
         instructions: the project's own, see :func:`instructions_of`.
     """
     memories: dict[str, Memory] = {}
+    name_of = _names(book.memories)
     room = _MEMORY_TOKENS
     for memory in sorted(book.active, key=lambda m: (m.last_seen, m.id), reverse=True):
         room -= estimated_tokens(memory.text) + 4
         if room < 0:
             break
-        memories[f"M{memory.id[:_NAME_CHARS]}"] = memory
-    named = {f"C{note.id[:_NAME_CHARS]}": note for note in notes}
+        memories[f"M{name_of[memory.id]}"] = memory
+    name_of = _names(note.id for note in notes)
+    named = {f"C{name_of[note.id]}": note for note in notes}
     waiting = {name: note for name, note in named.items() if note.id not in book.done}
     blocks: list[str] = []
     for title, entries in (("Remembered already:", memories), ("Notes that rules took from this session:", waiting)):
@@ -63,17 +66,31 @@ def known_of(book: Book, notes: Sequence[Candidate], instructions: str) -> Known
     return Known(memories, named, tuple(blocks))
 
 
+def _names(ids: Iterable[str]) -> dict[str, str]:
+    """Return a short name for each id; those that begin alike keep the whole: none is taken for another."""
+    every = list(ids)
+    number = Counter(one[:_NAME_CHARS] for one in every)
+    return {one: one if number[one[:_NAME_CHARS]] > 1 else one[:_NAME_CHARS] for one in every}
+
+
 def instructions_of(root: str, redact: Redactor) -> str:
     """Return the instruction files of a project as far as there is room, each under its name; "" where it has none.
+
+    A link that leads out of the project is not followed: whoever writes a repository has no say in what else is read.
 
     Args:
         root: the project's folder, as its sessions name it; it may be gone.
         redact: takes secrets out.
     """
-    found: list[str] = []
-    for name in _INSTRUCTIONS:
-        path = Path(root) / name
-        if root and path.is_file():
-            text = path.read_text("utf-8", "replace")[:_INSTRUCTION_CHARS]
-            found.append(f"{name}:\n{redact(visible(text)).strip()}")
-    return "\n\n".join(found)[: 2 * _INSTRUCTION_CHARS]
+    found: dict[Path, str] = {}
+    for name in _INSTRUCTIONS if root else ():
+        try:
+            path = (Path(root) / name).resolve()
+            if path in found or not path.is_relative_to(Path(root).resolve()) or not path.is_file():
+                continue
+            with path.open(encoding="utf-8", errors="replace") as file:
+                text = redact(visible(file.read(_READ_CHARS)))
+        except (OSError, ValueError):
+            continue
+        found[path] = f"{name}:\n{text[:_INSTRUCTION_CHARS].strip()}"
+    return "\n\n".join(found.values())[: 2 * _INSTRUCTION_CHARS]

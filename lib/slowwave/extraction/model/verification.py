@@ -6,7 +6,7 @@ what must not be kept at all. Values and negations that differ are hints for the
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,25 +15,22 @@ import msgspec
 from slowwave.extraction.candidates import candidate_of
 from slowwave.extraction.model.material import Passage
 from slowwave.extraction.model.operations import Proposed, operations_of
+from slowwave.extraction.model.quotations import NOT_SURE, Cited, cited_of, flat, unspoken, untrusted
 from slowwave.extraction.notes import Note
-from slowwave.extraction.taint import words_of
+from slowwave.extraction.outside import outside
 from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
 from slowwave.memory.model import DROPS, RETRACTS, Candidate, CandidateOrigin, Replaces, SessionRef, candidate_id
 from slowwave.models.base import Answer
-from slowwave.reading.items import Said
 from slowwave.secrets.blocked import ERASED
 from slowwave.secrets.redactor import Redactor
 
 PERSONAL = ("preference", "constraint", "decision")
 # a note that nobody judged waits; what the model says of its own certainty counts nothing (docs/decisions/0030)
 PROVEN, UNJUDGED, FAILED, TASK = 0.9, 0.55, 0.45, 0.3
+FROM_OUTSIDE = "it brings something in from outside the project"
 _LONGEST_TEXT = 600
-_SHORTEST_QUOTE = 6
 _EXACT = re.compile(r"`[^`]+`|[\w.~@:+-]*(?:/[\w.~@:+-]*)+|(?<!\w)--?\w[\w-]*|\w*\d[\w.:%+-]*|\w+_\w+")
-_ELLIPSIS = re.compile(r"\s*(?:\u2026|\.{3}|\[\u2026\]|\[\.{3}\])\s*")
-# marks that people and models write in several forms
-_FORMS = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u2011": "-"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class Verified:
 
     proposed: Proposed
     candidate: Candidate
-    cited: tuple[tuple[Passage, str], ...]
+    cited: tuple[Cited, ...]
     hints: tuple[str, ...] = ()
 
 
@@ -103,27 +100,33 @@ def accepted(answer: Answer, checks: Checks) -> Accepted:
     found = Accepted(left=list(answered.left))
     for proposed in answered.kept:
         if proposed.op == "drop":
-            notes = [checks.notes[name] for name in proposed.notes if name in checks.notes]
-            found.dropped += [dropped(note, proposed.text, checks) for note in notes]
+            notes = [checks.notes[name] for name in dict.fromkeys(proposed.notes) if name in checks.notes]
+            once = {one.value for one in found.dropped}
+            found.dropped += [dropped(note, proposed.text, checks) for note in notes if note.id not in once]
             found.left += [] if notes else ["notes"]
             continue
         note = verified(proposed, checks)
         if isinstance(note, str):
             found.left.append(note)
-        elif any(one.candidate.text.casefold() == note.candidate.text.casefold() for one in found.notes):
+        elif any(_is_same(one.candidate, note.candidate) for one in found.notes):
             found.left.append("same")
         else:
             found.notes.append(note)
     return found
 
 
+def _is_same(one: Candidate, other: Candidate) -> bool:
+    """Say whether two notes say the same; of what is over, also about the same memory."""
+    return (one.text.casefold(), one.value) == (other.text.casefold(), other.value)
+
+
 def dropped(note: Candidate, why: str, checks: Checks) -> Candidate:
     """Return the candidate that does nothing but take a note of the offline path out, with the reason."""
-    reason = " ".join(checks.redact(why).split())[:160] or "not worth remembering"
+    reason = " ".join(checks.redact(why).split())[:160]
     return msgspec.structs.replace(
         note,
         id=candidate_id(checks.session, note.category, f"{DROPS} {note.id}", note.evidence),
-        text=reason,
+        text="not worth remembering" if not reason or is_hostile(reason) else reason,
         confidence=0.0,
         extractor=checks.extractor,
         key=DROPS,
@@ -138,57 +141,22 @@ def verified(proposed: Proposed, checks: Checks) -> Verified | str:
     if proposed.op in ("update", "confirm", "retire") and known is None:
         return "memory"
     if proposed.op == "confirm" and known is not None:
-        proposed = msgspec.structs.replace(proposed, text=known.text, category=known.category)
+        # in the words that it has: another reason would make another memory
+        proposed = msgspec.structs.replace(proposed, text=known.text, category=known.category, reason="")
+    if proposed.op == "retire" and known is not None:
+        proposed = msgspec.structs.replace(proposed, category=known.category)
     text = " ".join(proposed.text.split())
     if not text or len(text) > _LONGEST_TEXT:
         return "shape"
-    cited = list(_cited(proposed, checks))
+    quotes = [cited_of(quote.words, quote.passage, checks.numbered) for quote in proposed.quotes]
+    cited = sorted((one for one in quotes if one), key=lambda one: not one.is_persons)
     if not cited:
         return "quote"
-    if not any(quote.passage in checks.new for quote in proposed.quotes):
+    if not any(one.number in checks.new for one in cited):
         return "earlier"
-    unsafe = _unsafe(text, [words for _, words in cited])
-    if unsafe:
-        return unsafe
-    cited.sort(key=lambda pair: not _is_persons(*pair))
-    return Verified(proposed, _candidate(proposed, cited, known, checks), tuple(cited), _hints(text, cited))
-
-
-def _cited(proposed: Proposed, checks: Checks) -> Iterator[tuple[Passage, str]]:
-    """Yield the quotations that stand where they are said to stand, or in exactly one other passage."""
-    for quote in proposed.quotes:
-        passage = checks.numbered.get(quote.passage)
-        if passage is not None and stands_in(quote.words, passage.text):
-            yield passage, " ".join(quote.words.split())
-            continue
-        others = [
-            p
-            for p in checks.numbered.values()
-            if len(quote.words) > _SHORTEST_QUOTE * 3 and stands_in(quote.words, p.text)
-        ]
-        if len(others) == 1:
-            yield others[0], " ".join(quote.words.split())
-
-
-def stands_in(words: str, text: str) -> bool:
-    """Say whether a quotation stands in a text: letter for letter, but for white space, quotation marks and cuts."""
-    flat = _flat(text)
-    parts = [part for part in _ELLIPSIS.split(_flat(words).strip("\"' ")) if part]
-    at = 0
-    for part in parts:
-        found = flat.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return bool(parts) and (sum(map(len, parts)) >= _SHORTEST_QUOTE or sum(map(len, parts)) * 2 >= len(flat))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.translate(_FORMS).split()).casefold()
-
-
-def _is_persons(passage: Passage, words: str) -> bool:
-    return bool(passage.own) and stands_in(words, passage.own)
+    candidate = _candidate(proposed, cited, known, checks)
+    unsafe = _unsafe(candidate.text, [one.words for one in cited])
+    return unsafe or Verified(proposed, candidate, tuple(cited), _hints(text, cited))
 
 
 def _unsafe(text: str, quotes: Sequence[str]) -> str:
@@ -200,30 +168,33 @@ def _unsafe(text: str, quotes: Sequence[str]) -> str:
     return "hostile" if is_hostile(text) or any(map(is_hostile, quotes)) else ""
 
 
-def _hints(text: str, cited: Sequence[tuple[Passage, str]]) -> tuple[str, ...]:
+def _hints(text: str, cited: Sequence[Cited]) -> tuple[str, ...]:
     """Return the values of a text that none of the cited passages has."""
-    said = _flat(" ".join(passage.text for passage, _ in cited))
+    said = flat(" ".join(one.passage.text for one in cited))
     values = (value.strip("`.,:;") for value in _EXACT.findall(text.casefold()))
     return tuple(dict.fromkeys(value for value in values if value and value not in said))
 
 
-def _candidate(
-    proposed: Proposed, cited: Sequence[tuple[Passage, str]], known: Memory | None, checks: Checks
-) -> Candidate:
-    from_person = any(_is_persons(*pair) for pair in cited)
-    origin: CandidateOrigin = cited[0][0].origin if from_person else _unsaid(cited)
-    doubt = "" if proposed.category not in PERSONAL else _whose(cited)
+def _candidate(proposed: Proposed, cited: Sequence[Cited], known: Memory | None, checks: Checks) -> Candidate:
     text = f"{proposed.text.rstrip('.')}: {proposed.reason}" if _adds(proposed) else proposed.text
+    is_personal = proposed.category in PERSONAL or _ends_theirs(proposed, known)
+    about = f"{text} {known.text}" if known else text
+    unsaid = unspoken(about, cited, checks.numbered)
+    # words of a person that say nothing about it lend it none of their weight
+    is_said = not unsaid or (is_personal and unsaid == NOT_SURE)
+    origin: CandidateOrigin = cited[0].passage.origin if is_said else _unsaid(cited)
+    doubt = unsaid if is_personal or all(one.is_persons for one in cited) else ""
+    doubt = doubt or untrusted(cited) or _brings(text, proposed, cited, known)
     each = [
         candidate_of(
-            Note("model", proposed.category, text, UNJUDGED, origin, (passage.item,), words, doubt=doubt),
+            Note("model", proposed.category, text, UNJUDGED, origin, (one.passage.item,), one.words, doubt=doubt),
             checks.session,
             checks.paths,
             checks.redact,
             checks.extractor,
             _LONGEST_TEXT,
         )
-        for passage, words in cited
+        for one in cited
     ]
     # of each record what its own quotation shows
     evidence = tuple({(e.path, e.offset): e for c in reversed(each) for e in reversed(c.evidence)}.values())[::-1]
@@ -247,26 +218,24 @@ def _candidate(
     )
 
 
-def _whose(cited: Sequence[tuple[Passage, str]]) -> str:
-    """Return why what quotations rest on may not be a person's own, "" when one of them surely is."""
-    own = [(passage, words) for passage, words in cited if _is_persons(passage, words)]
-    if not own:
-        return "no words of the person show it"
-    return "" if any(_is_certain(passage, words) for passage, words in own) else "perhaps somebody else's words"
+def _ends_theirs(proposed: Proposed, known: Memory | None) -> bool:
+    """Say whether an operation changes or ends what a person said, which only their own words can."""
+    return known is not None and known.is_from_person and proposed.op in ("update", "retire")
 
 
-def _is_certain(passage: Passage, words: str) -> bool:
-    """Say whether a person surely speaks for themselves: they chose it, or what stands around it says nothing else."""
-    if not isinstance(passage.item, Said):
-        return True
-    said = words_of(passage.own)
-    return stands_in(words, said.text) and not any(stands_in(words, part) for part in said.doubtful)
+def _brings(text: str, proposed: Proposed, cited: Sequence[Cited], known: Memory | None) -> str:
+    """Return that a note has something installed or run that no person named, if so."""
+    if proposed.op in ("confirm", "retire"):
+        return ""
+    named = flat(" ".join([*(one.words for one in cited if one.is_certain), known.text if known else ""]))
+    brought = [thing for thing in outside(text) if flat(thing) not in named]
+    return f"{FROM_OUTSIDE}: {', '.join(brought)[:60]}" if brought else ""
 
 
-def _unsaid(cited: Sequence[tuple[Passage, str]]) -> CandidateOrigin:
-    return "command_outcome" if any(passage.speaker == "command" for passage, _ in cited) else "assistant"
+def _unsaid(cited: Sequence[Cited]) -> CandidateOrigin:
+    return "command_outcome" if any(one.passage.speaker == "command" for one in cited) else "assistant"
 
 
 def _adds(proposed: Proposed) -> bool:
     """Say whether the reason is not in the text already."""
-    return bool(proposed.reason) and _flat(proposed.reason)[:40] not in _flat(proposed.text)
+    return bool(proposed.reason) and flat(proposed.reason)[:40] not in flat(proposed.text)
