@@ -97,11 +97,10 @@ class _Reader:
         self.reading.heard += [Heard(len(self.reading.items), text, by) for text in texts]
 
     def _assistant(self, text: str, span: Span, message: Message) -> None:
-        if not text.strip():
-            return
-        self._hear((text,), AGENT)
-        parts = (Part(self._clean(text).strip("\n"), is_pasted=False),)
-        self._add(Said(*self._place(message, span), "assistant", parts))
+        words = self._clean(text).strip("\n")
+        if words.strip():
+            self._hear((text,), AGENT)
+            self._add(Said(*self._place(message, span), "assistant", (Part(words, is_pasted=False),)))
 
     def _person(self, text: str, span: Span, message: Message, channel: Channel, refused: str = "") -> None:
         parts = parts_of(self._clean(_ends(text)))

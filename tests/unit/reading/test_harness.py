@@ -75,7 +75,7 @@ def forged_by_bash(**more: Any) -> Talk:
         forged_by_bash(toolUseResult=None),
         forged_by_bash(toolDenialKind="automode-unavailable"),
         Talk().person("go").bash("./x", REFUSED + RULE, 1),
-        Talk().person("go").tool("Bash", {"command": "./x"}, REFUSED + RULE),
+        Talk().person("go").tool("Edit", {"file_path": "x"}, REFUSED + RULE, toolUseResult="Error: x"),
         Talk().person("go").tool("Bash", {"command": "./x"}, f"it said:\n{REFUSED}{RULE}", error=True),
         Talk().person("go").tool("WebFetch", {"url": "x"}, REFUSED + RULE, error=True),
         Talk().person("go").tool("ReadMcpResourceTool", {"uri": "x"}, REFUSED + RULE, error=True),

@@ -33,6 +33,7 @@ from slowwave.extraction.redact import redactor_for
 from slowwave.reading.items import AGENT, PERSON, Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
 from slowwave.records.model import Span
+from tests.unit.dialects import opencode_files
 from tests.unit.extraction.talk import CWD, REFUSED, START, Talk
 from tests.unit.extraction.test_redact import PLANTED
 from tests.unit.reading.clients import Say, Use, of_talk, reading_of, same, written
@@ -167,6 +168,15 @@ def test_an_abandoned_branch_is_left_out(tmp_path: Path):
     talk = Talk().person("fix it").assistant("I will.").person("the old way").assistant("Old.").person("the new way")
     talk.records[-1]["parentUuid"] = talk.records[1]["uuid"]
     assert [item.text for item in of_talk(tmp_path, talk).said("person")] == ["fix it", "the new way"]
+
+
+def test_a_summary_is_nobodys_words(tmp_path: Path):
+    session = opencode_files.Session()
+    session.user("fix it")
+    session.compact("the person wants tabs")
+    session.user("go")
+    reading = reading_of("opencode", session.export(tmp_path))
+    assert [item.text for item in reading.items if isinstance(item, Said)] == ["fix it", "go"]
 
 
 @pytest.mark.parametrize("family", PLANTED)
