@@ -7,7 +7,7 @@ from pathlib import Path
 ASKING = "slowwave-asks-"
 
 
-def is_asking_folder(folder: str) -> bool:
+def is_for_questions(folder: str) -> bool:
     """Say whether a session that worked in a folder is one of slowwave's own questions."""
     return folder.rstrip("/").rpartition("/")[2].startswith(ASKING)
 

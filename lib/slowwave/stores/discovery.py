@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.dialects.model import SessionFiles, SessionKind
-from slowwave.places import is_asking_folder
+from slowwave.places import is_for_questions
 from slowwave.records.model import Problem
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue
@@ -149,5 +149,5 @@ def _stored(seen: _Seen, settings: Settings, problems: list[StoreProblem]) -> St
     files = SessionFiles(found.id, paths, tuple(notes))
     return StoredSession(
         head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database,
-        "question" if is_asking_folder(head.cwd) else found.origin, head.parent, head.messages,
+        "question" if is_for_questions(head.cwd) else found.origin, head.parent, head.messages,
     )  # fmt: skip

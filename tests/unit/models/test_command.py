@@ -25,7 +25,7 @@ from slowwave.models.base import (
 from slowwave.models.command.agents import agent_of
 from slowwave.models.command.model import CommandModel
 from slowwave.models.meter import Meter
-from slowwave.places import is_asking_folder
+from slowwave.places import is_for_questions
 from slowwave.processes import is_running
 from slowwave.settings import ModelSettings, Settings, load_settings
 
@@ -101,7 +101,7 @@ def test_it_runs_in_an_empty_folder_of_its_own_with_the_whole_environment(tmp_pa
     body = "print(json.dumps({'n': 1, 'at': os.getcwd(), 'there': os.listdir('.'), 'login': os.environ['LOGIN']}))"
     rig = Rig(program(tmp_path, body), environ={**PATH, "LOGIN": "yes"})
     data = rig.model.answer(ASK).data
-    assert (data["there"], data["login"], is_asking_folder(data["at"])) == ([], "yes", True)
+    assert (data["there"], data["login"], is_for_questions(data["at"])) == ([], "yes", True)
     assert not Path(data["at"]).exists()
 
 
