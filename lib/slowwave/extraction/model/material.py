@@ -138,7 +138,7 @@ def _is_taken_up(item: Said, reading: Reading) -> bool:
 def _chosen(item: Chosen) -> Passage:
     options = "".join(f"\n- {o.label}: {_ends(o.description, (_OPTION_CHARS, 0))}" for o in item.options)
     text = f"asked: {item.question}{options}\nthe person chose: {item.answer}"
-    return Passage("person", "dialog", text, f"the person chose: {item.answer}", item)
+    return Passage("person", "dialog", text, item.answer, item)
 
 
 def _ran(item: Ran) -> str:

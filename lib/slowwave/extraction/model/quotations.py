@@ -43,7 +43,10 @@ class Cited:
     @property
     def is_persons(self) -> bool:
         """Whether a person typed or chose the words."""
-        return bool(self.passage.own) and stands_in(self.words, self.passage.own)
+        own = self.passage.own
+        # of a dialog models quote the line that tells the choice
+        is_told = isinstance(self.passage.item, Chosen) and flat(own) in flat(self.words)
+        return bool(own) and (is_told or stands_in(self.words, own))
 
     @property
     def is_certain(self) -> bool:
