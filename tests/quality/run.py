@@ -16,6 +16,7 @@ from tests.quality.table import Section
 # name of a section: the module that measures it
 SECTIONS = {
     "gold": "rows_gold",
+    "reader": "rows_reader",
     "calibration": "rows_calibration",
     "junk": "rows_junk",
     "locomo": "rows_locomo",

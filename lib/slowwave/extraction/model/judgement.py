@@ -21,10 +21,11 @@ from slowwave.models.tokens import estimated_tokens
 from slowwave.secrets.redactor import Redactor
 
 # so much of what was said afterwards is shown
-_LATER_TOKENS = 800
-_LATER_CHARS = 200
+_LATER_TOKENS = 400
+_LATER_CHARS = 160
 # so much of what stands before and behind a quotation
-_AROUND_CHARS = 120
+_AROUND_CHARS = 60
+_MOST_QUOTES = 4
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -101,18 +102,18 @@ def _with(candidate: Candidate, verdict: Verdict | None, redact: Redactor) -> Ca
 
 
 def _shown(number: int, note: Verified) -> str:
-    quotes = "".join(f'\n    {one.passage.label}: "{one.words}"{_around(one)}' for one in note.cited)
+    quotes = "".join(f"\n    {one.passage.label}: {_quoted(one)}" for one in note.cited[:_MOST_QUOTES])
     hint = f"\n    hint: the quotations do not have {', '.join(note.hints[:5])}" if note.hints else ""
     return f"{number}. ({note.candidate.category}) {note.candidate.text}{quotes}{hint}"
 
 
-def _around(cited: Cited) -> str:
-    """Return what stands around a quotation, so that none is cut behind a "not"; "" where nothing does."""
+def _quoted(cited: Cited) -> str:
+    """Return a quotation between what stands around it, so that none is cut behind a "not"."""
     text = " ".join(cited.passage.text.split())
     before, there, after = text.partition(cited.words)
-    if not there or not (before or after):
-        return ""
-    return f" in: {before[-_AROUND_CHARS:]}{there}{after[:_AROUND_CHARS]}"
+    if not there:
+        before = after = ""
+    return f'{before[-_AROUND_CHARS:]}"{cited.words}"{after[:_AROUND_CHARS]}'
 
 
 def _later(passages: Sequence[Passage]) -> list[str]:

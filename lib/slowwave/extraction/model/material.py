@@ -18,14 +18,14 @@ from slowwave.records.model import Span
 Speaker = Literal["person", "assistant", "command"]
 
 # how many characters of the beginning and of the end are shown
-_PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (3_000, 1_500), (1_300, 600), (400, 250), (160, 0)
+_PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (3_000, 1_500), (1_300, 600), (300, 200), (160, 0)
 # so short an answer lets stand, or turns down, what it answers
 _SHORT_REPLY = 100
-_LINE, _CAUSE = (130, 30), (140, 0)
+_LINE, _CAUSE = (110, 30), (140, 0)
 # of what was pasted, as much as tells what it is
 _PASTED = (300, 100)
 _OPTION_CHARS = 80
-_MOST_FILES = 3
+_MOST_FILES = 2
 # what is settled by being done
 _DOES = ("git commit", "git push", "git tag", "git revert", "git merge", "git rebase", "gh pr", "gh release")
 

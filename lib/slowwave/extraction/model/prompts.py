@@ -54,7 +54,7 @@ it rests on, and what was said afterwards. Judge each by itself:
 - supported: the quotations show the core: that this was wanted, settled or found, and by whom. The session is
   longer than what you see, so details around the core (names, paths, flags, numbers, reasons) are false only where
   something that you see contradicts them. A wish that was plainly for one occasion does not support a standing rule.
-  Behind "in:" you see where the words stand; a "not" there counts.
+  The quotations stand between "", with what is around them; a "not" there counts.
 - holds: nothing later overturns it.
 - lasting: it will matter in later sessions, not only for the task of the moment.
 - alone: somebody who has not seen the session understands what is meant.

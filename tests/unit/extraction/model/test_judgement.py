@@ -92,7 +92,7 @@ def test_the_question_shows_what_stands_around_a_quotation_the_hints_and_what_ca
     checks = checks_of(tmp_path, talk)
     cut = kept(checks, note("Push straight to main on port 9", (1, "push straight to main")))
     shown = question([cut], list(checks.numbered.values()), 100).user
-    assert "never push straight to main on a Friday by hand" in shown.partition("What was said afterwards")[0]
+    assert 'never "push straight to main" on a Friday by hand' in shown.partition("What was said afterwards")[0]
     assert "hint: the quotations do not have 9" in shown
     assert "and the port is 7" in shown.partition("What was said afterwards")[2]
 
