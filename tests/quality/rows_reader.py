@@ -1,4 +1,4 @@
-"""Extraction with a strong reader in the place of the model: what becomes of its notes, and whether they are right by text.
+"""Extraction with a strong reader in the place of the model: what becomes of its notes, and whether they are right.
 
 The answers are kept (:mod:`tests.quality.recorded_reader`); the checks are those of today. Right is a memory whose text
 says what a label of its session says, by the labels' own expressions (``score_text.py`` beside the labels).
@@ -56,7 +56,7 @@ def measure(*, errors: bool = False) -> Section:
                 f"{len(asked)} labelled sessions; by text",
                 ("", "memories", "right", "share", "labels", "found"),
                 [
-                    _row("what the reader proposed and the checks let through", notes),
+                    _row("the reader's, behind the checks of form", notes),
                     _row("  of it accepted", sure),
                     _row("the rules alone", rules),
                     _row("  of them what the reader leaves", left),
@@ -71,9 +71,7 @@ def measure(*, errors: bool = False) -> Section:
             Must("share of all labels found", len(_found(sure)) / len(_labels()), _FOUND),
             Must("tokens a MB of transcript", tokens, _TOKENS, at_least=False),
         ],
-        [
-            f"{sum(len(one.unknown) for one in asked.values())} notes are worded otherwise than when the reader judged them"
-        ],
+        [f"{sum(len(one.unknown) for one in asked.values())} notes read otherwise than when the reader judged them"],
     )
     if errors:
         section.notes += [f"waits: {m.candidate.text} ({m.candidate.doubt})" for m in notes if m not in sure]

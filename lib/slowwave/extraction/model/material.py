@@ -21,7 +21,7 @@ Speaker = Literal["person", "assistant", "command"]
 _PERSON, _TAKEN_UP, _CONCLUSION, _REMARK = (3_000, 1_500), (1_300, 600), (300, 200), (160, 0)
 # so short an answer lets stand, or turns down, what it answers
 _SHORT_REPLY = 100
-_LINE, _CAUSE = (110, 30), (140, 0)
+_LINE, _CAUSE = (100, 20), (120, 0)
 # of what was pasted, as much as tells what it is
 _PASTED = (300, 100)
 _OPTION_CHARS = 80
