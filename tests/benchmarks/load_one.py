@@ -8,10 +8,10 @@ from slowwave.dialects.model import SessionFiles
 
 
 def main() -> None:
-    """Load the file named on the command line."""
-    path = Path(sys.argv[1])
-    transcript = detect(path).read(SessionFiles(path.stem, (path,)))
-    print(len(transcript.messages), len(transcript.problems))
+    """Load the files named on the command line."""
+    for path in map(Path, sys.argv[1:]):
+        transcript = detect(path).read(SessionFiles(path.stem, (path,)))
+        print(len(transcript.messages), len(transcript.problems))
 
 
 if __name__ == "__main__":

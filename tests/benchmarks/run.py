@@ -18,6 +18,7 @@ from rows_context import context
 from rows_load import load, memory
 from rows_orchestration import orchestration
 from rows_plan import plan
+from rows_reading import reading
 from rows_retention import archive, deciding
 from rows_rewrite import rewrite
 from rows_search import searching
@@ -34,6 +35,7 @@ ROWS = {
     "search": searching,
     "rewrite": rewrite,
     "memory": memory,
+    "reading": reading,
     "archive": archive,
     "decide": deciding,
     "orchestration": orchestration,

@@ -56,6 +56,8 @@ _BUILTIN_FAILED = re.compile(r"\b(?:cd|pushd|source|export|mkdir): ")
 _MISSING = re.compile(
     r"([^\s:'\"`]+): (?:(?:command )?not found|No such file|Permission denied|cannot execute)|command not found: (\S+)"
 )
+# one of its endings, looked for first: nearly no output has any
+_SAYS_MISSING = re.compile(r"not found|No such file|Permission denied|cannot execute")
 # whose summary tells whether they passed
 _REPORTS = frozenset({"test", "check"})
 # what lists the files that are at fault, and ends well
@@ -118,8 +120,8 @@ def run_of(line: str, output: str, *, is_error: bool) -> Run:
     if not has_ended or script.is_torn:
         found = _Walk("").of(script, "unknown")
     elif told is not None:
-        script.chains.pop()
-        found = _Walk(text).of(script, "failed" if told else "succeeded", of_first=_OF_FIRST.search(pipe) is not None)
+        before = Script(script.chains[:-1])
+        found = _Walk(text).of(before, "failed" if told else "succeeded", of_first=_OF_FIRST.search(pipe) is not None)
     else:
         found = _Walk(text).of(script, state)
     if has_ended:
@@ -186,8 +188,8 @@ class _Walk:
             of_first: that is the state of the first command of its last pipe.
         """
         if of_first and script.chains and len(script.chains[-1].pipelines) == 1:
-            pipeline = script.chains.pop().pipelines[0]
-            self._script(script, "unknown")
+            pipeline = script.chains[-1].pipelines[0]
+            self._script(Script(script.chains[:-1]), "unknown")
             self._part(pipeline.parts[0], state)
             for part in pipeline.parts[1:]:
                 self._filtered(part, "unknown")
@@ -316,7 +318,8 @@ def _hear_complaints(open_ones: Sequence[_Seen], text: str) -> None:
     """Take what a shell or a program says of a call that it refuses, when it can be only one of these."""
     if not open_ones:
         return
-    names = {found[1] or found[2] for found in _MISSING.finditer(text[:_COMPLAINT_CHARS])}
+    begin = text[:_COMPLAINT_CHARS]
+    names = {found[1] or found[2] for found in _MISSING.finditer(begin)} if _SAYS_MISSING.search(begin) else ()
     missing = [one for one in open_ones if one.command.words[0].text in names]
     if len(missing) == 1:
         _settle(missing[0], "failed")

@@ -5,6 +5,7 @@ Every line has a tree. What stands where it cannot stand is left out, and the tr
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import ClassVar
 
 from slowwave.shell.lexer import Lexer
@@ -39,8 +40,9 @@ _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
 }
 
 
+@lru_cache(maxsize=2048)
 def script_of(line: str) -> Script:
-    """Return the tree of a shell line."""
+    """Return the tree of a shell line; agents run the same lines again and again, and nobody may change the tree."""
     return _Grammar(line).whole()
 
 

@@ -1,0 +1,20 @@
+"""Load one session and read it for its meaning, as extraction does; print how many items it has."""
+
+import sys
+from pathlib import Path
+
+from slowwave.dialects import detect
+from slowwave.dialects.model import SessionFiles
+from slowwave.reading.session import read
+from slowwave.secrets.redactor import NAMELESS
+
+
+def main() -> None:
+    """Read the files named on the command line."""
+    for path in map(Path, sys.argv[1:]):
+        transcript = detect(path).read(SessionFiles(path.stem, (path,)))
+        print(len(read(transcript.messages, NAMELESS).items))
+
+
+if __name__ == "__main__":
+    main()
