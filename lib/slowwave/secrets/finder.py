@@ -1,16 +1,30 @@
 """Every secret of a text, in whatever form it hides, with its place in the text itself."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from slowwave.secrets.layers import View, decoded, uncoded, uncoloured, unescaped
+from slowwave.secrets.layers import View, decoded, folded, glued, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
-from slowwave.secrets.scan import MIN_CHARS, Hit, anchors_in, apart, findings_in, plain_signs, runs_in
+from slowwave.secrets.scan import (
+    GLUE,
+    HIDE,
+    LIST,
+    MIN_CHARS,
+    PLACE,
+    Hit,
+    anchors_in,
+    apart,
+    findings_in,
+    foreign_signs,
+    meanings,
+    plain_signs,
+    runs_in,
+)
 from slowwave.secrets.wraps import joined
 
 # an escaped line of JSON in an escaped line of JSON, in base64
 _DEPTH = 5
 # the layers in the order in which they are taken off; base64 begins anew
-_ESCAPES, _COLOURS, _CODES, _WRAPS = range(4)
+_ESCAPES, _COLOURS, _CODES, _GLUES, _WRAPS = range(5)
 
 
 def find_secrets(text: str) -> list[Finding]:
@@ -22,22 +36,36 @@ def find_secrets(text: str) -> list[Finding]:
 
 
 def _find(text: str, depth: int, first: int) -> list[Finding]:
+    foreign, folds = foreign_signs(text)
+    if depth and folds and (view := folded(text)) is not None:
+        found: list[Finding] = []
+        _add(found, view, depth - 1, first)
+        return found
     signs = plain_signs(text)
-    hits, runs = anchors_in(signs), runs_in(signs)
-    hides = _hides_literals(text)
-    if not hits and not runs and not hides and "\\\n" not in text:
+    hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
+    if not hits and not runs:
         return []
+    told = meanings()
+    kinds = {told[hit[0]] for hit in hits}
+    hides = any(kind & HIDE for kind in kinds)
     found = findings_in(text, hits, runs)
+    near = [hit for hit in hits if told[hit[0]] & PLACE]
     if not depth:
         return found
     views = list(decoded(text, runs)) if runs else []
     for view in views:
         _add(found, view, depth - 1, _ESCAPES)
-    if first <= _CODES and (hits or views or runs or hides):
-        for start, stop in _windows(text, hits, runs, hides=hides):
+    if first <= _CODES and (hits or views or runs):
+        for start, stop in _windows(text, near, runs, hides=hides):
             _look_behind(found, text[start:stop], start, depth, first)
-    if first <= _WRAPS and "\n" in text and (hits or runs or "\\\n" in text):
-        view = joined(text, _places(text, hits, runs))
+    glues = [hit for hit in hits if told[hit[0]] & (GLUE | LIST)] if any(k & (GLUE | LIST) for k in kinds) else []
+    if first <= _GLUES and glues:
+        lists = any(told[hit[0]] & LIST for hit in glues)
+        for start, stop in _around((hit[1], _AFTER) for hit in glues):
+            if (view := glued(text[start:stop], lists=lists)) is not None:
+                _add(found, view, depth - 1, _WRAPS, start)
+    if first <= _WRAPS and "\n" in text and (near or runs or glues):
+        view = joined(text, _places(text, near, runs))
         if view is not None:
             _add(found, view, depth - 1, _WRAPS + 1)
     return found
@@ -66,28 +94,27 @@ def _windows(
         return
     places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER) for hit in hits]
     places += [(start, _AFTER) for start, _ in runs if text[start - 1 : start] in ("\\", "%", ";", "m")]
+    for begin, end in _around(places):
+        yield begin, min(end, size)
+
+
+def _around(places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the surroundings of places, each with how far it reaches, in order; what overlaps is one."""
     begin = end = -1
     for place, reach in sorted(places):
         if place - _BEFORE > end:
             if end > 0:
-                yield begin, min(end, size)
+                yield begin, end
             begin = max(place - _BEFORE, 0)
         end = max(end, place + reach)
     if end > 0:
-        yield begin, min(end, size)
+        yield begin, end
 
 
 _SMALL_WINDOW = 1_000
 _BEFORE = 300
 _AFTER = 700
 _AFTER_KEY = 20_000
-
-
-def _hides_literals(text: str) -> bool:
-    """Say whether colours may stand within literals, or the codes of an address."""
-    if "\\" in text and (":\\/" in text or "\\u001b" in text or "\\x1b" in text or "\\033" in text or "\\e[" in text):
-        return True
-    return "\x1b" in text or ("%" in text and ("%3A%2F" in text or "%3a%2f" in text))
 
 
 def _places(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[int]:

@@ -8,6 +8,7 @@ stands in the text that it was made from.
 import base64
 import binascii
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
@@ -76,7 +77,7 @@ class View:
 def _without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
     """Return a text with every code replaced by the one character that it stands for, or by none."""
     clean = pattern.sub(plain, text)
-    if len(clean) == len(text):
+    if clean == text:
         return None
 
     def pieces() -> Iterator[tuple[int, int, int]]:
@@ -104,6 +105,43 @@ def _unescape(match: re.Match[str]) -> str:
 def uncoloured(text: str) -> View | None:
     """Return a text without escape sequences of terminals."""
     return _without(text, _COLOUR, lambda _match: "") if any(sign in text for sign in _COLOUR_SIGNS) else None
+
+
+_HIDDEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    "\U000e0000-\U000e01ef"
+)
+_FOLDED = re.compile(
+    rf"(?<=[\w!-~])[{_HIDDEN}]+|[{_HIDDEN}]+(?=[\w!-~])|[\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]|[A-Za-z][\u0300-\u036f]+"
+)
+
+
+def folded(text: str) -> View | None:
+    """Return a text without signs that nobody sees, with accents and letters for show in their usual form."""
+    return _without(text, _FOLDED, _fold) if _FOLDED.search(text) else None
+
+
+def _fold(match: re.Match[str]) -> str:
+    sign = match[0]
+    return "" if unicodedata.category(sign[0]) in _UNSEEN else unicodedata.normalize("NFKC", sign)
+
+
+_UNSEEN = ("Cf", "Mn", "Lo", "Cn")
+_GLUE = re.compile(
+    r"\\\r?\n[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
+    r"|(?:\\?[\"'`])[ \t]{0,8}\\?\s{0,80}(?:(?:\+\+?|\.\.?|&|\|\||<>|\\)\s{0,80})?[bfru]{0,2}(?:\\?[\"'`])"
+)
+_GLUE_OF_LIST = re.compile(_GLUE.pattern + r"|\\?[\"'`]\s{0,20},\s{0,80}\\?[\"'`]")
+
+
+def glued(text: str, *, lists: bool) -> View | None:
+    """Return a text with the literals put together that source code adds up, and lines that a backslash parts.
+
+    Args:
+        text: the text.
+        lists: literals between commas, too, as where a list of them is joined.
+    """
+    return _without(text, _GLUE_OF_LIST if lists else _GLUE, lambda _match: "")
 
 
 def uncoded(text: str) -> View | None:
