@@ -1,14 +1,18 @@
 """Every secret of a text, in whatever form it hides, with its place in the text itself."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from slowwave.secrets.cards import cards
 from slowwave.secrets.layers import View, decoded, folded, glued, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
 from slowwave.secrets.scan import (
+    COLOUR,
     GLUE,
     HIDE,
     LIST,
     MIN_CHARS,
+    NAME,
     PLACE,
     Hit,
     anchors_in,
@@ -43,22 +47,26 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
         return found
     signs = plain_signs(text)
     hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
-    if not hits and not runs:
+    numbers = list(cards(text, signs))
+    if not hits and not runs and not numbers:
         return []
     told = meanings()
     kinds = {told[hit[0]] for hit in hits}
     hides = any(kind & HIDE for kind in kinds)
-    found = findings_in(text, hits, runs)
+    found = findings_in(text, hits, runs, numbers)
     near = [hit for hit in hits if told[hit[0]] & PLACE]
     if not depth:
         return found
     views = list(decoded(text, runs)) if runs else []
     for view in views:
         _add(found, view, depth - 1, _ESCAPES)
-    if first <= _CODES and (hits or views or runs):
+    colours = any(kind & COLOUR for kind in kinds) or (folds and "\u241b" in text)
+    if first <= _CODES and (near or views or runs or hides) and (colours or "\\" in text or "%" in text or "&" in text):
         for start, stop in _windows(text, near, runs, hides=hides):
-            _look_behind(found, text[start:stop], start, depth, first)
-    glues = [hit for hit in hits if told[hit[0]] & (GLUE | LIST)] if any(k & (GLUE | LIST) for k in kinds) else []
+            _look_behind(found, text[start:stop], start, depth, first, colours=colours)
+    glues = list(_beside(text, [hit for hit in near if told[hit[0]] & NAME]))
+    if any(kind & (GLUE | LIST) for kind in kinds):
+        glues += [hit for hit in hits if told[hit[0]] & (GLUE | LIST)]
     if first <= _GLUES and glues:
         lists = any(told[hit[0]] & LIST for hit in glues)
         for start, stop in _around((hit[1], _AFTER) for hit in glues):
@@ -71,11 +79,31 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     return found
 
 
-def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int) -> None:
+# literals side by side, behind the name of a secret or its beginning: no sign tells that they belong together
+_BESIDE = re.compile(
+    r"(?:[^\"'\n]{0,40}+[\"'])?[^\"'\n]{0,120}+[\"'][ \t]{0,3}(?:[+.&]?\s{0,3}\n\s{0,40}[+.&]?\s{0,3})?\\?[\"']"
+)
+
+
+def _beside(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield the literals behind which source code writes others side by side."""
+    last = -_APART
+    for hit in hits:
+        if hit[2] - last >= _APART:
+            last = hit[2]
+            if _BESIDE.match(text, last):
+                yield hit
+
+
+# one name holds several literals
+_APART = 16
+
+
+def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int, *, colours: bool) -> None:
     """Look behind escapes, colours and codes in a part of a text that begins at ``at``."""
     if first <= _ESCAPES and (view := unescaped(text)) is not None:
         _add(found, view, depth - 1, _ESCAPES, at)
-    if first <= _COLOURS and (view := uncoloured(text)) is not None:
+    if colours and first <= _COLOURS and (view := uncoloured(text)) is not None:
         _add(found, view, depth - 1, _CODES, at)
     if (view := uncoded(text)) is not None:
         _add(found, view, depth - 1, _ESCAPES if len(view.text) < _SMALL else _WRAPS, at)
@@ -100,7 +128,7 @@ def _windows(
 
 def _around(places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield the surroundings of places, each with how far it reaches, in order; what overlaps is one."""
-    begin = end = -1
+    begin = end = 0
     for place, reach in sorted(places):
         if place - _BEFORE > end:
             if end > 0:

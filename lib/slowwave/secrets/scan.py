@@ -5,7 +5,7 @@ characters on average: this one does 55 MB/s, pyahocorasick 28, one ``in`` a lit
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import ahocorasick_rs
@@ -26,7 +26,7 @@ Hit = tuple[int, int, int]
 # in UTF-8 without its ASCII: letters (arrows, frames and small pictures are in most texts), and what a fold changes
 _LETTERS = re.compile(rb"[\xc3-\xdf\xe0\xe1\xe3-\xed]|\xef[\xac-\xb7]")
 _FOLDS = re.compile(
-    rb"\xc2\xad|[\xcc\xcd]|\xd8\x9c|\xe1\x85|\xe1\xa0|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2[\x92\x93]"
+    rb"\xc2\xad|[\xcc\xcd]|\xd8\x9c|\xe1\x85|\xe1\xa0|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2[\x90\x92\x93]"
     rb"|\xef(?:\xb8[\x80-\x8f]|[\xbb-\xbe])|\xf0\x9d|\xf3"
 )
 _ASCII = bytes(range(128))
@@ -36,11 +36,14 @@ _GLUES = (*(f"{q}{sign}{p}" for q in "\"'" for p in "\"'" for sign in _SIGNS), "
 _LISTS = ('.join("")', ".join('')", '"".join(', "''.join(", "implode('',", 'implode("",', "concat(", "paste0(")
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _HIDES = (
-    ":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "\x1b", "%3a%2f", "\\u00ad", "\\u00f", "\\u00e", "\\u200", "\\u202", "\\u206", "\\ufe",
+    ":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", "\\u00ad", "\\u00f", "\\u00e", "\\u200", "\\u202", "\\u206", "\\ufe",
     *(f"\\u{begin}" for begin in "01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 30 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7".split()),
 )  # fmt: skip
+_COLOURS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
-PLACE, HIDE, GLUE, LIST = 1, 2, 4, 8
+PLACE, HIDE, GLUE, LIST, COLOUR, NAME = 1, 2, 4, 8, 16, 32
+# names of so much else that no literals are looked for side by side behind them
+_OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token"})
 _KEY, _COOKIE = "-----begin ", "cookie"
 MIN_CHARS = 8
 RUN_CHARS = 24
@@ -66,7 +69,7 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *_GLUES, *_LISTS, *_HIDES):
+    for noun in (*NOUNS, *_GLUES, *_LISTS, *_HIDES, *_COLOURS):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
@@ -93,11 +96,18 @@ _FOREIGN_NOUNS = tuple(
 @cache
 def meanings() -> tuple[int, ...]:
     """Return what each literal says of a text: that secrets may stand there in other forms, and in which."""
-    others = {**dict.fromkeys(_HIDES, HIDE), **dict.fromkeys(_GLUES, GLUE), **dict.fromkeys(_LISTS, LIST)}
+    others = {
+        **dict.fromkeys(_HIDES, HIDE),
+        **dict.fromkeys(_GLUES, GLUE),
+        **dict.fromkeys(_LISTS, LIST),
+        **dict.fromkeys(_COLOURS, COLOUR),
+        "\x1b": COLOUR | HIDE,
+    }
     _, rules, kinds = _automaton()
     anchors = (*_anchors(), *(noun for noun, _ in _FOREIGN_NOUNS))
     return tuple(
         others.get(anchor, 0)
+        + NAME * (bool(own) and anchor not in _OF_MUCH)
         + PLACE * (bool(own) or number < _BLOCKS or (bool(nouns) and not _COMMON_KINDS.issuperset(nouns)))
         for number, (anchor, own, nouns) in enumerate(zip(anchors, rules, kinds, strict=True))
     )
@@ -161,13 +171,16 @@ def runs_in(signs: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[Finding]:
+def findings_in(
+    text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]], numbers: Iterable[tuple[int, int]] = ()
+) -> list[Finding]:
     """Return the secrets of a plain text, in order, none overlapping another.
 
     Args:
         text: the text.
         hits: what :func:`anchors_in` says of it.
         runs: what :func:`runs_in` says of it.
+        numbers: where numbers of cards lie in it.
     """
     found: list[Finding] = []
     _, rules, kinds = _automaton()
@@ -191,6 +204,7 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
                     found.append(one)
             if nouns := kinds[number]:
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, nouns)]
+    found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
     for start, stop in runs:
         found += _in_run(text, start, stop)
     return apart(found) if len(found) > 1 else found

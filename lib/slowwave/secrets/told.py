@@ -67,6 +67,7 @@ _BETWEEN = r"[ \t:=\-*>,/|\"'`\u2013\u2014\u2192\u201c\u201e\u00ab\uff1a\uff0c\u
 _NEAR = re.compile(rf"(?:{_BETWEEN}[^\W\d_]++){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
 _NEAR_KEY = re.compile(rf"(?:{_BETWEEN}[^\W\d_]++){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
 _OPENERS = "\"'`\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb*([<{\u300c\u300e\u3010\uff08"
+_QUOTES = "\"'`"
 _CLOSERS = ".,;:?)]}>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb\u300d\u300f\u3011\uff09"
 _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 _STOP = (".", "!", "?", ";", "\u3002", "\uff01", "\uff1f")
@@ -232,6 +233,8 @@ def _trimmed(text: str, begin: int, stop: int) -> Span:
     """Return where a value lies within a word: without the quotes around it and the punctuation behind it."""
     raw = text[begin:stop]
     left = begin + len(raw) - len(raw.lstrip(_OPENERS))
+    if left > begin and text[left - 1] in _QUOTES and (close := text.find(text[left - 1], left, stop)) > left:
+        return left, close
     return left, max(left, begin + len(raw.rstrip(_CLOSERS)))
 
 
@@ -281,7 +284,8 @@ def _digits(text: str, at: int, least: int) -> list[Span]:
 
 
 def _pair(text: str, at: int) -> list[Span]:
-    """Return the password of a name and a password behind a noun of logging in."""
+    """Return the passwords of pairs of a name and a password behind a noun of logging in."""
+    found: list[Span] = []
     stop = text.find("\n", at, at + _REACH)
     end = min(len(text), at + _REACH) if stop < 0 else stop
     is_bound = text[at : at + 1] in _COLONS
@@ -292,6 +296,6 @@ def _pair(text: str, at: int) -> list[Span]:
         by = pair["by"]
         needed = 1 if is_bound or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else _CLEAR
         if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
-            return [(left, right)]
-        begin = pair.end("user")
-    return []
+            found.append((left, right))
+        begin = right if found and found[-1][1] == right else pair.end("user")
+    return found
