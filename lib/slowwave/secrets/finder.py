@@ -7,6 +7,7 @@ from slowwave.secrets.cards import cards
 from slowwave.secrets.layers import View, decoded, folded, glued, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
 from slowwave.secrets.scan import (
+    CARD,
     COLOUR,
     GLUE,
     HIDE,
@@ -47,29 +48,33 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
         return found
     signs = plain_signs(text)
     hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
-    numbers = list(cards(text, signs))
+    told = meanings()
+    kinds = 0
+    for hit in hits:
+        kinds |= told[hit[0]]
+    # behind an escape or a code a number stands as it does here
+    is_about = len(text) < _SMALL_WINDOW or foreign or kinds & CARD
+    numbers = list(cards(text, signs)) if first <= _ESCAPES and is_about else []
     if not hits and not runs and not numbers:
         return []
-    told = meanings()
-    kinds = {told[hit[0]] for hit in hits}
-    hides = any(kind & HIDE for kind in kinds)
+    hides = bool(kinds & HIDE)
     found = findings_in(text, hits, runs, numbers)
-    near = [hit for hit in hits if told[hit[0]] & PLACE]
+    near = [hit for hit in hits if told[hit[0]] & PLACE] if kinds & PLACE else []
     if not depth:
         return found
     views = list(decoded(text, runs)) if runs else []
     for view in views:
         _add(found, view, depth - 1, _ESCAPES)
-    colours = any(kind & COLOUR for kind in kinds) or (folds and "\u241b" in text)
+    colours = bool(kinds & COLOUR) or (folds and "\u241b" in text)
     if first <= _CODES and (near or views or runs or hides) and (colours or "\\" in text or "%" in text or "&" in text):
         for start, stop in _windows(text, near, runs, hides=hides):
             _look_behind(found, text[start:stop], start, depth, first, colours=colours)
-    glues = list(_beside(text, [hit for hit in near if told[hit[0]] & NAME]))
-    if any(kind & (GLUE | LIST) for kind in kinds):
+    glues = list(_beside(text, [hit for hit in near if told[hit[0]] & NAME])) if kinds & NAME else []
+    if kinds & (GLUE | LIST):
         glues += [hit for hit in hits if told[hit[0]] & (GLUE | LIST)]
     if first <= _GLUES and glues:
-        lists = any(told[hit[0]] & LIST for hit in glues)
-        for start, stop in _around((hit[1], _AFTER) for hit in glues):
+        lists = bool(kinds & LIST)
+        for start, stop in _around(((hit[1], _AFTER_GLUE) for hit in glues), _BEFORE_GLUE):
             if (view := glued(text[start:stop], lists=lists)) is not None:
                 _add(found, view, depth - 1, _WRAPS, start)
     if first <= _WRAPS and "\n" in text and (near or runs or glues):
@@ -122,18 +127,18 @@ def _windows(
         return
     places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER) for hit in hits]
     places += [(start, _AFTER) for start, _ in runs if text[start - 1 : start] in ("\\", "%", ";", "m")]
-    for begin, end in _around(places):
+    for begin, end in _around(places, _BEFORE):
         yield begin, min(end, size)
 
 
-def _around(places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _around(places: Iterable[tuple[int, int]], before: int) -> Iterator[tuple[int, int]]:
     """Yield the surroundings of places, each with how far it reaches, in order; what overlaps is one."""
     begin = end = 0
     for place, reach in sorted(places):
-        if place - _BEFORE > end:
+        if place - before > end:
             if end > 0:
                 yield begin, end
-            begin = max(place - _BEFORE, 0)
+            begin = max(place - before, 0)
         end = max(end, place + reach)
     if end > 0:
         yield begin, end
@@ -143,6 +148,8 @@ _SMALL_WINDOW = 1_000
 _BEFORE = 300
 _AFTER = 700
 _AFTER_KEY = 20_000
+_BEFORE_GLUE = 120
+_AFTER_GLUE = 400
 
 
 def _places(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[int]:

@@ -111,19 +111,18 @@ _HIDDEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\U000e0000-\U000e01ef"
 )
-_FOLDED = re.compile(
-    rf"(?<=[\w!-~])[{_HIDDEN}]+|[{_HIDDEN}]+(?=[\w!-~])|[\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]|[A-Za-z][\u0300-\u036f]+"
-)
+# accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
+_FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]")
 
 
 def folded(text: str) -> View | None:
-    """Return a text without signs that nobody sees, with accents and letters for show in their usual form."""
-    return _without(text, _FOLDED, _fold) if _FOLDED.search(text) else None
+    """Return a text without signs that nobody sees and without accents by themselves, letters for show as usual ones."""
+    return _without(text, _FOLDED, _fold)
 
 
 def _fold(match: re.Match[str]) -> str:
     sign = match[0]
-    return "" if unicodedata.category(sign[0]) in _UNSEEN else unicodedata.normalize("NFKC", sign)
+    return "" if unicodedata.category(sign) in _UNSEEN else unicodedata.normalize("NFKC", sign)
 
 
 _UNSEEN = ("Cf", "Mn", "Lo", "Cn")
@@ -131,7 +130,7 @@ _GLUE = re.compile(
     r"\\\r?\n[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
     r"|(?:\\?[\"'`])[ \t]{0,8}\\?\s{0,80}(?:(?:\+\+?|\.\.?|&|\|\||<>|\\)\s{0,80})?[bfru]{0,2}(?:\\?[\"'`])"
 )
-_GLUE_OF_LIST = re.compile(_GLUE.pattern + r"|\\?[\"'`]\s{0,20},\s{0,80}\\?[\"'`]")
+_GLUE_OF_LIST = re.compile(_GLUE.pattern + r"|\\?[\"'`]\s{0,20},\s{0,80}\\?[\"'`]|(?:\"\"|'')\.join\(\[?(?=[\"'])")
 
 
 def glued(text: str, *, lists: bool) -> View | None:

@@ -12,8 +12,9 @@ import ahocorasick_rs
 
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
-from slowwave.secrets.told import COMMON, NOUNS, Kind, told
+from slowwave.secrets.nouns import words
 from slowwave.secrets.tokens import RUNS, TOKENS
+from slowwave.secrets.told import NOUNS, Noun, told
 from slowwave.secrets.validity import is_masked
 
 RULES: tuple[Rule, ...] = (*TOKENS, *NAMED)
@@ -37,13 +38,13 @@ _LISTS = ('.join("")', ".join('')", '"".join(', "''.join(", "implode('',", 'impl
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _HIDES = (
     ":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", "\\u00ad", "\\u00f", "\\u00e", "\\u200", "\\u202", "\\u206", "\\ufe",
-    *(f"\\u{begin}" for begin in "01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 30 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7".split()),
+    *(f"\\u{begin}" for begin in ["01", "03", "04", "05", "06", "09", "0a", "0b", "0c", "0d", "0e", "10", "12", "17", "1e", "30", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7"]),
 )  # fmt: skip
 _COLOURS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
-PLACE, HIDE, GLUE, LIST, COLOUR, NAME = 1, 2, 4, 8, 16, 32
+PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD = 1, 2, 4, 8, 16, 32, 64
 # names of so much else that no literals are looked for side by side behind them
-_OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token"})
+_OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token", "pwd", "re_", "sdk-"})
 _KEY, _COOKIE = "-----begin ", "cookie"
 MIN_CHARS = 8
 RUN_CHARS = 24
@@ -69,19 +70,19 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *_GLUES, *_LISTS, *_HIDES, *_COLOURS):
+    for noun in (*NOUNS, *_GLUES, *_LISTS, *_HIDES, *_COLOURS, *words("card")):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
 
 
 @cache
-def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...], ...], tuple[tuple[Kind, ...], ...]]:
+def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...], ...], tuple[Noun | None, ...]]:
     """Return the automaton of the literals in ASCII, and of every literal its rules and what it says as a noun."""
     by_anchor = _anchors()
     literals = [anchor.encode() for anchor in by_anchor]
     automaton = ahocorasick_rs.BytesAhoCorasick(literals, implementation=ahocorasick_rs.Implementation.DFA)
-    kinds = (*(NOUNS.get(anchor, ()) for anchor in by_anchor), *(kinds for _, kinds in _FOREIGN_NOUNS))
+    kinds = (*(NOUNS.get(anchor) for anchor in by_anchor), *(kinds for _, kinds in _FOREIGN_NOUNS))
     return automaton, (*(tuple(rules) for rules in by_anchor.values()), *(() for _ in _FOREIGN_NOUNS)), kinds
 
 
@@ -101,6 +102,7 @@ def meanings() -> tuple[int, ...]:
         **dict.fromkeys(_GLUES, GLUE),
         **dict.fromkeys(_LISTS, LIST),
         **dict.fromkeys(_COLOURS, COLOUR),
+        **dict.fromkeys(words("card"), CARD),
         "\x1b": COLOUR | HIDE,
     }
     _, rules, kinds = _automaton()
@@ -108,8 +110,8 @@ def meanings() -> tuple[int, ...]:
     return tuple(
         others.get(anchor, 0)
         + NAME * (bool(own) and anchor not in _OF_MUCH)
-        + PLACE * (bool(own) or number < _BLOCKS or (bool(nouns) and not _COMMON_KINDS.issuperset(nouns)))
-        for number, (anchor, own, nouns) in enumerate(zip(anchors, rules, kinds, strict=True))
+        + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and noun.near is None))
+        for number, (anchor, own, noun) in enumerate(zip(anchors, rules, kinds, strict=True))
     )
 
 
@@ -117,7 +119,6 @@ def meanings() -> tuple[int, ...]:
 _END = b"\n"
 # the beginning of a private key, and of a header of cookies
 _BLOCKS = 2
-_COMMON_KINDS = frozenset(COMMON)
 
 
 @cache
@@ -202,8 +203,8 @@ def findings_in(
                 looks = rule.back or start < tried.get(rule.shape, _NEVER)[0] or rule.match(text, start) is not None
                 if looks and (one := _tried_again(rule, text, start, tried)) is not None:
                     found.append(one)
-            if nouns := kinds[number]:
-                found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, nouns)]
+            if (noun := kinds[number]) is not None:
+                found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
     for start, stop in runs:
         found += _in_run(text, start, stop)

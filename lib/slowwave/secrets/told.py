@@ -6,14 +6,15 @@ beyond doubt. Languages without blanks are cut where their script ends.
 """
 
 import re
-from collections.abc import Iterator
-from enum import Enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import oddness
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """What a noun says of the value; the heads of the file of nouns."""
 
     PASSWORD = "password"
@@ -29,12 +30,6 @@ class Kind(Enum):
 # short nouns are part of many words, and looked for with what may end them; one more behind a verb says no more
 _LINKS = " :=\"'`*"
 _ENDS = {Kind.SHORT: " :=\"'*.,!?\n", Kind.PASS: _LINKS, Kind.SHORT_PIN: _LINKS, Kind.KEY: " :=", Kind.LOGIN: " :=("}
-NOUNS: dict[str, tuple[Kind, ...]] = {}
-for _kind in Kind:
-    for _noun in words(_kind.value):
-        for _end in _ENDS.get(_kind, ("",)) if _noun.isascii() else ("",):
-            NOUNS[_noun + _end] = (*NOUNS.get(_noun + _end, ()), _kind)
-
 _BONDS = frozenset(words("bond"))
 _ENDINGS = words("bond-ending")
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
@@ -95,25 +90,51 @@ _CARD_DIGITS = 3
 Span = tuple[int, int]
 
 
-def told(text: str, start: int, end: int, kinds: tuple[Kind, ...]) -> list[Span]:
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """What is known of a noun before a text is looked at.
+
+    Attributes:
+        kinds: what it may say of the value, in the order in which that is tried.
+        is_cut: its last character is what ends it.
+        is_whole: it must be a word of its own.
+        near: tries at its end whether anything odd is in reach; None for nouns that are rare enough.
+    """
+
+    kinds: tuple[Kind, ...]
+    is_cut: bool
+    is_whole: bool
+    near: Callable[[str, int], re.Match[str] | None] | None
+
+
+def _nouns() -> Iterator[tuple[str, Noun]]:
+    found: dict[str, tuple[Kind, ...]] = {}
+    for kind in Kind:
+        for noun in words(kind.value):
+            for end in _ENDS.get(kind, ("",)) if noun.isascii() else ("",):
+                found[noun + end] = (*found.get(noun + end, ()), kind)
+    for noun, kinds in found.items():
+        near = (_NEAR_KEY if kinds[0] is Kind.KEY else _NEAR).match if kinds[0] in COMMON else None
+        yield noun, Noun(kinds, not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE, near)
+
+
+NOUNS = dict(_nouns())
+
+
+def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     """Return where the values lie that a noun between ``start`` and ``end`` of a text tells."""
-    before = text[start - 1 : start]
-    if before and before in _OF_CODE:
-        return []
-    at = end
-    if kinds[0] in _ENDS and not text[end - 1 : end].isalnum():
-        at -= 1
-    if kinds[0] in _WHOLE:
-        if before.isalnum() or text[at : at + 1].isalnum():
-            return []
-    elif text[end : end + 1] not in _AFTER and (rest := _REST.match(text, end)):
+    at = end - noun.is_cut
+    if not noun.is_whole and text[at : at + 1] not in _AFTER and (rest := _REST.match(text, at)):
         at = rest.end()
-    if _CODE_BEHIND.match(text, at):
+    if noun.near is not None and noun.near(text, at) is None:
+        return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
+    before = text[start - 1 : start]
+    if (before and before in _OF_CODE) or _CODE_BEHIND.match(text, at):
         return []
-    if kinds[0] in COMMON and not (_NEAR_KEY if kinds[0] is Kind.KEY else _NEAR).match(text, at):
-        return _ahead(text, start, at) if kinds[0] is Kind.SHORT else []
+    if noun.is_whole and (before.isalnum() or text[at : at + 1].isalnum()):
+        return []
     found: list[Span] = []
-    for kind in kinds:
+    for kind in noun.kinds:
         found = found or _of_kind(text, start, at, kind)
     return found
 
@@ -240,7 +261,8 @@ def _trimmed(text: str, begin: int, stop: int) -> Span:
 
 def _ahead(text: str, start: int, at: int) -> list[Span]:
     """Return a value that stands before the noun: "... is the password"."""
-    if at - start < _SOME_CHARS - 2 and not _SAID.search(text, max(0, start - 12), start):
+    before = text[start - 1 : start]
+    if at - start < _SOME_CHARS - 2 and (before != " " or not _SAID.search(text, max(0, start - 12), start)):
         return []  # a short noun is many things, and one that a command prints
     first = max(0, start - _BEFORE)
     first = max(first, text.rfind("\n", first, start) + 1)
