@@ -91,6 +91,41 @@ SPLITS: dict[str, Split] = {
     "escaped zero-width": lambda value, at: json.dumps(f"{value[:at]}\u200b{value[at:]}")[1:-1],
     "plus in JSON": lambda value, at: json.dumps(f'"{value[:at]}" + "{value[at:]}"')[1:-1],
 }
+# made after the rules were
+SPLITS_HELD_BACK: dict[str, Split] = {
+    "zero-width no-break": lambda v, a: v[:a] + "\ufeff\u200b" + v[a:],
+    "invisible times": lambda v, a: v[:a] + "\u2062" + v[a:],
+    "left-to-right embedding": lambda v, a: "\u202a" + v[:a] + "\u202c" + v[a:],
+    "Mongolian vowel separator": lambda v, a: v[:a] + "\u180e" + v[a:],
+    "tag character": lambda v, a: v[:a] + "\U000e0061" + v[a:],
+    "combining grapheme joiner": lambda v, a: v[:a] + "\u034f" + v[a:],
+    "bold letters": lambda v, a: v[:a] + "".join(chr(0x1D41A + ord(c) - 97) if c.islower() else c for c in v[a:]),
+    "plus, template quotes": lambda v, a: f"`{v[:a]}` + `{v[a:]}`",
+    "plus, both quotes": lambda v, a: f"'{v[:a]}' + \"{v[a:]}\"",
+    "plus of four": lambda v, a: " + ".join(
+        f"'{v[i : i + len(v) // 4 + 1]}'" for i in range(0, len(v), len(v) // 4 + 1)
+    ),
+    "plus equals": lambda v, a: f'"{v[:a]}"\ns += "{v[a:]}"',
+    "Haskell": lambda v, a: f'"{v[:a]}" ++ "{v[a:]}"',
+    "Elixir": lambda v, a: f'"{v[:a]}" <> "{v[a:]}"',
+    "parentheses on two lines": lambda v, a: f'(\n    "{v[:a]}"\n    "{v[a:]}"\n)',
+    "concat call": lambda v, a: f'"{v[:a]}".concat("{v[a:]}")',
+    "concat function": lambda v, a: f"concat('{v[:a]}', '{v[a:]}')",
+    "join of R": lambda v, a: f'paste0("{v[:a]}", "{v[a:]}")',
+    "PHP implode": lambda v, a: f"implode('', ['{v[:a]}', '{v[a:]}'])",
+    "shell quotes": lambda v, a: f"'{v[:a]}'\"{v[a:]}\"",
+    "backslash in quotes": lambda v, a: f'"{v[:a]}\\\n{v[a:]}"',
+    "backslash twice": lambda v, a: v[:3] + "\\\n" + v[3:a] + "\\\n" + v[a:],
+    "quoted-printable": lambda v, a: v[:a] + "=\n" + v[a:],
+    "soft hyphen entity": lambda v, a: v[:a] + "&shy;" + v[a:],
+    "zero-width entity": lambda v, a: v[:a] + "&#8203;" + v[a:],
+    "zero-width in JSON": lambda v, a: json.dumps({"a": v[:a] + "\u200d" + v[a:]})[7:-2],
+    "plus in JSON in JSON": lambda v, a: json.dumps(json.dumps(f"'{v[:a]}' + '{v[a:]}'")[1:-1])[1:-1],
+    "bold in Markdown": lambda v, a: f"{v[:a]}**{v[a:]}**",
+    "tag in HTML": lambda v, a: f"{v[:a]}<b>{v[a:]}</b>",
+    "wbr in HTML": lambda v, a: f"{v[:a]}<wbr>{v[a:]}",
+    "comment in HTML": lambda v, a: f"{v[:a]}<!-- -->{v[a:]}",
+}
 _CARRIERS = {"T": ("token = {}", "use {} for it"), "S": ("password = {}", "the password is {}")}
 
 

@@ -1,10 +1,10 @@
 """Every secret of a text, in whatever form it hides, with its place in the text itself."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from slowwave.secrets.cards import cards
-from slowwave.secrets.layers import View, decoded, folded, glued, uncoded, uncoloured, unescaped
+from slowwave.secrets.glue import beside, glued
+from slowwave.secrets.layers import View, decoded, folded, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
 from slowwave.secrets.scan import (
     CARD,
@@ -37,7 +37,24 @@ def find_secrets(text: str) -> list[Finding]:
     if len(text) < MIN_CHARS:
         return []
     found = _find(text, _DEPTH, _ESCAPES)
+    found += _again(text, found)
     return apart(found) if len(found) > 1 else found
+
+
+def _again(text: str, found: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield where passwords stand once more that a name tells elsewhere in the text."""
+    for value, family in {one.secret: one.family for one in found if one.family in _TOLD}.items():
+        at = text.find(value) if len(value) >= _LEAST_AGAIN and not value.isalpha() else -1
+        while at >= 0:
+            stop = at + len(value)
+            if not text[at - 1 : at].isalnum() and not text[stop : stop + 1].isalnum():
+                yield Finding(at, stop, family, value)
+            at = text.find(value, stop)
+
+
+# families of what people choose: a shape that would tell it elsewhere it has none
+_TOLD = ("told", "password")
+_LEAST_AGAIN = 6
 
 
 def _find(text: str, depth: int, first: int) -> list[Finding]:
@@ -69,12 +86,12 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     if first <= _CODES and (near or views or runs or hides) and (colours or "\\" in text or "%" in text or "&" in text):
         for start, stop in _windows(text, near, runs, hides=hides):
             _look_behind(found, text[start:stop], start, depth, first, colours=colours)
-    glues = list(_beside(text, [hit for hit in near if told[hit[0]] & NAME])) if kinds & NAME else []
+    glues = list(beside(text, (hit[2] for hit in near if told[hit[0]] & NAME))) if kinds & NAME else []
     if kinds & (GLUE | LIST):
-        glues += [hit for hit in hits if told[hit[0]] & (GLUE | LIST)]
+        glues += [hit[1] for hit in hits if told[hit[0]] & (GLUE | LIST)]
     if first <= _GLUES and glues:
         lists = bool(kinds & LIST)
-        for start, stop in _around(((hit[1], _AFTER_GLUE) for hit in glues), _BEFORE_GLUE):
+        for start, stop in _around(((place, _AFTER_GLUE) for place in glues), _BEFORE_GLUE):
             if (view := glued(text[start:stop], lists=lists)) is not None:
                 _add(found, view, depth - 1, _WRAPS, start)
     if first <= _WRAPS and "\n" in text and (near or runs or glues):
@@ -82,26 +99,6 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
         if view is not None:
             _add(found, view, depth - 1, _WRAPS + 1)
     return found
-
-
-# literals side by side, behind the name of a secret or its beginning: no sign tells that they belong together
-_BESIDE = re.compile(
-    r"(?:[^\"'\n]{0,40}+[\"'])?[^\"'\n]{0,120}+[\"'][ \t]{0,3}(?:[+.&]?\s{0,3}\n\s{0,40}[+.&]?\s{0,3})?\\?[\"']"
-)
-
-
-def _beside(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield the literals behind which source code writes others side by side."""
-    last = -_APART
-    for hit in hits:
-        if hit[2] - last >= _APART:
-            last = hit[2]
-            if _BESIDE.match(text, last):
-                yield hit
-
-
-# one name holds several literals
-_APART = 16
 
 
 def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int, *, colours: bool) -> None:

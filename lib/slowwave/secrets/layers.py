@@ -24,9 +24,18 @@ _COLOUR = re.compile(
 )
 _CODED = re.compile(
     r"[%&](?:(?<=%)[0-9a-fA-F]{2}"
-    r"|(?<=&)(?:quot|amp|lt|gt|apos|#0{0,2}(?:3[49]|47|58|61|64)|#[xX](?:2[27fF]|3[aAdD]|40));)"
+    r"|(?<=&)(?:shy|ZeroWidthSpace|zwn?j|#(?:8203|173|820[45]|[xX](?:200[bcdBCD]|[aA][dD]))|quot|amp|lt|gt|apos|#0{0,2}(?:3[49]|47|58|61|64)|#[xX](?:2[27fF]|3[aAdD]|40));)"
 )
-_ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">", "&apos;": "'"}
+# of some nothing is to be seen
+_ENTITIES = {
+    **dict.fromkeys(("&shy;", "&ZeroWidthSpace;", "&zwj;", "&zwnj;", "&#173;", "&#8203;", "&#8204;", "&#8205;"), ""),
+    **dict.fromkeys(("&#x200b;", "&#x200c;", "&#x200d;", "&#xad;"), ""),
+    "&quot;": '"',
+    "&amp;": "&",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&apos;": "'",
+}
 _SAMPLE = 96
 _MOST_ENCODED = 4_000_000
 _HEX = re.compile(r"[0-9a-fA-F]+")
@@ -74,7 +83,7 @@ class View:
         return place, place + taken
 
 
-def _without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
+def without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
     """Return a text with every code replaced by the one character that it stands for, or by none."""
     clean = pattern.sub(plain, text)
     if clean == text:
@@ -93,7 +102,7 @@ def _without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]
 
 def unescaped(text: str) -> View | None:
     """Return a text without backslash escapes."""
-    return _without(text, _ESCAPE, _unescape) if "\\" in text else None
+    return without(text, _ESCAPE, _unescape) if "\\" in text else None
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -104,7 +113,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 def uncoloured(text: str) -> View | None:
     """Return a text without escape sequences of terminals."""
-    return _without(text, _COLOUR, lambda _match: "") if any(sign in text for sign in _COLOUR_SIGNS) else None
+    return without(text, _COLOUR, lambda _match: "") if any(sign in text for sign in _COLOUR_SIGNS) else None
 
 
 _HIDDEN = (
@@ -117,7 +126,7 @@ _FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d
 
 def folded(text: str) -> View | None:
     """Return a text without signs that nobody sees and without accents by themselves, letters for show as usual ones."""
-    return _without(text, _FOLDED, _fold)
+    return without(text, _FOLDED, _fold)
 
 
 def _fold(match: re.Match[str]) -> str:
@@ -126,34 +135,20 @@ def _fold(match: re.Match[str]) -> str:
 
 
 _UNSEEN = ("Cf", "Mn", "Lo", "Cn")
-_GLUE = re.compile(
-    r"\\\r?\n[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
-    r"|(?:\\?[\"'`])[ \t]{0,8}\\?\s{0,80}(?:(?:\+\+?|\.\.?|&|\|\||<>|\\)\s{0,80})?[bfru]{0,2}(?:\\?[\"'`])"
-)
-_GLUE_OF_LIST = re.compile(_GLUE.pattern + r"|\\?[\"'`]\s{0,20},\s{0,80}\\?[\"'`]|(?:\"\"|'')\.join\(\[?(?=[\"'])")
-
-
-def glued(text: str, *, lists: bool) -> View | None:
-    """Return a text with the literals put together that source code adds up, and lines that a backslash parts.
-
-    Args:
-        text: the text.
-        lists: literals between commas, too, as where a list of them is joined.
-    """
-    return _without(text, _GLUE_OF_LIST if lists else _GLUE, lambda _match: "")
 
 
 def uncoded(text: str) -> View | None:
     """Return a text without URL-encoding and entities."""
-    return _without(text, _CODED, _uncode) if "%" in text or "&" in text else None
+    return without(text, _CODED, _uncode) if "%" in text or "&" in text else None
 
 
 def _uncode(match: re.Match[str]) -> str:
     code = match[0]
     if code[0] == "%":
         return chr(int(code[1:], 16))
-    if code in _ENTITIES:
-        return _ENTITIES[code]
+    known = _ENTITIES.get(code, _ENTITIES.get(code.lower()))
+    if known is not None:
+        return known
     digits = code[2:-1]
     return chr(int(digits[1:], 16) if digits[0] in "xX" else int(digits))
 

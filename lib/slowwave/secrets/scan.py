@@ -10,6 +10,7 @@ from functools import cache
 
 import ahocorasick_rs
 
+from slowwave.secrets.glue import GLUES, LISTS
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
 from slowwave.secrets.nouns import words
@@ -31,10 +32,6 @@ _FOLDS = re.compile(
     rb"|\xef(?:\xb8[\x80-\x8f]|[\xbb-\xbe])|\xf0\x9d|\xf3"
 )
 _ASCII = bytes(range(128))
-# how source code puts literals together, and lines; how it joins lists of them
-_SIGNS = ("+", " + ", ".", " . ", " .. ", " & ", " || ", " ++ ", " <> ")
-_GLUES = (*(f"{q}{sign}{p}" for q in "\"'" for p in "\"'" for sign in _SIGNS), "\\\n", "\\\r\n")
-_LISTS = ('.join("")', ".join('')", '"".join(', "''.join(", "implode('',", 'implode("",', "concat(", "paste0(")
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _HIDES = (
     ":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", "\\u00ad", "\\u00f", "\\u00e", "\\u200", "\\u202", "\\u206", "\\ufe",
@@ -46,7 +43,7 @@ PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD = 1, 2, 4, 8, 16, 32, 64
 # names of so much else that no literals are looked for side by side behind them
 _OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token", "pwd", "re_", "sdk-"})
 _KEY, _COOKIE = "-----begin ", "cookie"
-MIN_CHARS = 8
+MIN_CHARS = 7
 RUN_CHARS = 24
 # names that are no secret's although a secret's name is in them
 _HARMLESS_TAIL = re.compile(
@@ -70,7 +67,7 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *_GLUES, *_LISTS, *_HIDES, *_COLOURS, *words("card")):
+    for noun in (*NOUNS, *GLUES, *LISTS, *_HIDES, *_COLOURS, *words("card")):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
@@ -99,8 +96,8 @@ def meanings() -> tuple[int, ...]:
     """Return what each literal says of a text: that secrets may stand there in other forms, and in which."""
     others = {
         **dict.fromkeys(_HIDES, HIDE),
-        **dict.fromkeys(_GLUES, GLUE),
-        **dict.fromkeys(_LISTS, LIST),
+        **dict.fromkeys(GLUES, GLUE),
+        **dict.fromkeys(LISTS, LIST),
         **dict.fromkeys(_COLOURS, COLOUR),
         **dict.fromkeys(words("card"), CARD),
         "\x1b": COLOUR | HIDE,

@@ -52,7 +52,7 @@ _TOKEN = re.compile(rf"[{_DENSE}]+|[^\s{_DENSE}]+")
 _IS_DENSE = re.compile(rf"[{_DENSE}]")
 # words without anything odd are passed over at once
 _CANDIDATE = re.compile(
-    rf"(?<![^\s{_DENSE}])(?=[^\s{_DENSE}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._ ][a-z]{{3,20}}[\-._][a-z]{{3}}"
+    rf"(?<![^\s{_DENSE}])(?=[^\s{_DENSE}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
     rf"|[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{{6}}))[^\s{_DENSE}]{{3,200}}"
 )
 _REST = re.compile(rf"[^\W\d_{_DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
@@ -124,7 +124,8 @@ NOUNS = dict(_nouns())
 def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     """Return where the values lie that a noun between ``start`` and ``end`` of a text tells."""
     at = end - noun.is_cut
-    if not noun.is_whole and text[at : at + 1] not in _AFTER and (rest := _REST.match(text, at)):
+    is_open = not noun.is_whole and not _IS_DENSE.match(text, at - 1)
+    if is_open and text[at : at + 1] not in _AFTER and (rest := _REST.match(text, at)):
         at = rest.end()
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
@@ -173,7 +174,7 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
         left, right = _trimmed(text, begin, stop)
         value = text[left:right]
         foreign = not is_latin and not any(word.isascii() and word.isalpha() for word in tokens if word not in _BONDS)
-        needed = _needed(kind, value, gap, bound, again=again, foreign=foreign)
+        needed = _needed(kind, value, gap, bound, again=again, foreign=foreign, last=_is_last(text, stop))
         if value and needed < _NEVER and oddness(value) >= needed:
             yield left, right
             again = True
@@ -221,7 +222,7 @@ def _gap(tokens: list[str]) -> tuple[int, int]:
     return ties.count(False), bound
 
 
-def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreign: bool) -> int:
+def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreign: bool, last: bool) -> int:
     """Return how odd a value must be, so many words behind the noun and so plainly tied to it.
 
     Args:
@@ -231,6 +232,7 @@ def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreig
         bound: 2 when it is tied to the noun, 1 when another word comes between, else 0.
         again: the noun has told a value already.
         foreign: nothing else here is written in the letters of the value.
+        last: nothing stands behind it in its sentence.
     """
     is_near = bound == _CLEAR or not gap
     if kind is Kind.KEY:
@@ -238,16 +240,21 @@ def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreig
     if value.isdigit():
         needed = 1 if bound == _CLEAR and not gap and kind is not Kind.PASS else _NEVER
     elif kind is Kind.PASS:
-        needed = _NEVER if gap else _CLEAR if bound == _CLEAR else _BEYOND_DOUBT
+        needed = _CLEAR if is_near and bound == _CLEAR and not gap else _BEYOND_DOUBT if is_near else _NEVER
     elif again:
         needed = _CLEAR
     elif bound == _CLEAR:
         needed = 1
-    elif not gap or (foreign and gap <= _FEW_WORDS + 1):
+    elif not gap or (foreign and gap <= _FEW_WORDS + 1) or (gap == 1 and last):
         needed = 1 if len(value) >= _SOME_CHARS else _CLEAR
     else:
         needed = _CLEAR if bound else _BEYOND_DOUBT
     return needed
+
+
+def _is_last(text: str, at: int) -> bool:
+    """Say whether a sentence or a line ends with the word that ends here."""
+    return text[at : at + 1] in ("", "\n", "\r") or text[at - 1] in ".!?;,)"
 
 
 def _trimmed(text: str, begin: int, stop: int) -> Span:
@@ -278,15 +285,15 @@ def _ahead(text: str, start: int, at: int) -> list[Span]:
     left, right = _trimmed(text, *last.span())
     value = text[left:right]
     if (
-        len(tokens) > _FEW_WORDS
+        len(tokens) > _MOST_WORDS
         or text[right : last.end()].endswith(_STOP)
         or _parts(between, tokens)
         or value.isdigit()
     ):
         return []
     is_tied = any(token.lower() in _BONDS for token in tokens)
-    is_last = not text[at : at + 2].strip() or not text[at : at + 1].isspace()
-    needed = (1 if is_last else _CLEAR) if is_tied else _BEYOND_DOUBT
+    is_last = text[at : at + 1] in ("", "\n", "\r") or not text[at : at + 1].isspace()
+    needed = (1 if is_last else _CLEAR) if is_tied and len(tokens) <= _FEW_WORDS else _BEYOND_DOUBT
     return [(left, right)] if value and oddness(value) >= needed else []
 
 
