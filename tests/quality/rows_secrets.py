@@ -84,7 +84,7 @@ def _layers(every: list[Planted], kept: dict[str, list[Planted]], theirs: dict[s
 
 
 def _in_words() -> tuple[Table, list[Must], list[str]]:
-    """Return how many kinds of secrets are found that are told in sentences or split; a kind is found if all of it is."""
+    """Return how many kinds of told and split secrets are found: of a kind that is, no value stays."""
     sets = {
         "told in sentences": (told(EACH, SEED), four_rules),
         "told, held back": (told(EACH, SEED, "secret_told_held_back.txt"), four_rules),

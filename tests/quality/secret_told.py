@@ -26,7 +26,8 @@ def _mixed(chance: random.Random) -> str:
 
 def _signed(chance: random.Random) -> str:
     left = "".join(chance.choices(string.ascii_letters, k=3))
-    return f"{left}{chance.randrange(10, 99)}{chance.choice(_SIGNS)}{''.join(chance.choices(_MIXED, k=3))}{chance.randrange(10)}"
+    middle = f"{chance.randrange(10, 99)}{chance.choice(_SIGNS)}"
+    return f"{left}{middle}{''.join(chance.choices(_MIXED, k=3))}{chance.randrange(10)}"
 
 
 def _card(chance: random.Random) -> str:
@@ -102,7 +103,7 @@ SPLITS_HELD_BACK: dict[str, Split] = {
     "bold letters": lambda v, a: v[:a] + "".join(chr(0x1D41A + ord(c) - 97) if c.islower() else c for c in v[a:]),
     "plus, template quotes": lambda v, a: f"`{v[:a]}` + `{v[a:]}`",
     "plus, both quotes": lambda v, a: f"'{v[:a]}' + \"{v[a:]}\"",
-    "plus of four": lambda v, a: " + ".join(
+    "plus of four": lambda v, _: " + ".join(
         f"'{v[i : i + len(v) // 4 + 1]}'" for i in range(0, len(v), len(v) // 4 + 1)
     ),
     "plus equals": lambda v, a: f'"{v[:a]}"\ns += "{v[a:]}"',

@@ -1,6 +1,7 @@
 """Every secret of a text, in whatever form it hides, with its place in the text itself."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from slowwave.secrets.cards import cards
 from slowwave.secrets.glue import beside, glued
@@ -11,6 +12,8 @@ from slowwave.secrets.scan import (
     COLOUR,
     GLUE,
     HIDE,
+    JOIN,
+    LINE,
     LIST,
     MIN_CHARS,
     NAME,
@@ -74,31 +77,65 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     numbers = list(cards(text, signs)) if first <= _ESCAPES and is_about else []
     if not hits and not runs and not numbers:
         return []
-    hides = bool(kinds & HIDE)
     found = findings_in(text, hits, runs, numbers)
-    near = [hit for hit in hits if told[hit[0]] & PLACE] if kinds & PLACE else []
-    if not depth:
-        return found
-    views = list(decoded(text, runs)) if runs else []
-    for view in views:
-        _add(found, view, depth - 1, _ESCAPES)
-    colours = bool(kinds & COLOUR) or (folds and "\u241b" in text)
-    if first <= _CODES and (near or views or runs or hides) and (colours or "\\" in text or "%" in text or "&" in text):
-        for start, stop in _windows(text, near, runs, hides=hides):
+    if depth:
+        views = list(decoded(text, runs)) if runs else []
+        for view in views:
+            _add(found, view, depth - 1, _ESCAPES)
+        seen = _Seen(hits, [hit for hit in hits if told[hit[0]] & PLACE] if kinds & PLACE else [], runs, kinds)
+        if first <= _CODES and (seen.near or views or runs or kinds & HIDE):
+            _codes(found, text, depth, first, seen)
+        _pieces(found, text, depth, first, seen)
+    return found
+
+
+class _Seen(NamedTuple):
+    """What the first look at a text has shown: literals, those that secrets may stand at, long runs, what they say."""
+
+    hits: Sequence[Hit]
+    near: Sequence[Hit]
+    runs: Sequence[tuple[int, int]]
+    kinds: int
+
+
+def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
+    """Add what stands behind escapes, colours and codes."""
+    colours = bool(seen.kinds & COLOUR) or "\u241b" in text
+    if colours or "\\" in text or "%" in text or "&" in text:
+        for start, stop in _windows(text, seen.near, seen.runs, hides=bool(seen.kinds & HIDE)):
             _look_behind(found, text[start:stop], start, depth, first, colours=colours)
-    glues = list(beside(text, (hit[2] for hit in near if told[hit[0]] & NAME))) if kinds & NAME else []
-    if kinds & (GLUE | LIST):
-        glues += [hit[1] for hit in hits if told[hit[0]] & (GLUE | LIST)]
-    if first <= _GLUES and glues:
-        lists = bool(kinds & LIST)
+
+
+def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
+    """Add what source code or lines part."""
+    glues = _glues(text, found, seen)
+    if first <= _GLUES:
         for start, stop in _around(((place, _AFTER_GLUE) for place in glues), _BEFORE_GLUE):
-            if (view := glued(text[start:stop], lists=lists)) is not None:
+            if (view := glued(text[start:stop], lists=bool(seen.kinds & LIST))) is not None:
                 _add(found, view, depth - 1, _WRAPS, start)
-    if first <= _WRAPS and "\n" in text and (near or runs or glues):
-        view = joined(text, _places(text, near, runs))
+    if first <= _WRAPS and "\n" in text and (seen.near or seen.runs or glues or seen.kinds & LINE):
+        view = joined(text, _places(text, seen.near, seen.runs))
         if view is not None:
             _add(found, view, depth - 1, _WRAPS + 1)
-    return found
+
+
+def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
+    """Return where source code puts literals together, or mail lines."""
+    told = meanings()
+    glues = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
+    if seen.kinds & (GLUE | LIST):
+        glues += [hit[1] for hit in seen.hits if told[hit[0]] & (GLUE | LIST)]
+    if seen.kinds & JOIN:
+        begun = {hit[1] for hit in seen.near}
+        # the sign may as well end a value in base64
+        whole = {one.stop for one in found if one.family not in _TOLD and one.start not in begun}
+        glues += [hit[1] for hit in seen.hits if told[hit[0]] & JOIN and _is_broken(text, hit[1], whole)]
+    return glues
+
+
+def _is_broken(text: str, at: int, whole: Container[int]) -> bool:
+    """Say whether a sign at the end of a line may stand within a value."""
+    return at > 0 and not text[at - 1].isspace() and text[at - 1] != "=" and at + 1 not in whole
 
 
 def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int, *, colours: bool) -> None:
@@ -142,7 +179,7 @@ def _around(places: Iterable[tuple[int, int]], before: int) -> Iterator[tuple[in
 
 
 _SMALL_WINDOW = 1_000
-_BEFORE = 300
+_BEFORE = 100
 _AFTER = 700
 _AFTER_KEY = 20_000
 _BEFORE_GLUE = 120

@@ -1,6 +1,6 @@
 """Values that source code or markup parts without changing them: literals that are added up or joined, tags within.
 
-What is told from ``GLUES`` and ``LISTS`` needs no look at the text; the rest is looked for behind names of secrets only.
+Where ``GLUES`` and ``LISTS`` are, needs no look at the text; the rest is looked for behind names of secrets only.
 """
 
 import re
@@ -12,8 +12,10 @@ _SIGNS = ("+", " + ", ".", " . ", " .. ", " & ", " || ", " ++ ", " <> ")
 GLUES = (
     *(f"{q}{sign}{p}" for q in "\"'`" for p in "\"'`" for sign in _SIGNS),
     *(f"+={by}{q}" for q in "\"'" for by in ("", " ")),
-    "\\\n", "\\\r\n", "=\n", "=\r\n", "<b>", "<i>", "<em>", "<strong>", "<wbr", "<span>", "<mark>", "<!-- -->", "<!---->",
+    "<b>", "<i>", "<em>", "<strong>", "<wbr", "<span>", "<mark>", "<!-- -->", "<!---->",
 )  # fmt: skip
+# lines that go on in mail; in base64, where the line and the value end
+MAIL = ("=\n", "=\r\n")
 LISTS = ('.join("")', ".join('')", '"".join(', "''.join(", "implode('',", 'implode("",', "concat(", "paste0(")
 _QUOTE = r"\\?[\"'`]"
 _GLUE = (

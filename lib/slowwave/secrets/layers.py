@@ -125,7 +125,7 @@ _FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d
 
 
 def folded(text: str) -> View | None:
-    """Return a text without signs that nobody sees and without accents by themselves, letters for show as usual ones."""
+    """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones."""
     return without(text, _FOLDED, _fold)
 
 

@@ -10,7 +10,7 @@ _MIN, _SOME, _LONG = 4, 6, 8
 _WORDS_OF_PHRASE = 4
 _TURNS = 3
 # signs that join words and numbers anyway
-_SOFT = frozenset("()[]{}._-/:+,'’|~%\u2013\u2014…·")
+_SOFT = frozenset("()[]{}._-/:+,'\u2019|~%\u2013\u2014…·")
 _UNSAID = re.compile(
     r"x{4,}|\*{3,}|\.{3}|…|•|<[^<>]{0,80}>|\$\{|\{\{|%[sd]\b|redacted|changeme|your[-_]|example|placeholder|secret:",
     re.IGNORECASE,
@@ -21,7 +21,7 @@ _CODE = re.compile(
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|.*(?:\\|=>|->|::|&&|\|\||==|!=|<=|>=|[<>\"`;{}]).*|0x[0-9a-fA-F]+|[\w\-]+(?:/[\w.\-]+){2,}"
 )
 _NUMBER = re.compile(
-    r"[~<>≤≥±]?[$€£¥#]?v?\d[\d.,:/\-\u2013x×%_]*(?:[A-Za-zµ°%€$£]{1,4}|[a-z]+s?|bytes|(?:-?(?:rc|beta|alpha|dev)\.?\d*))?",
+    r"[~<>≤≥±]?[$€£¥#]?v?\d[\d.,:/\-\u2013x\xd7%_]*(?:[A-Za-zµ°%€$£]{1,4}|[a-z]+s?|bytes|(?:-?(?:rc|beta|alpha|dev)\.?\d*))?",
     re.IGNORECASE,
 )
 # names of methods, formats and machines that hold a digit
@@ -36,7 +36,7 @@ _TECHNICAL = re.compile(
 _HEX = re.compile(r"[0-9a-f]{7,64}")
 _CASED = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}", re.IGNORECASE)
-_PARTS = re.compile(r"[._\-/:+,'’|~]+")
+_PARTS = re.compile(r"[._\-/:+,'\u2019|~]+")
 
 
 def oddness(value: str) -> int:
@@ -46,13 +46,9 @@ def oddness(value: str) -> int:
         0 for words, numbers, code, addresses and names of things; 1 for what stands in texts, too (``server2``); 2 for
         a mixture that is rare; 3 for one that is a secret wherever it stands near the name of one.
     """
-    if len(value) < _MIN:
-        return 0
-    if value.isdigit():
-        return 1
-    if _UNSAID.search(value) or is_masked(value) or is_thing(value):
-        return 0
-    if _CODE.fullmatch(value) or _NUMBER.fullmatch(value) or _TECHNICAL.fullmatch(value):
+    if len(value) < _MIN or value.isdigit():
+        return int(len(value) >= _MIN)
+    if _is_said(value):
         return 0
     digits = sum(c.isdigit() for c in value)
     letters = sum(c.isalpha() for c in value)
@@ -61,11 +57,22 @@ def oddness(value: str) -> int:
         return _of_letters(value)
     if not letters:
         return 2 if hard and digits >= _MIN else 0
+    return _of_mixture(value, digits, len(hard))
+
+
+def _is_said(value: str) -> bool:
+    """Say whether a value is a placeholder, an id, code, a number or the name of a method."""
+    if _UNSAID.search(value) or is_masked(value) or is_thing(value):
+        return True
+    return any(kind.fullmatch(value) for kind in (_CODE, _NUMBER, _TECHNICAL))
+
+
+def _of_mixture(value: str, digits: int, hard: int) -> int:
+    """Return the oddness of letters with digits or signs that join no words."""
     parts = [part for part in _PARTS.split(value) if part]
     turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(filter(str.isalnum, value)))
-    if not hard and (turns < 2 or all(part.isdigit() or part.isalpha() for part in parts)):  # noqa: PLR2004
-        return 1
-    if len(value) < _SOME:
+    is_name = not hard and (turns <= 1 or all(part.isdigit() or part.isalpha() for part in parts))
+    if is_name or len(value) < _SOME:
         return 1
     is_strong = turns >= _TURNS or bool(digits and hard)
     return 3 if is_strong and len(value) >= _LONG and not _HEX.fullmatch(value) else 2

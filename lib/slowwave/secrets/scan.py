@@ -10,7 +10,7 @@ from functools import cache
 
 import ahocorasick_rs
 
-from slowwave.secrets.glue import GLUES, LISTS
+from slowwave.secrets.glue import GLUES, LISTS, MAIL
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
 from slowwave.secrets.nouns import words
@@ -33,13 +33,16 @@ _FOLDS = re.compile(
 )
 _ASCII = bytes(range(128))
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
-_HIDES = (
-    ":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", "\\u00ad", "\\u00f", "\\u00e", "\\u200", "\\u202", "\\u206", "\\ufe",
-    *(f"\\u{begin}" for begin in ["01", "03", "04", "05", "06", "09", "0a", "0b", "0c", "0d", "0e", "10", "12", "17", "1e", "30", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7"]),
-)  # fmt: skip
+_ESCAPED = (
+    "00ad 00f 00e 01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 200 202 206 30 fe"
+    " 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7"
+)
+_HIDES = (":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", *(f"\\u{begin}" for begin in _ESCAPED.split()))
+# lines that go on
+_LINES = ("\\\n", "\\\r\n")
 _COLOURS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
-PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD = 1, 2, 4, 8, 16, 32, 64
+PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD, JOIN, LINE = 1, 2, 4, 8, 16, 32, 64, 128, 256
 # names of so much else that no literals are looked for side by side behind them
 _OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token", "pwd", "re_", "sdk-"})
 _KEY, _COOKIE = "-----begin ", "cookie"
@@ -67,7 +70,7 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *GLUES, *LISTS, *_HIDES, *_COLOURS, *words("card")):
+    for noun in (*NOUNS, *GLUES, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *words("card")):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
@@ -98,6 +101,8 @@ def meanings() -> tuple[int, ...]:
         **dict.fromkeys(_HIDES, HIDE),
         **dict.fromkeys(GLUES, GLUE),
         **dict.fromkeys(LISTS, LIST),
+        **dict.fromkeys(MAIL, JOIN),
+        **dict.fromkeys(_LINES, LINE),
         **dict.fromkeys(_COLOURS, COLOUR),
         **dict.fromkeys(words("card"), CARD),
         "\x1b": COLOUR | HIDE,

@@ -17,9 +17,9 @@ from slowwave.secrets.oddness import oddness
 class Kind(StrEnum):
     """What a noun says of the value; the heads of the file of nouns."""
 
-    PASSWORD = "password"
+    PASSWORD = "password"  # noqa: S105 - a head
     SHORT = "short"
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - a head
     KEY = "key"
     PIN = "pin"
     SHORT_PIN = "short-pin"
@@ -78,6 +78,8 @@ _PAIR = re.compile(
     r"(?P<by>[ \t]{0,3}(?:[/:|,;&]|->|\u2192|and|with|y|und|et|e|i|\u0438|con|mit|avec)[ \t]{1,3}|[/:|])"
     r"(?:(?:password|pass|pw|pwd)[:=]?[ \t])?[\"'`(]?(?P<secret>[^\s\"'`]{5,80})"
 )
+# of what was taken out before
+_MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
 _MOST_WORDS = 8
 _FEW_WORDS = 3
 _NEVER = 9
@@ -130,7 +132,11 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
-    if (before and before in _OF_CODE) or _CODE_BEHIND.match(text, at):
+    if (
+        (before and before in _OF_CODE)
+        or _CODE_BEHIND.match(text, at)
+        or (before and before in "[-:" and _MARK.search(text, max(0, start - 40), start))
+    ):
         return []
     if noun.is_whole and (before.isalnum() or text[at : at + 1].isalnum()):
         return []
