@@ -15,12 +15,17 @@ from tests.quality.intervals import counted
 from tests.quality.reading import transcript_of
 from tests.quality.secret_baseline import four_rules
 from tests.quality.secret_layers import LAYERS, is_revealed
+from tests.quality.secret_told import SPLITS, SPLITS_HELD_BACK, split, told
 from tests.quality.secret_values import Planted, planted
 from tests.quality.table import Must, Section, Table
 
 EACH = 8
 SEED = 41
 RECALL = 0.98
+RECALL_TOLD = 0.995
+# sentences of real sessions with a mark that is none of a shape of its own
+MOST_ALARMS = 1 / 2_000
+_OF_WORDS = ("told", "card", "password")
 SPEED = 15.0
 _SAMPLE_CHARS = 6_000_000
 _ROUNDS = 2
@@ -41,13 +46,22 @@ def measure(*, errors: bool = False) -> Section:
         ],
         [f"{len({p.family for p in every})} families, {EACH} values each, made at random (seed {SEED})"],
     )
+    table, musts, missed = _in_words()
+    section.tables.append(table)
+    section.musts += musts
+    section.notes += missed if errors else []
     absent = missing(CORPUS)
     if absent:
         section.notes.append(f"speed and false alarms SKIPPED: {absent}")
     else:
-        table, speed, alarms = _corpus(tuple(_sample()))
+        texts = tuple(_sample())
+        table, speed, alarms = _corpus(texts)
         section.tables.append(table)
         section.musts.append(Must("MB a second", speed, SPEED))
+        wrong, sentences = _wrong(texts)
+        section.musts.append(
+            Must("sentences of real sessions without a mark of words", 1 - wrong / sentences, 1 - MOST_ALARMS)
+        )
         section.notes += alarms if errors else []
     if errors:
         section.notes += [f"  missed  [{layer}] {p.family}" for layer, left in kept.items() for p in left]
@@ -67,6 +81,47 @@ def _layers(every: list[Planted], kept: dict[str, list[Planted]], theirs: dict[s
         rows.append((layer, *counted(len(every) - len(left), len(every)), *counted(base, len(every))[1:]))
     header = ("", "taken out", "recall", "95 %", "four rules", "95 %")
     return Table("Recall by layer, beside four rules after Codex's description", header, rows)
+
+
+def _in_words() -> tuple[Table, list[Must], list[str]]:
+    """Return how many kinds of told and split secrets are found: of a kind that is, no value stays."""
+    sets = {
+        "told in sentences": (told(EACH, SEED), four_rules),
+        "told, held back": (told(EACH, SEED, "secret_told_held_back.txt"), four_rules),
+        "split": (split(EACH, SEED, SPLITS), four_rules),
+        "split, held back": (split(EACH, SEED, SPLITS_HELD_BACK), four_rules),
+    }
+    rows: list[tuple[str, ...]] = []
+    musts: list[Must] = []
+    missed: list[str] = []
+    for name, (values, baseline) in sets.items():
+        every = list(values)
+        kinds = {p.family for p in every}
+        bad, theirs = ({p.family for p in every if _stays(redact(p.text)[0], p)} for redact in (ours(), baseline))
+        rows.append(
+            (name, *counted(len(kinds) - len(bad), len(kinds)), *counted(len(kinds) - len(theirs), len(kinds))[1:])
+        )
+        musts.append(Must(name, 1 - len(bad) / len(kinds), RECALL_TOLD))
+        missed += [f"  missed  [{name}] {kind}" for kind in sorted(bad)]
+    header = ("", "kinds taken out", "recall", "95 %", "four rules", "95 %")
+    return Table("Secrets in words, and in pieces: kinds of which no value stays", header, rows), musts, missed
+
+
+def _stays(text: str, planted: Planted) -> bool:
+    """Say whether a secret, or a piece of it that nobody could guess, is in a text."""
+    return any(body in text for body in planted.bodies if len(body) >= _GUESSED or body == planted.value)
+
+
+_GUESSED = 4
+
+
+def _wrong(texts: tuple[str, ...]) -> tuple[int, int]:
+    """Return how many marks of words are set in real texts, and how many sentences these have."""
+    marks = Counter(family for text in texts for family in _MARK.findall(ours()(text)[0]))
+    return sum(marks[family] for family in _OF_WORDS), sum(len(_SENTENCE.findall(text)) for text in texts)
+
+
+_SENTENCE = re.compile(r"[^.!?\n\u3002]+(?:[.!?\n\u3002]|\Z)")
 
 
 def _families(every: list[Planted], kept: dict[str, list[Planted]]) -> Table:

@@ -1,16 +1,38 @@
 """Every secret of a text, in whatever form it hides, with its place in the text itself."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from slowwave.secrets.layers import View, decoded, uncoded, uncoloured, unescaped
+from slowwave.secrets.cards import cards
+from slowwave.secrets.glue import beside, glued
+from slowwave.secrets.layers import View, decoded, folded, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
-from slowwave.secrets.scan import MIN_CHARS, Hit, anchors_in, apart, findings_in, plain_signs, runs_in
+from slowwave.secrets.scan import (
+    CARD,
+    COLOUR,
+    GLUE,
+    HIDE,
+    JOIN,
+    LINE,
+    LIST,
+    MIN_CHARS,
+    NAME,
+    PLACE,
+    Hit,
+    anchors_in,
+    apart,
+    findings_in,
+    foreign_signs,
+    meanings,
+    plain_signs,
+    runs_in,
+)
 from slowwave.secrets.wraps import joined
 
 # an escaped line of JSON in an escaped line of JSON, in base64
 _DEPTH = 5
 # the layers in the order in which they are taken off; base64 begins anew
-_ESCAPES, _COLOURS, _CODES, _WRAPS = range(4)
+_ESCAPES, _COLOURS, _CODES, _GLUES, _WRAPS = range(5)
 
 
 def find_secrets(text: str) -> list[Finding]:
@@ -18,36 +40,109 @@ def find_secrets(text: str) -> list[Finding]:
     if len(text) < MIN_CHARS:
         return []
     found = _find(text, _DEPTH, _ESCAPES)
+    found += _again(text, found)
     return apart(found) if len(found) > 1 else found
 
 
+def _again(text: str, found: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield where passwords stand once more that a name tells elsewhere in the text."""
+    for value, family in {one.secret: one.family for one in found if one.family in _TOLD}.items():
+        at = text.find(value) if len(value) >= _LEAST_AGAIN and not value.isalpha() else -1
+        while at >= 0:
+            stop = at + len(value)
+            if not text[at - 1 : at].isalnum() and not text[stop : stop + 1].isalnum():
+                yield Finding(at, stop, family, value)
+            at = text.find(value, stop)
+
+
+# families of what people choose: a shape that would tell it elsewhere it has none
+_TOLD = ("told", "password")
+_LEAST_AGAIN = 6
+
+
 def _find(text: str, depth: int, first: int) -> list[Finding]:
-    signs = plain_signs(text)
-    hits, runs = anchors_in(signs), runs_in(signs)
-    hides = _hides_literals(text)
-    if not hits and not runs and not hides and "\\\n" not in text:
-        return []
-    found = findings_in(text, hits, runs)
-    if not depth:
+    foreign, folds = foreign_signs(text)
+    if depth and folds and (view := folded(text)) is not None:
+        found: list[Finding] = []
+        _add(found, view, depth - 1, first)
         return found
-    views = list(decoded(text, runs)) if runs else []
-    for view in views:
-        _add(found, view, depth - 1, _ESCAPES)
-    if first <= _CODES and (hits or views or runs or hides):
-        for start, stop in _windows(text, hits, runs, hides=hides):
-            _look_behind(found, text[start:stop], start, depth, first)
-    if first <= _WRAPS and "\n" in text and (hits or runs or "\\\n" in text):
-        view = joined(text, _places(text, hits, runs))
-        if view is not None:
-            _add(found, view, depth - 1, _WRAPS + 1)
+    signs = plain_signs(text)
+    hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
+    told = meanings()
+    kinds = 0
+    for hit in hits:
+        kinds |= told[hit[0]]
+    # behind an escape or a code a number stands as it does here
+    is_about = len(text) < _SMALL_WINDOW or foreign or kinds & CARD
+    numbers = list(cards(text, signs)) if first <= _ESCAPES and is_about else []
+    if not hits and not runs and not numbers:
+        return []
+    found = findings_in(text, hits, runs, numbers)
+    if depth:
+        views = list(decoded(text, runs)) if runs else []
+        for view in views:
+            _add(found, view, depth - 1, _ESCAPES)
+        seen = _Seen(hits, [hit for hit in hits if told[hit[0]] & PLACE] if kinds & PLACE else [], runs, kinds)
+        if first <= _CODES and (seen.near or views or runs or kinds & HIDE):
+            _codes(found, text, depth, first, seen)
+        _pieces(found, text, depth, first, seen)
     return found
 
 
-def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int) -> None:
+class _Seen(NamedTuple):
+    """What the first look at a text has shown: literals, those that secrets may stand at, long runs, what they say."""
+
+    hits: Sequence[Hit]
+    near: Sequence[Hit]
+    runs: Sequence[tuple[int, int]]
+    kinds: int
+
+
+def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
+    """Add what stands behind escapes, colours and codes."""
+    colours = bool(seen.kinds & COLOUR) or "\u241b" in text
+    if colours or "\\" in text or "%" in text or "&" in text:
+        for start, stop in _windows(text, seen.near, seen.runs, hides=bool(seen.kinds & HIDE)):
+            _look_behind(found, text[start:stop], start, depth, first, colours=colours)
+
+
+def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
+    """Add what source code or lines part."""
+    glues = _glues(text, found, seen)
+    if first <= _GLUES:
+        for start, stop in _around(((place, _AFTER_GLUE) for place in glues), _BEFORE_GLUE):
+            if (view := glued(text[start:stop], lists=bool(seen.kinds & LIST))) is not None:
+                _add(found, view, depth - 1, _WRAPS, start)
+    if first <= _WRAPS and "\n" in text and (seen.near or seen.runs or glues or seen.kinds & LINE):
+        view = joined(text, _places(text, seen.near, seen.runs))
+        if view is not None:
+            _add(found, view, depth - 1, _WRAPS + 1)
+
+
+def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
+    """Return where source code puts literals together, or mail lines."""
+    told = meanings()
+    glues = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
+    if seen.kinds & (GLUE | LIST):
+        glues += [hit[1] for hit in seen.hits if told[hit[0]] & (GLUE | LIST)]
+    if seen.kinds & JOIN:
+        begun = {hit[1] for hit in seen.near}
+        # the sign may as well end a value in base64
+        whole = {one.stop for one in found if one.family not in _TOLD and one.start not in begun}
+        glues += [hit[1] for hit in seen.hits if told[hit[0]] & JOIN and _is_broken(text, hit[1], whole)]
+    return glues
+
+
+def _is_broken(text: str, at: int, whole: Container[int]) -> bool:
+    """Say whether a sign at the end of a line may stand within a value."""
+    return at > 0 and not text[at - 1].isspace() and text[at - 1] != "=" and at + 1 not in whole
+
+
+def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int, *, colours: bool) -> None:
     """Look behind escapes, colours and codes in a part of a text that begins at ``at``."""
     if first <= _ESCAPES and (view := unescaped(text)) is not None:
         _add(found, view, depth - 1, _ESCAPES, at)
-    if first <= _COLOURS and (view := uncoloured(text)) is not None:
+    if colours and first <= _COLOURS and (view := uncoloured(text)) is not None:
         _add(found, view, depth - 1, _CODES, at)
     if (view := uncoded(text)) is not None:
         _add(found, view, depth - 1, _ESCAPES if len(view.text) < _SMALL else _WRAPS, at)
@@ -66,28 +161,29 @@ def _windows(
         return
     places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER) for hit in hits]
     places += [(start, _AFTER) for start, _ in runs if text[start - 1 : start] in ("\\", "%", ";", "m")]
-    begin = end = -1
-    for place, reach in sorted(places):
-        if place - _BEFORE > end:
-            if end > 0:
-                yield begin, min(end, size)
-            begin = max(place - _BEFORE, 0)
-        end = max(end, place + reach)
-    if end > 0:
+    for begin, end in _around(places, _BEFORE):
         yield begin, min(end, size)
 
 
+def _around(places: Iterable[tuple[int, int]], before: int) -> Iterator[tuple[int, int]]:
+    """Yield the surroundings of places, each with how far it reaches, in order; what overlaps is one."""
+    begin = end = 0
+    for place, reach in sorted(places):
+        if place - before > end:
+            if end > 0:
+                yield begin, end
+            begin = max(place - before, 0)
+        end = max(end, place + reach)
+    if end > 0:
+        yield begin, end
+
+
 _SMALL_WINDOW = 1_000
-_BEFORE = 300
+_BEFORE = 100
 _AFTER = 700
 _AFTER_KEY = 20_000
-
-
-def _hides_literals(text: str) -> bool:
-    """Say whether colours may stand within literals, or the codes of an address."""
-    if "\\" in text and (":\\/" in text or "\\u001b" in text or "\\x1b" in text or "\\033" in text or "\\e[" in text):
-        return True
-    return "\x1b" in text or ("%" in text and ("%3A%2F" in text or "%3a%2f" in text))
+_BEFORE_GLUE = 120
+_AFTER_GLUE = 400
 
 
 def _places(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[int]:

@@ -8,6 +8,7 @@ stands in the text that it was made from.
 import base64
 import binascii
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
@@ -23,9 +24,18 @@ _COLOUR = re.compile(
 )
 _CODED = re.compile(
     r"[%&](?:(?<=%)[0-9a-fA-F]{2}"
-    r"|(?<=&)(?:quot|amp|lt|gt|apos|#0{0,2}(?:3[49]|47|58|61|64)|#[xX](?:2[27fF]|3[aAdD]|40));)"
+    r"|(?<=&)(?:shy|ZeroWidthSpace|zwn?j|#(?:8203|173|820[45]|[xX](?:200[bcdBCD]|[aA][dD]))|quot|amp|lt|gt|apos|#0{0,2}(?:3[49]|47|58|61|64)|#[xX](?:2[27fF]|3[aAdD]|40));)"
 )
-_ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">", "&apos;": "'"}
+# of some nothing is to be seen
+_ENTITIES = {
+    **dict.fromkeys(("&shy;", "&ZeroWidthSpace;", "&zwj;", "&zwnj;", "&#173;", "&#8203;", "&#8204;", "&#8205;"), ""),
+    **dict.fromkeys(("&#x200b;", "&#x200c;", "&#x200d;", "&#xad;"), ""),
+    "&quot;": '"',
+    "&amp;": "&",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&apos;": "'",
+}
 _SAMPLE = 96
 _MOST_ENCODED = 4_000_000
 _HEX = re.compile(r"[0-9a-fA-F]+")
@@ -73,10 +83,10 @@ class View:
         return place, place + taken
 
 
-def _without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
+def without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
     """Return a text with every code replaced by the one character that it stands for, or by none."""
     clean = pattern.sub(plain, text)
-    if len(clean) == len(text):
+    if clean == text:
         return None
 
     def pieces() -> Iterator[tuple[int, int, int]]:
@@ -92,7 +102,7 @@ def _without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]
 
 def unescaped(text: str) -> View | None:
     """Return a text without backslash escapes."""
-    return _without(text, _ESCAPE, _unescape) if "\\" in text else None
+    return without(text, _ESCAPE, _unescape) if "\\" in text else None
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -103,20 +113,42 @@ def _unescape(match: re.Match[str]) -> str:
 
 def uncoloured(text: str) -> View | None:
     """Return a text without escape sequences of terminals."""
-    return _without(text, _COLOUR, lambda _match: "") if any(sign in text for sign in _COLOUR_SIGNS) else None
+    return without(text, _COLOUR, lambda _match: "") if any(sign in text for sign in _COLOUR_SIGNS) else None
+
+
+_HIDDEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    "\U000e0000-\U000e01ef"
+)
+# accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
+_FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]")
+
+
+def folded(text: str) -> View | None:
+    """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones."""
+    return without(text, _FOLDED, _fold)
+
+
+def _fold(match: re.Match[str]) -> str:
+    sign = match[0]
+    return "" if unicodedata.category(sign) in _UNSEEN else unicodedata.normalize("NFKC", sign)
+
+
+_UNSEEN = ("Cf", "Mn", "Lo", "Cn")
 
 
 def uncoded(text: str) -> View | None:
     """Return a text without URL-encoding and entities."""
-    return _without(text, _CODED, _uncode) if "%" in text or "&" in text else None
+    return without(text, _CODED, _uncode) if "%" in text or "&" in text else None
 
 
 def _uncode(match: re.Match[str]) -> str:
     code = match[0]
     if code[0] == "%":
         return chr(int(code[1:], 16))
-    if code in _ENTITIES:
-        return _ENTITIES[code]
+    known = _ENTITIES.get(code, _ENTITIES.get(code.lower()))
+    if known is not None:
+        return known
     digits = code[2:-1]
     return chr(int(digits[1:], 16) if digits[0] in "xX" else int(digits))
 

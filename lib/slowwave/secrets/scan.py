@@ -5,23 +5,48 @@ characters on average: this one does 55 MB/s, pyahocorasick 28, one ``in`` a lit
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import ahocorasick_rs
 
+from slowwave.secrets.glue import GLUES, LISTS, MAIL
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
+from slowwave.secrets.nouns import words
 from slowwave.secrets.tokens import RUNS, TOKENS
+from slowwave.secrets.told import NOUNS, Noun, told
 from slowwave.secrets.validity import is_masked
 
 RULES: tuple[Rule, ...] = (*TOKENS, *NAMED)
-FAMILIES: tuple[str, ...] = tuple(dict.fromkeys([*(r.family for r in (*RULES, *RUNS)), "private-key", "cookie"]))
+FAMILIES: tuple[str, ...] = tuple(
+    dict.fromkeys([*(r.family for r in (*RULES, *RUNS)), "private-key", "cookie", "told", "card"])
+)
 _BY_RUN = {rule.family: rule for rule in RUNS}
 # number of the literal, where it begins and where it ends
 Hit = tuple[int, int, int]
+# in UTF-8 without its ASCII: letters (arrows, frames and small pictures are in most texts), and what a fold changes
+_LETTERS = re.compile(rb"[\xc3-\xdf\xe0\xe1\xe3-\xed]|\xef[\xac-\xb7]")
+_FOLDS = re.compile(
+    rb"\xc2\xad|[\xcc\xcd]|\xd8\x9c|\xe1\x85|\xe1\xa0|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2[\x90\x92\x93]"
+    rb"|\xef(?:\xb8[\x80-\x8f]|[\xbb-\xbe])|\xf0\x9d|\xf3"
+)
+_ASCII = bytes(range(128))
+# colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
+_ESCAPED = (
+    "00ad 00f 00e 01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 200 202 206 30 fe"
+    " 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7"
+)
+_HIDES = (":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", *(f"\\u{begin}" for begin in _ESCAPED.split()))
+# lines that go on
+_LINES = ("\\\n", "\\\r\n")
+_COLOURS = ("^[[", "\x08", "\x00", "\x1b")
+# what a literal says of the text besides its rules; a sum
+PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD, JOIN, LINE = 1, 2, 4, 8, 16, 32, 64, 128, 256
+# names of so much else that no literals are looked for side by side behind them
+_OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token", "pwd", "re_", "sdk-"})
 _KEY, _COOKIE = "-----begin ", "cookie"
-MIN_CHARS = 8
+MIN_CHARS = 7
 RUN_CHARS = 24
 # names that are no secret's although a secret's name is in them
 _HARMLESS_TAIL = re.compile(
@@ -31,21 +56,77 @@ _HARMLESS_TAIL = re.compile(
     r"|(?:i[sz]er|s?Count|s?Limit|Id|Name|Type|Url|Path|File|Usage|Budget|Hash|Ref|board|stroke|word|frame|ring|ize|ified)\w*",
 )
 # families that say where a secret stood, not what it is
-_BY_NAME = frozenset({"assignment", "password", "spoken", "token-flag", "password-flag", "auth-header", "cookie"})
+_BY_NAME = frozenset(
+    {"assignment", "password", "spoken", "token-flag", "password-flag", "auth-header", "cookie", "told"}
+)
 _RUN_SIGN = b"a" * RUN_CHARS
 _TO_SIGN = bytes(97 if chr(c).isalnum() and c < 128 else 32 for c in range(256))  # noqa: PLR2004
 
 
 @cache
-def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...], ...]]:
-    """Return the automaton and the rules of each of its literals."""
+def _anchors() -> dict[str, list[Rule]]:
+    """Return the literals in ASCII, each with its rules."""
     by_anchor: dict[str, list[Rule]] = {_KEY: [], _COOKIE: []}
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
+    for noun in (*NOUNS, *GLUES, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *words("card")):
+        if noun.isascii():
+            by_anchor.setdefault(noun, [])
+    return by_anchor
+
+
+@cache
+def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...], ...], tuple[Noun | None, ...]]:
+    """Return the automaton of the literals in ASCII, and of every literal its rules and what it says as a noun."""
+    by_anchor = _anchors()
     literals = [anchor.encode() for anchor in by_anchor]
     automaton = ahocorasick_rs.BytesAhoCorasick(literals, implementation=ahocorasick_rs.Implementation.DFA)
-    return automaton, tuple(tuple(rules) for rules in by_anchor.values())
+    kinds = (*(NOUNS.get(anchor) for anchor in by_anchor), *(kinds for _, kinds in _FOREIGN_NOUNS))
+    return automaton, (*(tuple(rules) for rules in by_anchor.values()), *(() for _ in _FOREIGN_NOUNS)), kinds
+
+
+_FOREIGN_NOUNS = tuple(
+    (form, kinds)
+    for noun, kinds in NOUNS.items()
+    if not noun.isascii()
+    for form in dict.fromkeys((noun, noun.capitalize(), noun.upper()))
+)
+
+
+@cache
+def meanings() -> tuple[int, ...]:
+    """Return what each literal says of a text: that secrets may stand there in other forms, and in which."""
+    others = {
+        **dict.fromkeys(_HIDES, HIDE),
+        **dict.fromkeys(GLUES, GLUE),
+        **dict.fromkeys(LISTS, LIST),
+        **dict.fromkeys(MAIL, JOIN),
+        **dict.fromkeys(_LINES, LINE),
+        **dict.fromkeys(_COLOURS, COLOUR),
+        **dict.fromkeys(words("card"), CARD),
+        "\x1b": COLOUR | HIDE,
+    }
+    _, rules, kinds = _automaton()
+    anchors = (*_anchors(), *(noun for noun, _ in _FOREIGN_NOUNS))
+    return tuple(
+        others.get(anchor, 0)
+        + NAME * (bool(own) and anchor not in _OF_MUCH)
+        + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and noun.near is None))
+        for number, (anchor, own, noun) in enumerate(zip(anchors, rules, kinds, strict=True))
+    )
+
+
+# a word may end with the text
+_END = b"\n"
+# the beginning of a private key, and of a header of cookies
+_BLOCKS = 2
+
+
+@cache
+def _foreign() -> ahocorasick_rs.AhoCorasick:
+    """Return the automaton of the nouns that are no ASCII."""
+    return ahocorasick_rs.AhoCorasick([noun for noun, _ in _FOREIGN_NOUNS])
 
 
 def plain_signs(text: str) -> bytes:
@@ -53,9 +134,29 @@ def plain_signs(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def anchors_in(signs: bytes) -> list[Hit]:
-    """Return the literals in a text: their number, where each begins and where it ends."""
-    return _automaton()[0].find_matches_as_indexes(signs.lower(), overlapping=True)
+def foreign_signs(text: str) -> tuple[bool, bool]:
+    """Say whether a text has letters that are no ASCII, and whether it has signs for show or such as nobody sees."""
+    if text.isascii():
+        return False, False
+    data = text.encode("utf-8", "replace").translate(None, _ASCII)
+    return bool(_LETTERS.search(data)), bool(_FOLDS.search(data))
+
+
+def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
+    """Return the literals in a text, in order: their number, where each begins and where it ends.
+
+    Args:
+        signs: the text as :func:`plain_signs` returns it.
+        foreign: the text itself, when :func:`foreign_signs` says that it has such letters.
+    """
+    hits = _automaton()[0].find_matches_as_indexes(signs.lower() + _END, overlapping=True)
+    if not foreign:
+        return hits
+    # halves of pairs, of which some clients write one alone, are no UTF-8
+    foreign = foreign.encode("utf-8", "replace").decode()
+    first = len(_automaton()[1]) - len(_FOREIGN_NOUNS)
+    more = [(first + n, start, end) for n, start, end in _foreign().find_matches_as_indexes(foreign, overlapping=True)]
+    return sorted(hits + more, key=lambda hit: hit[2]) if more else hits
 
 
 def runs_in(signs: bytes) -> list[tuple[int, int]]:
@@ -73,19 +174,22 @@ def runs_in(signs: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[Finding]:
+def findings_in(
+    text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]], numbers: Iterable[tuple[int, int]] = ()
+) -> list[Finding]:
     """Return the secrets of a plain text, in order, none overlapping another.
 
     Args:
         text: the text.
         hits: what :func:`anchors_in` says of it.
         runs: what :func:`runs_in` says of it.
+        numbers: where numbers of cards lie in it.
     """
     found: list[Finding] = []
-    rules = _automaton()[1]
+    _, rules, kinds = _automaton()
     tried: dict[str, tuple[int, int]] = {}
     taken = baked = 0
-    for number, start, _ in hits:
+    for number, start, stop in hits:
         if number == 0:
             span = private_key(text, text.find("-----", start)) if start >= taken else None
             if span is not None:
@@ -101,6 +205,9 @@ def findings_in(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]])
                 looks = rule.back or start < tried.get(rule.shape, _NEVER)[0] or rule.match(text, start) is not None
                 if looks and (one := _tried_again(rule, text, start, tried)) is not None:
                     found.append(one)
+            if (noun := kinds[number]) is not None:
+                found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
+    found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
     for start, stop in runs:
         found += _in_run(text, start, stop)
     return apart(found) if len(found) > 1 else found

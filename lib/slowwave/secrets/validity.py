@@ -129,8 +129,13 @@ def is_session(value: str) -> bool:
 _PHRASES = frozenset({12, 15, 18, 21, 24})
 
 
+def is_thing(value: str) -> bool:
+    """Say whether a value is an id, a digest, a date or the name of a file."""
+    return any(kind.fullmatch(value) for kind in (_UUID, _DIGEST, _DATE, _FILE))
+
+
 def _is_plain(secret: str) -> bool:
-    if any(kind.fullmatch(secret) for kind in (_UUID, _DIGEST, _WORDS, _DATE, _FILE)):
+    if is_thing(secret) or _WORDS.fullmatch(secret):
         return True
     # names in camel case have long parts and hardly a digit
     parts = len(re.findall("[A-Z]+", secret)) + 1

@@ -14,6 +14,7 @@ _VALUE = r"A-Za-z0-9+/=_\-.%~$"
 # how a line ends within a value, and how the next one goes on
 _TAIL = re.compile(r"(?:[\"'][ \t]{0,3}[+.]?[ \t]{0,3})?\\?\r?\Z")
 _NEXT = re.compile(rf"\n[ \t]{{0,80}}(?:[>|#*] )?(?:[+.] {{0,2}}(?=[\"']))?[\"']?(?=[{_VALUE}!@#])")
+_NEXT_ANY = re.compile(r"\n[ \t]{0,80}(?:[>|#*] )?[\"']?(?=\S)")
 # a value may end in some of the signs, too
 _TAIL_SIGNS = frozenset("\"'+. \t\r\\")
 _VALUE_SIGNS = frozenset(ascii_letters + digits + "+/=_-.%~$")
@@ -107,7 +108,9 @@ def _cut(text: str, start: int, end: int) -> tuple[int, int] | None:
         tail = _TAIL.search(text[max(start, end - _TAIL_CHARS) : end])
         begin = end - (len(tail[0]) if tail else 0)
         last = text[begin - 1 : begin] if begin > start else ""
-    if last not in _VALUE_SIGNS:
+    goes_on = "\\" in text[begin:end]
+    if last not in _VALUE_SIGNS and (not goes_on or last.isspace()):
         return None
-    following = _NEXT.match(text, end)
+    # behind a backslash nothing but the same value can stand, whatever its signs
+    following = (_NEXT_ANY if goes_on else _NEXT).match(text, end)
     return None if following is None else (begin, following.end())
