@@ -35,6 +35,20 @@ def write_all(fd: int, data: bytes | memoryview) -> None:
         view = view[os.write(fd, view) :]
 
 
+def private_folder(path: Path) -> None:
+    """Make a folder for its owner alone, and so whatever is missing above it; one that is there keeps its mode.
+
+    ``Path.mkdir`` gives its mode to the last folder only: those above it would be as open as the umask lets them be.
+
+    Raises:
+        OSError: it cannot be made, or something that is no folder stands there.
+    """
+    if path.is_dir():
+        return
+    private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
 def fsync_folder(folder: Path) -> None:
     """Make the renames and new names in ``folder`` durable."""
     at_fault_point("fsync", folder)

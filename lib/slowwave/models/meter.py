@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.files import private_folder
 from slowwave.models.base import BudgetSpentError, Usage
 from slowwave.settings import ModelSettings
 
@@ -152,7 +153,7 @@ class Meter:
             if self._journal is None:
                 yield self._account
                 return
-            self._journal.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self._journal.parent)
             fd = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.consolidation.owner import Owner, is_provably_dead, this_process
-from slowwave.files import at_fault_point, atomic_write
+from slowwave.files import at_fault_point, atomic_write, private_folder
 from slowwave.observability.history import append_night, read_nights
 from slowwave.observability.night import STOPPED, Night, moment
 from slowwave.observability.progress import Watcher
@@ -85,7 +85,7 @@ def write_note(environ: Mapping[str, str], note: AtWork) -> Path:
         OSError: the state folder cannot be written, or is full.
     """
     path = note_path(environ, note.run_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     atomic_write(path, _page(note))
     return path
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import at_fault_point, write_all
+from slowwave.files import at_fault_point, private_folder, write_all
 from slowwave.observability.night import VERSION, Night
 from slowwave.places import state_folder
 from slowwave.records.lock import locked_file
@@ -29,7 +29,7 @@ def append_night(environ: Mapping[str, str], night: Night) -> None:
         OSError: the disk is full, or the state folder cannot be written.
     """
     path = history_path(environ)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     with locked_file(path, create=True, append=True) as fd:
         size = os.fstat(fd).st_size
         torn = b"\n" if size and os.pread(fd, 1, size - 1) != b"\n" else b""

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import at_fault_point, atomic_write, fsync_folder, write_all
+from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder, write_all
 from slowwave.places import data_folder, state_folder
 from slowwave.records.lock import locked_file
 
@@ -101,8 +101,8 @@ class AuditLog:
         """
         if not entries:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._head.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self.path.parent)
+        private_folder(self._head.parent)
         is_new = not self.path.exists()
         with locked_file(self.path, create=True) as log:
             head = self._standing(log)

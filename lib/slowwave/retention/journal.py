@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.dialects.rows import RowReader
 from slowwave.errors import UnreadableError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.transcripts import plain_bytes
 from slowwave.stores.archive.model import SUFFIX as PACK
@@ -66,7 +66,7 @@ def has_journal(folder: Path, path: Path) -> bool:
 
 
 def _write(folder: Path, path: Path, journal: Journal) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     # nobody has put those of a killed run into the memories yet
     left = left_by(folder, path).items()
     journal.hashes = {old: journal.hashes.get(now, now) for old, now in left} | journal.hashes

@@ -14,7 +14,7 @@ from unicodedata import normalize
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.places import data_folder
 
 FILE = "erased.json"
@@ -144,7 +144,7 @@ def block(environ: Mapping[str, str], key: bytes, phrases: Iterable[str], sessio
     )
     if new != kept:
         path = _path(environ)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         atomic_write(path, msgspec.json.encode(new), mode=0o600)
 
 

@@ -15,7 +15,7 @@ import msgspec
 from slowwave.compaction.breaker import Breaker
 from slowwave.compaction.job.dropped import Dropped
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.places import state_folder
 
 _NAME_DIGITS = 24
@@ -184,7 +184,7 @@ def write_book(folder: Path, book: Book) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     atomic_write(file_of(folder, Path(book.path)), msgspec.json.encode(book))
 
 

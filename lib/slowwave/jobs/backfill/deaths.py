@@ -47,6 +47,8 @@ class Deaths:
 
     def expect(self, session: StoredSession) -> None:
         """Note which session is read now; it needs to survive this process, not this machine."""
+        if not self._at.exists():
+            self._at.touch(mode=0o600)
         self._at.write_bytes(_name_of(session).encode())
 
     def count(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.jobs.backfill.model import VERSION, Plan, Result, Shard
 from slowwave.jobs.batches import packed, unpacked
 from slowwave.places import state_folder
@@ -63,7 +63,7 @@ class Folder:
             OSError: the state folder cannot be written.
         """
         for name in ("shards", "pieces", "landed"):
-            (self.path / name).mkdir(parents=True, exist_ok=True)
+            private_folder(self.path / name)
         for shard in shards:
             atomic_write(self._shard(shard.number), packed(shard))
         atomic_write(self.path / "plan.json", packed(plan))

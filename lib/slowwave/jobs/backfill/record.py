@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import at_fault_point, atomic_write, fsync_folder
+from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
 from slowwave.jobs.backfill.blocks import Block, written
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER
@@ -60,7 +60,7 @@ def write_record(
     """
     stage = folder.with_name(f".{folder.name}")
     shutil.rmtree(stage, ignore_errors=True)
-    (stage / "before").mkdir(parents=True)
+    private_folder(stage / "before")
     for name, data in blocks.items():
         atomic_write(stage / name, data)
     for name in RENEWED:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import at_fault_point, atomic_write
+from slowwave.files import at_fault_point, atomic_write, private_folder
 from slowwave.memory.names import name_to_json
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.stores.model import StoredSession
@@ -57,7 +57,7 @@ def write_begun(folder: Path, session: StoredSession, begun: Begun) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     atomic_write(_place(folder, name_to_json(str(session.files.paths[0]))), msgspec.json.encode(begun))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.own import OwnFile, apply_own
 from slowwave.retention.purging.plan import Edit, PartPlan
@@ -92,7 +92,7 @@ def write_moves(folder: Path, moves: Moves) -> Path:
     Raises:
         OSError: the state folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     path = folder / f"{sha256(moves.path.encode()).hexdigest()[:24]}-{moves.sha256[:8]}.json"
     atomic_write(path, msgspec.json.encode(moves))
     return path
