@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from slowwave.clock import FixedClock
-from slowwave.files import atomic_write, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.parameters import clock_of
 from slowwave.jobs.run import Run
 from slowwave.places import state_folder
@@ -162,7 +162,7 @@ def read_manifest(path: Path) -> Manifest:
 # Hundreds of portions of one run read the same file of many megabytes.
 @lru_cache(maxsize=1)
 def _parsed(path: Path, _mtime_ns: int, _inode: int) -> Manifest:
-    return unpacked(json.loads(path.read_bytes()), Manifest)
+    return unpacked(json.loads(file_bytes(path)), Manifest)
 
 
 def packed(value: msgspec.Struct) -> bytes:

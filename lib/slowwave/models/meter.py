@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import private_folder
+from slowwave.files import file_bytes, private_folder, require_file
 from slowwave.models.base import BudgetSpentError, Usage
 from slowwave.settings import ModelSettings
 
@@ -57,7 +57,7 @@ def read_account(journal: Path) -> Account:
         BudgetSpentError: it is damaged.
         OSError: it cannot be read.
     """
-    return _account(journal.read_bytes(), journal)
+    return _account(file_bytes(journal), journal)
 
 
 def _account(data: bytes, journal: Path) -> Account:
@@ -154,8 +154,9 @@ class Meter:
                 yield self._account
                 return
             private_folder(self._journal.parent)
-            fd = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o600)
+            fd = os.open(self._journal, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
             try:
+                require_file(self._journal, os.fstat(fd))
                 fcntl.flock(fd, fcntl.LOCK_EX)
                 data = os.read(fd, 1 << 16)
                 account = _account(data, self._journal)

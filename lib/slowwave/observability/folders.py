@@ -9,6 +9,7 @@ import msgspec
 from slowwave.consolidation.state import read_state
 from slowwave.dialects.times import parse_time
 from slowwave.errors import SlowwaveError
+from slowwave.files import file_bytes
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.model import Candidate, iso
@@ -63,7 +64,7 @@ def footprint(project: str, memory: Path) -> Footprint:
         return Footprint(project)
     book = read_book(memory)
     index = memory / INDEX
-    data = index.read_bytes() if index.is_file() else b""
+    data = file_bytes(index) if index.is_file() else b""
     times = backlog_of(memory, book)
     return Footprint(
         project, len(book.active), len(data.splitlines()), len(data), len(times), min(filter(None, times), default="")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, UsageError
-from slowwave.files import atomic_write, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.places import data_folder, state_folder
 from slowwave.records.lock import locked_file
 from slowwave.retention.audit import AuditLog, Entry
@@ -91,7 +91,7 @@ def read_holds(environ: Mapping[str, str]) -> list[Hold]:
     if not path.exists():
         return []
     try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
+        file = msgspec.json.decode(file_bytes(path), type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptStateError(path, f"does not parse: {error}", _REMEDY) from error
     if file.v != _VERSION:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from slowwave.files import private_folder
+from slowwave.files import file_bytes, private_folder
 from slowwave.places import state_folder
 
 # The oldest give way: of a session that is gone nobody asks again.
@@ -32,7 +32,7 @@ class FileNotes:
     def get(self, name: str) -> bytes | None:
         """Return what was kept under a name; None when there is nothing, or nothing that can be read."""
         try:
-            return (self._folder / name).read_bytes()
+            return file_bytes(self._folder / name)
         except FileNotFoundError:
             return None
         except OSError as error:

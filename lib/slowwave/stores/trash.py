@@ -18,7 +18,7 @@ from typing import Literal, cast
 import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, RefusedError, SlowwaveError
-from slowwave.files import TEMP_PREFIX, atomic_write, fsync_folder, private_folder
+from slowwave.files import TEMP_PREFIX, atomic_write, file_bytes, fsync_folder, private_folder
 from slowwave.places import data_folder
 from slowwave.stores.client_index import put_back, take_out
 from slowwave.stores.client_notes import Note
@@ -280,7 +280,7 @@ def _write_manifest(folder: Path, item: TrashItem) -> None:
 def _read_manifest(folder: Path) -> TrashItem:
     path = folder / MANIFEST
     try:
-        return msgspec.convert(cast("object", json.loads(path.read_bytes())), TrashItem)
+        return msgspec.convert(cast("object", json.loads(file_bytes(path))), TrashItem)
     except (ValueError, msgspec.ValidationError) as error:
         raise CorruptStateError(
             path, f"is no manifest: {error}", "its files lie beside it; move them by hand"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import atomic_write, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.settings import CompactionSettings
 from slowwave.stores.model import StoredSession
 
@@ -62,6 +62,6 @@ class Rested:
 
     def _read(self) -> dict[str, str]:
         try:
-            return _decoder.decode(self._file.read_bytes())
+            return _decoder.decode(file_bytes(self._file))
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return {}  # a cache: the sessions are read once more

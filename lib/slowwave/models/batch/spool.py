@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder
 
 # Limits of the Batch API for one input file; a parcel stays below both.
 MOST_REQUESTS = 50_000
@@ -258,7 +258,7 @@ def _line(question: Question) -> bytes:
 
 def _read(path: Path, decoder: "msgspec.json.Decoder[T]") -> T | None:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except FileNotFoundError:
         return None
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import at_fault_point, atomic_write, private_folder
+from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder
 from slowwave.memory.names import name_to_json
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.stores.model import StoredSession
@@ -64,7 +64,7 @@ def write_begun(folder: Path, session: StoredSession, begun: Begun) -> None:
 def read_begun(folder: Path) -> dict[Path, Begun]:
     """Return the purges that did not come to their end, by where they are noted."""
     paths = sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
-    return {path: msgspec.json.decode(path.read_bytes(), type=Begun) for path in paths}
+    return {path: msgspec.json.decode(file_bytes(path), type=Begun) for path in paths}
 
 
 def place_of(folder: Path, session: StoredSession) -> Path:
