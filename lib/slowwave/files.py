@@ -9,7 +9,16 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
+from slowwave.errors import UnreadableError
+
 TEMP_PREFIX = ".slowwave-tmp-"
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
 
 
 def _no_fault(_event: str, _path: str) -> None:
@@ -33,6 +42,54 @@ def write_all(fd: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder for its owner alone, and so whatever is missing above it; one that is there keeps its mode.
+
+    ``Path.mkdir`` gives its mode to the last folder only: those above it would be as open as the umask lets them be.
+
+    Raises:
+        OSError: it cannot be made, or something that is no folder stands there.
+    """
+    if path.is_dir():
+        return
+    private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
+def file_bytes(path: Path) -> bytes:
+    """Return the content of a file of our own; the errors are those of :func:`open_file`."""
+    with os.fdopen(open_file(path), "rb") as file:
+        return file.read()
+
+
+def open_file(path: Path) -> int:
+    """Open a file of our own to read it; what is no file is told at once, where reading would wait for ever.
+
+    Raises:
+        UnreadableError: it is a folder, a pipe, a device or a socket.
+        OSError: it is not there, or may not be read.
+    """
+    # of a pipe nothing comes until somebody writes to it
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        require_file(path, os.fstat(fd))
+    except UnreadableError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def require_file(path: Path, at: os.stat_result) -> None:
+    """Refuse what stands in the place of a file and is none.
+
+    Raises:
+        UnreadableError: it is a folder, a pipe, a device or a socket.
+    """
+    if not stat.S_ISREG(at.st_mode):
+        kind = next((name for is_one, name in _KINDS if is_one(at.st_mode)), "something else")
+        raise UnreadableError(path, f"is {kind} where a file is expected", "move it away")
 
 
 def fsync_folder(folder: Path) -> None:

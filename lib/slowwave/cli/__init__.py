@@ -34,7 +34,15 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (see :mod:`slowwave.errors`)."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    # also what others make for us is for this person alone: Prefect's database, its journals, results and logs
+    before = os.umask(0o077)
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    finally:
+        os.umask(before)
+
+
+def _main(arguments: list[str]) -> int:
     parser = _parser(arguments)
     args, rest = parser.parse_known_args(arguments)
     if rest:

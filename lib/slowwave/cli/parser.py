@@ -22,6 +22,11 @@ class Parser(argparse.ArgumentParser):
 
     behind: Sequence[str] = ()
 
+    def __init__(self, **how: Any) -> None:
+        """Take only whole names of options: ``--ap`` for ``--apply`` would delete for who meant another option."""
+        super().__init__(**how)
+        self.allow_abbrev = False
+
     def _get_formatter(self) -> argparse.HelpFormatter:
         # two characters less than the terminal has, as argparse itself does
         return argparse.HelpFormatter(self.prog, width=_columns() - 2)

@@ -13,6 +13,7 @@ from typing import Any
 
 from slowwave.cli.output import say
 from slowwave.errors import DONE
+from slowwave.files import private_folder
 from slowwave.service.deployments import Document, as_switched, in_time_zone, read_project, time_zone
 from slowwave.service.launch import load_job, prefect_environment, prefect_home, project_root
 from slowwave.service.reach import require_server
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def _server(port: int) -> Generator[str]:
     """Use the server that ``PREFECT_API_URL`` names, else run one as long as this process lives."""
     home = prefect_home(os.environ)
-    home.mkdir(parents=True, exist_ok=True)
+    private_folder(home)
     for name, value in prefect_environment(home).items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")

@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from slowwave.consolidation.owner import Owner, is_here, is_provably_dead, parse_owner, steady, this_process
-from slowwave.errors import LockHeldError, LockLostError, UnreadableError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
+from slowwave.errors import LockHeldError, LockLostError
+from slowwave.files import TEMP_PREFIX, at_fault_point, file_bytes, fsync_folder, write_all
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.processes import is_running
@@ -73,12 +73,10 @@ def refusal(memory: Path, stale: timedelta, wall: Callable[[], float] = time.tim
         return claude
     path = memory / LOCK_FILE
     try:
-        body = path.read_bytes()
+        body = file_bytes(path)
         modified = path.stat().st_mtime
     except FileNotFoundError:
         return ""
-    except IsADirectoryError as error:
-        raise UnreadableError(path, "is a folder where a lock file is expected", "remove it") from error
     owner = _parse_owner(body)
     if owner and is_provably_dead(owner):
         return ""
@@ -177,7 +175,7 @@ def _stamp(now: float) -> bytes:
 
 def _owner_of(path: Path) -> Owner | None:
     try:
-        return _parse_owner(path.read_bytes())
+        return _parse_owner(file_bytes(path))
     except OSError:
         return None
 
@@ -190,7 +188,7 @@ def _parse_owner(body: bytes) -> Owner | None:
 def _claude_refusal(path: Path, now: float) -> str:
     """Honour the lock of Claude Code's own dream: younger than an hour and its process alive."""
     try:
-        body = path.read_bytes().strip()
+        body = file_bytes(path).strip()
         age = now - path.stat().st_mtime
     except OSError:
         return ""

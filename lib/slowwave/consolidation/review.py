@@ -12,7 +12,7 @@ from slowwave.consolidation.model import Gathered, Operation
 from slowwave.consolidation.plan import Plan, plan_of
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.ledger import VERSION, Event
@@ -44,7 +44,7 @@ def parked_dreams(memory: Path) -> list[Parked]:
     found: list[Parked] = []
     for path in sorted((memory / FOLDER).glob("*.json")):
         try:
-            parked = msgspec.json.decode(path.read_bytes(), type=Parked)
+            parked = msgspec.json.decode(file_bytes(path), type=Parked)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise CorruptStateError(
                 path, f"is not a parked dream ({error})", "remove it; it is planned anew"
@@ -66,7 +66,7 @@ def park(memory: Path, plan: Plan) -> str:
             return parked.id
     with guarded(memory):
         folder = memory / FOLDER
-        folder.mkdir(exist_ok=True)
+        private_folder(folder)
         parked = Parked(FORM, plan.id, iso(plan.at), plan.review, plan.operations)
         atomic_write(folder / f"{plan.id}.json", msgspec.json.format(msgspec.json.encode(parked), indent=1))
         for other in others:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from slowwave.clock import FixedClock
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.parameters import clock_of
 from slowwave.jobs.run import Run
 from slowwave.places import state_folder
@@ -142,7 +142,7 @@ def write_manifest(manifest: Manifest, environ: Mapping[str, str]) -> Path:
         OSError: the state folder cannot be written.
     """
     folder = state_folder(environ) / "runs"
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     path = folder / f"{manifest.run_id}.manifest.json"
     atomic_write(path, packed(manifest))
     return path
@@ -162,7 +162,7 @@ def read_manifest(path: Path) -> Manifest:
 # Hundreds of portions of one run read the same file of many megabytes.
 @lru_cache(maxsize=1)
 def _parsed(path: Path, _mtime_ns: int, _inode: int) -> Manifest:
-    return unpacked(json.loads(path.read_bytes()), Manifest)
+    return unpacked(json.loads(file_bytes(path)), Manifest)
 
 
 def packed(value: msgspec.Struct) -> bytes:

@@ -21,6 +21,7 @@ from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
 from slowwave.retention.eraser import Across, Changed, Eraser
 from slowwave.retention.erasure import erase_project
+from slowwave.retention.own_places import names_in
 from slowwave.retention.rest import finish, finish_within, refuse_held
 from slowwave.retention.sessions_gone import unknown
 from slowwave.retention.subjects.wanted import Asked, Subjects
@@ -58,6 +59,8 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
         # first: whatever is killed after it, what goes does not come back
         block(run.environ, redact.key, (*asked.persons, *asked.topics), ())
     across = Across(set(asked.sessions), lambda session: block(run.environ, redact.key, (), [session]))
+    if not run.project:
+        across.names = names_in(run.settings, run.environ)
 
     def eraser() -> Eraser:
         return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run, across=across)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import at_fault_point, fsync_folder, write_all
+from slowwave.files import at_fault_point, fsync_folder, require_file, write_all
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.records.lines import read_records
@@ -140,8 +140,9 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
     """
     data = b"\n".join(lines) + b"\n"
     is_new = not path.exists()
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
     try:
+        require_file(path, os.fstat(fd))
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":
             data = b"\n" + data

@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import Batch, append_batches, candidates_path, read_entries
 from slowwave.memory.guard import guarded
@@ -225,13 +225,13 @@ def _with(text: str, found: Waiting) -> str:
 
 def _read(memory: Path) -> str:
     path = extracted_path(memory)
-    return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
+    return file_bytes(path).decode("utf-8", "surrogateescape") if path.exists() else ""
 
 
 def _update(memory: Path, text: str) -> None:
     path = extracted_path(memory)
     data = text.encode("utf-8", "surrogateescape")
-    if not path.exists() or path.read_bytes() != data:
+    if not path.exists() or file_bytes(path) != data:
         atomic_write(path, data)
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
+from slowwave.files import file_bytes
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.topics import INDEX
 
 STATE_FILE = ".consolidation_state.json"
 LOCK_FILE = ".consolidation_lock"
@@ -23,13 +25,11 @@ def read_or_none(path: Path) -> bytes | None:
         UnreadableError: it is there and cannot be read, for example because it is a folder.
     """
     try:
-        return path.read_bytes()
+        return file_bytes(path)
     except FileNotFoundError:
         return None
     except NotADirectoryError as error:
         raise UnreadableError(path.parent, "is a file where a memory folder is expected", "move it away") from error
-    except IsADirectoryError as error:
-        raise UnreadableError(path, "is a folder where a file is expected", "move it away") from error
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read", "let this user read it") from error
 
@@ -41,7 +41,7 @@ def read_texts(memory: Path) -> dict[str, bytes]:
         UnreadableError: the folder or a file in it cannot be read.
     """
     try:
-        names = sorted(p.name for p in memory.iterdir() if p.suffix == ".md" and p.is_file())
+        names = sorted(p.name for p in memory.iterdir() if p.suffix == ".md" and _counts(p))
     except FileNotFoundError:
         return {}
     except NotADirectoryError as error:
@@ -50,6 +50,11 @@ def read_texts(memory: Path) -> dict[str, bytes]:
         raise UnreadableError(memory, error.strerror or "cannot be read") from error
     files = {name: read_or_none(memory / name) for name in names}
     return {name: data for name, data in files.items() if data is not None}
+
+
+def _counts(path: Path) -> bool:
+    """Say whether a page is read: what is none is refused there, but for folders that a person named like one."""
+    return path.exists() and (path.name == INDEX or not path.is_dir())
 
 
 def hashes_of(memory: Path, names: Iterable[str]) -> dict[str, str | None]:
@@ -78,5 +83,5 @@ def visible_files(memory: Path) -> dict[str, bytes]:
     for path in sorted(memory.rglob("*")) if memory.is_dir() else []:
         name = path.relative_to(memory).as_posix()
         if path.is_file() and not name.startswith(f"{OWN_FOLDER}/") and name != LOCK_FILE:
-            found[name] = path.read_bytes()
+            found[name] = file_bytes(path)
     return found

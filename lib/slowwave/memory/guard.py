@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.errors import LockHeldError
+from slowwave.files import private_folder, require_file
 from slowwave.memory.exchange import put_back
 from slowwave.memory.places import siblings
 
@@ -32,8 +33,10 @@ def guarded(memory: Path) -> Generator[None]:
             if kind == "aside":
                 put_back(memory, path)
     own = memory / OWN_FOLDER
-    own.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(own / _LOCK, timeout=WAIT_S, fallback_to_soft=False)
+    private_folder(own)
+    if (own / _LOCK).exists():
+        require_file(own / _LOCK, (own / _LOCK).stat())
+    lock = FileLock(own / _LOCK, timeout=WAIT_S, mode=0o600, fallback_to_soft=False)
     try:
         with lock:
             yield

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import CorruptStateError, UnreadableError
+from slowwave.files import file_bytes
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import CandidateOrigin, Category, Evidence
 
@@ -142,7 +143,7 @@ def read_ledger(memory: Path) -> Sequence[Event]:
     """
     path = memory / PATH
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

@@ -116,8 +116,10 @@ def build_stage(memory: Path, stage: Path, change: Change) -> None:
     _write_like(stage / LEDGER, ledger, memory / LEDGER, like)
     folders += _write_record(memory, stage, change, inodes, like)
     for folder in reversed(folders):
-        # only now: a folder that its owner made read-only could not have been filled
-        folder.chmod(stat.S_IMODE(_like(memory, stage, folder, like).st_mode))
+        old = memory / folder.relative_to(stage)
+        if old.is_dir():
+            # only now: a folder that its owner made read-only could not have been filled
+            folder.chmod(stat.S_IMODE(old.stat().st_mode))
         fsync_folder(folder)
 
 
@@ -175,12 +177,6 @@ def _make_parents(path: Path, top: Path, like: os.stat_result) -> list[Path]:
 def _make_folder(path: Path, like: os.stat_result) -> None:
     path.mkdir(mode=0o700)
     _own(path, like)
-
-
-def _like(memory: Path, stage: Path, folder: Path, like: os.stat_result) -> os.stat_result:
-    """Return the status of the folder that a new one stands for; new ones are as private as the memory folder."""
-    old = memory / folder.relative_to(stage)
-    return old.stat() if old.is_dir() else like
 
 
 def _write_like(path: Path, data: bytes, old: Path, folder: os.stat_result) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from slowwave.errors import MovedError, RefusedError, UnreadableError
-from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, is_leftover
+from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, is_leftover, private_folder
 from slowwave.memory.exchange import exchange
 from slowwave.memory.folder import digest, moved_since, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded
@@ -148,7 +148,7 @@ def _carry_over(source: Path, target: Path, manifest: Manifest, conflicts: Path)
         to = target / name
         if _inode(to) not in (None, known):
             to = conflicts / "carried" / name  # changed on both sides: keep both
-        to.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(to.parent)
         at_fault_point("rename", to)
         (source / name).replace(to)
         fsync_folder(to.parent)

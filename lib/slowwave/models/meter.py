@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.files import file_bytes, private_folder, require_file
 from slowwave.models.base import BudgetSpentError, Usage
 from slowwave.settings import ModelSettings
 
@@ -62,7 +63,7 @@ def read_account(journal: Path) -> Account:
         BudgetSpentError: it is damaged.
         OSError: it cannot be read.
     """
-    return _account(journal.read_bytes(), journal)
+    return _account(file_bytes(journal), journal)
 
 
 def _account(data: bytes, journal: Path) -> Account:
@@ -169,9 +170,10 @@ class Meter:
             if self._journal is None:
                 yield self._account
                 return
-            self._journal.parent.mkdir(parents=True, exist_ok=True)
-            fd = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o600)
+            private_folder(self._journal.parent)
+            fd = os.open(self._journal, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
             try:
+                require_file(self._journal, os.fstat(fd))
                 fcntl.flock(fd, fcntl.LOCK_EX)
                 data = os.read(fd, 1 << 16)
                 account = _account(data, self._journal)

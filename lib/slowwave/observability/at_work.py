@@ -16,7 +16,8 @@ from pathlib import Path
 import msgspec
 
 from slowwave.consolidation.owner import Owner, is_provably_dead, this_process
-from slowwave.files import at_fault_point, atomic_write
+from slowwave.errors import UnreadableError
+from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file
 from slowwave.observability.history import append_night, read_nights
 from slowwave.observability.night import STOPPED, Night, moment
 from slowwave.observability.progress import Watcher
@@ -85,7 +86,7 @@ def write_note(environ: Mapping[str, str], note: AtWork) -> Path:
         OSError: the state folder cannot be written, or is full.
     """
     path = note_path(environ, note.run_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     atomic_write(path, _page(note))
     return path
 
@@ -104,8 +105,9 @@ def change_note(path: Path, change: Callable[[AtWork], AtWork]) -> None:
         msgspec.MsgspecError: it is damaged.
     """
     with suppress(FileNotFoundError):
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
+            require_file(path, os.fstat(fd))
             page = _page(change(msgspec.json.decode(os.pread(fd, SIZE, 0), type=AtWork)))
             at_fault_point("write", path)
             os.pwrite(fd, page, 0)
@@ -161,7 +163,7 @@ class Noting:
         now = {"step": step, "done": done, "of": of, "seconds": seconds, "sign": sign}
         try:
             change_note(self._path, lambda note: msgspec.structs.replace(note, **now))
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, msgspec.MsgspecError, UnreadableError) as error:
             self._is_broken = True
             log.warning("%s: how far the run is cannot be noted any more (%s)", self._path, error)
 
@@ -172,11 +174,11 @@ def read_notes(environ: Mapping[str, str]) -> tuple[list[AtWork], list[str]]:
     problems: list[str] = []
     for path in sorted((state_folder(environ) / "runs").glob(f"*{SUFFIX}")):
         try:
-            note = msgspec.json.decode(path.read_bytes(), type=AtWork)
+            note = msgspec.json.decode(file_bytes(path), type=AtWork)
             notes.append((moment(note.at), note))
         except FileNotFoundError:
             continue  # it has come to its end this moment
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, UnreadableError) as error:
             problems.append(f"{path}: tells nothing of its run ({error}); remove it")
     return [note for _, note in sorted(notes, key=itemgetter(0))], problems
 

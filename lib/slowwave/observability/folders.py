@@ -7,6 +7,7 @@ import msgspec
 
 from slowwave.consolidation.backlog import backlog_of
 from slowwave.errors import SlowwaveError
+from slowwave.files import file_bytes
 from slowwave.memory.book import read_book
 from slowwave.memory.topics import INDEX
 
@@ -59,7 +60,7 @@ def footprint(project: str, memory: Path) -> Footprint:
         return Footprint(project)
     book = read_book(memory)
     index = memory / INDEX
-    data = index.read_bytes() if index.is_file() else b""
+    data = file_bytes(index) if index.is_file() else b""
     times = [noted for _, noted in backlog_of(memory, book)]
     return Footprint(
         project, len(book.active), len(data.splitlines()), len(data), len(times), min(filter(None, times), default="")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import at_fault_point, write_all
+from slowwave.errors import UnreadableError
+from slowwave.files import at_fault_point, file_bytes, private_folder, write_all
 from slowwave.observability.night import VERSION, Night
 from slowwave.places import state_folder
 from slowwave.records.lock import locked_file
@@ -29,7 +30,7 @@ def append_night(environ: Mapping[str, str], night: Night) -> None:
         OSError: the disk is full, or the state folder cannot be written.
     """
     path = history_path(environ)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     with locked_file(path, create=True, append=True) as fd:
         size = os.fstat(fd).st_size
         torn = b"\n" if size and os.pread(fd, 1, size - 1) != b"\n" else b""
@@ -53,7 +54,11 @@ def read_nights(environ: Mapping[str, str]) -> tuple[list[Night], list[str]]:
     path = history_path(environ)
     times: list[tuple[datetime, Night]] = []
     problems: list[str] = []
-    for number, line in enumerate(path.read_bytes().split(b"\n") if path.exists() else (), 1):
+    try:
+        lines = file_bytes(path).split(b"\n") if path.exists() else []
+    except UnreadableError as error:
+        return [], [str(error)]
+    for number, line in enumerate(lines, 1):
         try:
             if line and (night := msgspec.json.decode(line, type=Night)).v <= VERSION:
                 times.append((night.began, night))

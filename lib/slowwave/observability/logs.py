@@ -71,8 +71,11 @@ def _handler(place: str) -> logging.Handler:
     if place == "-":
         return logging.StreamHandler(sys.stderr)
     try:
+        path = Path(place).expanduser()
+        if not path.exists():
+            path.touch(mode=0o600)
         # many processes may append: every line is one write
-        return logging.FileHandler(Path(place).expanduser(), encoding="utf-8")
+        return logging.FileHandler(path, encoding="utf-8")
     except OSError as error:
         raise SettingsError("telemetry.log_file", place, f"cannot be opened: {error.strerror}") from error
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.errors import LockHeldError, UnreadableError
+from slowwave.files import require_file
 
 TIMEOUT_S = 30.0
 _FIRST_PAUSE_S = 0.0001
@@ -50,6 +51,7 @@ def locked_file(
         except OSError as error:
             raise UnreadableError(path, error.strerror or "cannot be opened") from error
         try:
+            require_file(path, os.fstat(fd))
             _lock(fd, path, deadline)
             if _is_still(path, fd):
                 yield fd

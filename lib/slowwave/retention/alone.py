@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from slowwave.errors import LockHeldError, RefusedError
+from slowwave.files import private_folder
 from slowwave.places import state_folder
 from slowwave.records.lock import locked_file
 
@@ -19,7 +20,7 @@ def alone(environ: Mapping[str, str]) -> Generator[None]:
         OSError: the state folder cannot be written.
     """
     folder = state_folder(environ)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     with ExitStack() as held:
         try:
             held.enter_context(locked_file(folder / LOCK, create=True, timeout_s=0))

@@ -45,6 +45,8 @@ def _one(path: Path, eraser: Eraser, recorded: Ranges) -> None:
             seen.names([session.id, session.project, session.root, *(file.path for file in session.files)])
     for name, reason in seen.stays:
         eraser.refuse("", f"{path}: {name}", reason)
+    if seen.places and eraser.linked("", path):
+        return
     if seen.places and not eraser.dry_run:
         before, done = path.read_bytes(), _Changes(eraser.what, recorded)
         parts = {str(number): digest for number, digest in enumerate(seen.digests)}

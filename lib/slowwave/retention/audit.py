@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import at_fault_point, atomic_write, fsync_folder, write_all
+from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, open_file, private_folder, write_all
 from slowwave.places import data_folder, state_folder
 from slowwave.records.lock import locked_file
 
@@ -101,8 +101,8 @@ class AuditLog:
         """
         if not entries:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._head.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self.path.parent)
+        private_folder(self._head.parent)
         is_new = not self.path.exists()
         with locked_file(self.path, create=True) as log:
             head = self._standing(log)
@@ -194,17 +194,17 @@ class AuditLog:
         return seen
 
     def _noted(self) -> _Head:
-        if not self._head.is_file():
+        if not self._head.exists():
             return _Head()
         try:
-            return msgspec.json.decode(self._head.read_bytes(), type=_Head)
+            return msgspec.json.decode(file_bytes(self._head), type=_Head)
         except msgspec.DecodeError as error:
             raise CorruptStateError(self._head, f"does not parse: {error}", _REMEDY) from error
 
     def _raw(self, start: int = 0) -> Iterator[bytes]:
-        if not self.path.is_file():
+        if not self.path.exists():
             return
-        with self.path.open("rb") as file:
+        with os.fdopen(open_file(self.path), "rb") as file:
             file.seek(start)
             for raw in file:
                 if raw.endswith(b"\n"):  # else a process was killed while it wrote

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.places import data_folder
 from slowwave.report import Report
 from slowwave.retention.eraser import Changed
@@ -80,7 +80,7 @@ def write_certificate(certificate: Certificate, environ: Mapping[str, str]) -> t
         OSError: the data folder cannot be written.
     """
     folder = data_folder(environ) / FOLDER
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     path = folder / f"erase-{certificate.run}.json"
     data = msgspec.json.format(msgspec.json.encode(certificate), indent=1)
     digest = sha256(data).hexdigest()

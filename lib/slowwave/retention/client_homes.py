@@ -37,7 +37,7 @@ def erase_from_homes(projects: Sequence[Project], eraser: Eraser, memories: Coll
 
 def _drop_sessions(path: Path, eraser: Eraser) -> None:
     sessions = eraser.across.sessions
-    if sessions and (number := lines_of(path, sessions)):
+    if sessions and (number := lines_of(path, sessions)) and not eraser.linked("", path):
         eraser.found("", str(path), [Place(0, 0, "session", "lines of erased sessions")] * number)
         if not eraser.dry_run:
             drop_lines(path, sessions)
@@ -109,6 +109,8 @@ def erase_from_home_file(path: Path, eraser: Eraser, *, whole: bool = False) -> 
         age = timedelta(seconds=eraser.now.timestamp() - plan.state.mtime_ns / 1e9)
         if plan.lines and age < idle:
             eraser.refuse("", str(path), f"live: its client changed it a moment ago, and it must rest for {idle}")
+            return
+        if plan.lines and eraser.linked("", path):
             return
         if plan.lines and not eraser.dry_run:
             write_plan(plan, eraser)

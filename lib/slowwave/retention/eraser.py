@@ -17,6 +17,7 @@ from slowwave.retention.forgetting import Gone, what_goes
 from slowwave.retention.holds import held_by, read_holds
 from slowwave.retention.job.fleet import Fleet, Member, key_of
 from slowwave.retention.journal import FOLDER
+from slowwave.retention.linked import Names
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import remove_for_good
 from slowwave.retention.what import What
@@ -44,6 +45,7 @@ class Across:
         forbid: is told of a session before it goes.
         changed: what was written.
         seen: files that were dealt with.
+        names: counts the names of files where all of them are dealt with.
         databases: of clients, those with sessions in them, and why one is not written, or "".
     """
 
@@ -52,6 +54,7 @@ class Across:
     changed: list[Changed] = field(default_factory=list[Changed])
     seen: set[Path] = field(default_factory=set[Path])
     databases: dict[Path, str] = field(default_factory=dict[Path, str])
+    names: Names = field(default_factory=lambda: Names(tuple))
 
 
 class Eraser:
@@ -151,6 +154,18 @@ class Eraser:
         """
         self.across.forbid(session.id)
         return remove_for_good(session, self.environ, self.clock, self.report.run_id)
+
+    def linked(self, project: str, *paths: Path) -> list[Path]:
+        """Return which files have names that would keep what goes; they stay, and the run has failed in part.
+
+        Raises:
+            OSError: a folder cannot be read.
+        """
+        found = [(path, reason) for path in paths if (reason := self.across.names.elsewhere(path))]
+        for path, reason in found:
+            self.refuse(project, str(path), reason)
+            self.report.failures.append(f"{path}: {reason}")
+        return [path for path, _ in found]
 
     def refuse(self, project: str, target: str, reason: str) -> None:
         """Note what was left alone, and why."""

@@ -98,9 +98,11 @@ def _session(
 def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:
     """Remove a session with all that belongs to it."""
     try:
-        if eraser.dry_run:
-            files = belongings_of(session, eraser.home).paths
-        else:
+        files = belongings_of(session, eraser.home).paths
+        if eraser.linked(project, *files_below(files)):
+            eraser.across.sessions.discard(session.id)
+            return
+        if not eraser.dry_run:
             files = tuple(Path(file.path) for file in eraser.remove(session).files)
     except SlowwaveError as error:
         eraser.refuse(project, session.id, str(error))
@@ -120,7 +122,7 @@ def _file(
     plan = plan_file(path, eraser.what)
     for wrong in plan.refused:
         eraser.refuse(project, str(path), wrong)
-    if not plan.lines:
+    if not plan.lines or eraser.linked(project, path):
         return before
     if not eraser.dry_run:
         old = plain_bytes(path)

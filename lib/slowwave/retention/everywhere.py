@@ -31,7 +31,7 @@ class Sort(Enum):
     UNKNOWN = "not known: look at it yourself"
     DATABASE = "a database"
     GIT = "a git store"
-    LINK = "a link to a folder that is no client's, so nobody followed it"
+    LINK = "a link to what is no client's, so nobody followed it"
 
 
 def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
@@ -63,7 +63,11 @@ def other_files(
                 yield Path(folder), Sort.GIT
             for name in sorted(names):
                 path = Path(folder, name)
-                if path in seen or path.is_symlink() or not path.is_file() or _is_of_database(path):
+                if path in seen or not path.is_file() or _is_of_database(path):
+                    continue
+                if path.is_symlink():
+                    if not path.resolve().is_relative_to(home.resolve()):
+                        yield path, Sort.LINK
                     continue
                 yield path, _sort(home, path)
 

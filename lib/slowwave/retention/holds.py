@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, UsageError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.places import data_folder, state_folder
 from slowwave.records.lock import locked_file
 from slowwave.retention.audit import AuditLog, Entry
@@ -91,7 +91,7 @@ def read_holds(environ: Mapping[str, str]) -> list[Hold]:
     if not path.exists():
         return []
     try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
+        file = msgspec.json.decode(file_bytes(path), type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptStateError(path, f"does not parse: {error}", _REMEDY) from error
     if file.v != _VERSION:
@@ -193,12 +193,12 @@ def _seconds(text: str) -> float:
 @contextmanager
 def _changing(environ: Mapping[str, str]) -> Generator[list[Hold]]:
     folder = state_folder(environ)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     with locked_file(folder / LOCK, create=True):
         yield read_holds(environ)
 
 
 def _write(environ: Mapping[str, str], holds: list[Hold]) -> None:
     path = data_folder(environ) / FILE
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(path.parent)
     atomic_write(path, msgspec.json.format(msgspec.json.encode(_File(_VERSION, holds)), indent=1), mode=0o600)

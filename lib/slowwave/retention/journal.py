@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.dialects.rows import RowReader
 from slowwave.errors import UnreadableError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.transcripts import plain_bytes
 from slowwave.stores.archive.model import SUFFIX as PACK
@@ -66,7 +66,7 @@ def has_journal(folder: Path, path: Path) -> bool:
 
 
 def _write(folder: Path, path: Path, journal: Journal) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     # nobody has put those of a killed run into the memories yet
     left = left_by(folder, path).items()
     journal.hashes = {old: journal.hashes.get(now, now) for old, now in left} | journal.hashes
@@ -94,7 +94,7 @@ def settle(folder: Path, memories: Iterable[Path]) -> None:
     """Remove the journals; those stay whose hashes a memory folder still has, since it could not be written."""
     known: set[bytes] = set()
     for path in (found for memory in memories for found in memory.rglob("*.json*") if found.is_file()):
-        known.update(_HASH.findall(path.read_bytes()))
+        known.update(_HASH.findall(file_bytes(path)))
     for path in _files(folder):
         journal = _read(path)
         if not (_stands(journal) and any(old.encode() in known for old in journal.hashes)):
@@ -106,7 +106,7 @@ def _place(folder: Path, path: Path) -> Path:
 
 
 def _read(path: Path) -> Journal:
-    return msgspec.json.decode(path.read_bytes(), type=Journal)
+    return msgspec.json.decode(file_bytes(path), type=Journal)
 
 
 def _stands(journal: Journal) -> bool:

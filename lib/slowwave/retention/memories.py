@@ -5,6 +5,7 @@ from pathlib import Path
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import VERSION, Event
 from slowwave.memory.model import iso
+from slowwave.memory.transaction import recover
 from slowwave.retention.beside import remove_leftovers
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.own import OwnFile, apply_own, plan_own, with_event
@@ -15,9 +16,13 @@ def erase_memory(project: str, memory: Path, eraser: Eraser, hashes: dict[str, s
     if not memory.is_dir():
         return
     if not eraser.dry_run:
+        recover(memory)  # what a killed transaction left are further names of the same files
         remove_leftovers(memory / OWN_FOLDER, below=True)
     gone = eraser.gone_from(memory)
     changed = plan_own(memory, eraser.what, hashes, gone=gone)
+    # as a whole or not at all: without the ledger nobody would know the other lines that are to go
+    if eraser.linked(project, *(one.path for one in changed if one.new != one.old)):
+        return
     if any(one.new != one.old for one in changed):
         places = sum(len(one.places) for one in changed)
         reason = f"{eraser.what.noun} taken out: {places} places here, {len(hashes)} hashes of transcripts renewed"

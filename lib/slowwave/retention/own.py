@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from slowwave.errors import RefusedError
-from slowwave.files import at_fault_point, atomic_write, fsync_folder
+from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.ledger import FILE as LEDGER_FILE
@@ -71,7 +71,7 @@ def plan_own(
         if path.stat().st_size > _MOST_BYTES:
             changed[path] = OwnFile(path, b"", b"", refused=("is larger than 256 MB, and was not looked into",))
             continue
-        old = path.read_bytes()
+        old = file_bytes(path)
         left = without(gone, folder, path, old) if gone is not None else old
         if left is None:
             changed[path] = OwnFile(path, old, None)
@@ -120,7 +120,7 @@ def with_event(memory: Path, changed: list[OwnFile], event: Event) -> list[OwnFi
         return changed
     known = next((one for one in changed if one.path == path), None)
     if known is None:
-        old = path.read_bytes()
+        old = file_bytes(path)
         known = OwnFile(path, old, old)
     new = known.new or b""
     new = new if not new or new.endswith(b"\n") else new + b"\n"
@@ -170,7 +170,7 @@ def _in_order(changed: list[OwnFile], *, loses: bool) -> list[OwnFile]:
 def _write(folder: Path, one: OwnFile) -> list[str]:
     if one.new == one.old:
         return []
-    if one.path.read_bytes() != one.old:
+    if file_bytes(one.path) != one.old:
         return [str(one.path)]
     if one.new is None:
         at_fault_point("unlink", one.path)

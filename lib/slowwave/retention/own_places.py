@@ -14,7 +14,9 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import archive_folder, config_folder, data_folder, state_folder
 from slowwave.retention.client_homes import erase_from_home_file
 from slowwave.retention.eraser import Eraser
+from slowwave.retention.everywhere import homes
 from slowwave.retention.layers import layers
+from slowwave.retention.linked import Names
 from slowwave.settings import Settings
 from slowwave.stores.archive.model import SUFFIX as PACK
 from slowwave.stores.trash import trash_folder
@@ -38,6 +40,11 @@ def roots_of(environ: Mapping[str, str]) -> list[Path]:
     return [
         folder for folder in (data_folder(environ), state_folder(environ), config_folder(environ)) if folder.is_dir()
     ]
+
+
+def names_in(settings: Settings, environ: Mapping[str, str]) -> Names:
+    """Return what counts the names of files below all that an erasure of everything deals with."""
+    return Names(lambda: (*homes(settings.store.roots, environ), *roots_of(environ)))
 
 
 def memories_in(settings: Settings, environ: Mapping[str, str]) -> set[Path]:

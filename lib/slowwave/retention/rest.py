@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
-from slowwave.places import data_folder, scheduler_folder, state_folder
+from slowwave.places import archive_folder, data_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.archived import erase_from_packs
 from slowwave.retention.beside import remove_leftovers
@@ -28,6 +28,7 @@ from slowwave.retention.own_places import (
 from slowwave.retention.scheduler import erase_from_scheduler
 from slowwave.retention.sessions_gone import free_from_trash, in_archive, in_trash, leave_archive, put_by
 from slowwave.retention.transcripts import Ranges
+from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.model import Project
 from slowwave.stores.trash import ids_in, trash_folder, trash_items
 
@@ -67,7 +68,9 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
     for folder in (data / "trash", state):
         changed = plan_own(folder, eraser.what, {}, same_length=folder != state, but=others)
         stays = {eraser.journals, *held}
-        write_own("", folder, [one for one in changed if stays.isdisjoint(one.path.parents)], eraser)
+        changed = [one for one in changed if stays.isdisjoint(one.path.parents)]
+        linked = eraser.linked("", *(one.path for one in changed if one.new != one.old))
+        write_own("", folder, [one for one in changed if one.path not in linked], eraser)
     if eraser.what.keeps_length:
         erase_from_scheduler(more, eraser)
         erase_from_logs(eraser)
@@ -95,6 +98,7 @@ def finish_within(projects: Sequence[Project], eraser: Eraser) -> Report:
 def remove_caches(eraser: Eraser) -> None:
     """Remove the databases that are built anew when they are asked for: they hold titles and words of sessions."""
     for path in caches(state_folder(eraser.environ), [scheduler_folder(eraser.environ)]):
+        eraser.linked("", path)  # its other names are named; this one goes
         path.unlink(missing_ok=True)
         eraser.report.items.append(Item(str(path), "removed", f"is built anew without {eraser.what.noun}"))
 
@@ -152,6 +156,19 @@ def _sessions(eraser: Eraser) -> None:
         for name in sorted(inside):
             reason = f"its copy in the trash lies there with session {item.session}: restore that first, or erase it"
             eraser.refuse("", name, reason)
-    if not eraser.dry_run and eraser.across.sessions:
-        free_from_trash(eraser.across.sessions, environ, eraser.clock, run)
-        leave_archive(eraser.across.sessions, environ)
+    linked = _linked_sessions(eraser)
+    if not eraser.dry_run and (gone := eraser.across.sessions - linked):
+        free_from_trash(gone, environ, eraser.clock, run)
+        leave_archive(gone, environ)
+
+
+def _linked_sessions(eraser: Eraser) -> set[str]:
+    """Return the sessions of which a copy in the trash or the archive has names that would keep it."""
+    environ, trash = eraser.environ, trash_folder(eraser.environ)
+    copies = [
+        (item.session, trash / item.id / file.stored)
+        for item in in_trash(eraser.across.sessions, environ)
+        for file in item.files
+    ]
+    copies += [(name, one.pack) for name in eraser.across.sessions for one in Shelf(archive_folder(environ)).find(name)]
+    return {name for name, path in dict.fromkeys(copies) if eraser.linked("", path)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from slowwave.errors import UnreadableError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.samples.week_plan import plan
 
 MARKER = ".slowwave-sample.json"
@@ -53,12 +53,12 @@ def build(target: Path, now: datetime) -> Sample:
         raise UnreadableError(
             target, "exists and is not a sample of slowwave", "name a new or empty folder for the sample"
         )
-    target.mkdir(parents=True, exist_ok=True)
+    private_folder(target)
     _mark(marker, now, (), finished=False)
     names: list[str] = []
     for file in plan(now):
         path = target / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         atomic_write(path, file.data)
         moment = file.modified.timestamp()
         os.utime(path, (moment, moment))

@@ -14,7 +14,7 @@ from unicodedata import normalize
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.places import data_folder
 
 FILE = "erased.json"
@@ -114,7 +114,7 @@ def read_blocked(environ: Mapping[str, str]) -> Kept:
     """
     path = _path(environ)
     try:
-        kept = msgspec.json.decode(path.read_bytes(), type=Kept)
+        kept = msgspec.json.decode(file_bytes(path), type=Kept)
     except FileNotFoundError:
         return Kept()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -144,7 +144,7 @@ def block(environ: Mapping[str, str], key: bytes, phrases: Iterable[str], sessio
     )
     if new != kept:
         path = _path(environ)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         atomic_write(path, msgspec.json.encode(new), mode=0o600)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.files import TEMP_PREFIX, fsync_folder, write_all
+from slowwave.files import TEMP_PREFIX, fsync_folder, open_file, private_folder, write_all
 from slowwave.places import config_folder
 from slowwave.secrets.blocked import FILE, Blocked, any_blocked, read_blocked
 from slowwave.secrets.redactor import Redactor
@@ -71,7 +71,7 @@ def _key(path: Path, *, create: bool) -> bytes:
 
 def _read(path: Path) -> bytes | None:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_file(path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -91,7 +91,7 @@ def _read(path: Path) -> bytes | None:
 
 def _made(path: Path) -> bytes:
     """Write a new key; of two that do so at once the first wins, and both use its key."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(path.parent)
     temp = path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{secrets.token_hex(4)}")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

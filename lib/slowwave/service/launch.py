@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import ServerError, SlowwaveError
+from slowwave.files import private_folder
 from slowwave.jobs.choice import require_input
 from slowwave.places import scheduler_folder
 from slowwave.service.reach import require_server, unreachable
@@ -141,7 +142,7 @@ def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
     for name, value in prefect_environment(prefect_home(environ)).items():
         environ.setdefault(name, value)
     # Prefect makes the last folder only, and without its home no server starts
-    Path(environ["PREFECT_HOME"]).mkdir(parents=True, exist_ok=True)
+    private_folder(Path(environ["PREFECT_HOME"]))
     if not environ.get("PREFECT_API_URL"):
         environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "true")
     environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")

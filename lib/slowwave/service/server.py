@@ -10,9 +10,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from slowwave.errors import ServerError, UsageError
+from slowwave.files import private_folder
 from slowwave.service.launch import prefect_environment
 
 START_S = 180.0
@@ -34,7 +36,7 @@ def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Gene
         UsageError: the port is taken.
         ServerError: the server ends or does not answer within three minutes.
     """
-    home.mkdir(parents=True, exist_ok=True)
+    private_folder(home)
     port = _free_port(port)
     api = f"http://{HOST}:{port}/api"
     # the pages in the browser would otherwise ask for their data at the usual port
@@ -43,10 +45,17 @@ def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Gene
         env.pop(name, None)
     arguments = ["server", "start", "--host", HOST, "--port", str(port)]
     command = [sys.executable, "-m", "slowwave.service.watched", *arguments]
-    with (home / "server.log").open("ab") as log:
+    with open(home / "server.log", "ab", opener=partial(os.open, mode=0o600)) as log:
         # its own session: a Ctrl-C for us must reach it only after the running job has ended
         process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            command, env=env, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=home, start_new_session=True
+            command,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            cwd=home,
+            start_new_session=True,
+            umask=0o077,
         )
     with process:
         try:

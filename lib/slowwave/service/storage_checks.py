@@ -8,7 +8,7 @@ from pathlib import Path
 
 from slowwave.errors import SlowwaveError
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.places import archive_folder, config_folder, data_folder, state_folder
+from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.service.check import Check
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.model import Discovery
@@ -45,7 +45,8 @@ def disk(environ: Mapping[str, str], found: Discovery | None) -> Check:
 
 def private(environ: Mapping[str, str], found: Discovery) -> Check:
     """Say whether others may read what slowwave keeps: memories, candidates and archives tell what was said."""
-    places = [state_folder(environ), data_folder(environ), config_folder(environ) / "fingerprint.key"]
+    places = [state_folder(environ), data_folder(environ), scheduler_folder(environ)]
+    places.append(config_folder(environ) / "fingerprint.key")
     places += [project.memory / OWN_FOLDER for project in found.projects]
     is_open = [p for p in places if p.exists() and _others_reach(p)]
     if not is_open:

@@ -28,6 +28,10 @@ class StoreSettings(_Section, frozen=True):
         Literal["claude", "cersei", "cersei-cli"], Meta(description="Spelling of a new project folder's name")
     ] = "claude"
     fsync: Annotated[bool, Meta(description="fsync after every appended record")] = False
+    follow_links: Annotated[
+        bool,
+        Meta(description="Read transcripts that are links out of their store; else each is refused and named"),
+    ] = False
     moved: Annotated[
         dict[str, str], Meta(description="Folders that were moved: old path = new path; one project before and after")
     ] = {}

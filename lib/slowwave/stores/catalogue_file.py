@@ -3,6 +3,8 @@
 import sqlite3
 from pathlib import Path
 
+from slowwave.files import private_folder
+
 VERSION = 11
 _WAIT_S = 10.0
 # Only these say that the file itself is no good; a lock or a full disk passes.
@@ -19,7 +21,7 @@ PRAGMA user_version = {VERSION};
 def open_database(path: Path, warnings: list[str]) -> sqlite3.Connection:
     """Return the open catalogue at ``path``; where none can be had, an empty one in memory, with a warning."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         path.touch(mode=0o600)
         try:
             return _opened(path)

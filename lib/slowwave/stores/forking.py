@@ -6,7 +6,7 @@ from pathlib import Path
 
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.files import TEMP_PREFIX, at_fault_point, write_all
+from slowwave.files import TEMP_PREFIX, at_fault_point, private_folder, write_all
 from slowwave.records.parts import SUFFIX, part_name
 from slowwave.stores.fork import Place, forked_lines
 from slowwave.stores.moving import move_file
@@ -48,7 +48,7 @@ def write_session(lines: Iterator[bytes], base: Path, part_bytes: int | None) ->
     """
     if base.exists():
         raise UsageError(f"{base}: exists already; nothing was written")
-    base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(base.parent)
     stem = base.name.removesuffix(SUFFIX)
     temps: list[Path] = []
     try:

@@ -12,6 +12,7 @@ StoreProblemKind = Literal[
     "unknown-dialect",  # content that no dialect recognises
     "empty",  # a transcript without a byte
     "damaged",  # not one readable record at its beginning
+    "link",  # a transcript is a symbolic link out of the store
     "loop",  # a symbolic link leads back to a folder that was read already
     "duplicate",  # the same file under a second name
     "ignored",  # transcripts where no client keeps sessions

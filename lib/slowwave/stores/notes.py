@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from slowwave.files import file_bytes, private_folder
 from slowwave.places import state_folder
 
 # The oldest give way: of a session that is gone nobody asks again.
@@ -31,7 +32,7 @@ class FileNotes:
     def get(self, name: str) -> bytes | None:
         """Return what was kept under a name; None when there is nothing, or nothing that can be read."""
         try:
-            return (self._folder / name).read_bytes()
+            return file_bytes(self._folder / name)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -43,7 +44,7 @@ class FileNotes:
         from slowwave.files import atomic_write  # noqa: PLC0415 - most contexts keep nothing new
 
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self._folder)
             atomic_write(self._folder / name, note)
             self._forget_oldest()
         except OSError as error:

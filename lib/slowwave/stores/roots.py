@@ -50,6 +50,21 @@ def store_roots(settings: Settings, environ: Mapping[str, str], problems: list[S
     Raises:
         UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
     """
+    every = _roots(settings, environ, problems)
+    if settings.store.follow_links:
+        return every
+    return [
+        replace(root, places=tuple(place._replace(store=_store_of(root, place)) for place in root.places))
+        for root in every
+    ]
+
+
+def _store_of(root: Root, place: Place) -> str:
+    """Return the real path of the root of a place; a home of clients stands for that of the one whose place it is."""
+    return os.path.realpath(place.store or root.path)
+
+
+def _roots(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
     named = [path.expanduser().absolute() for path in dict.fromkeys(settings.store.roots)]
     if named:
         return _once([Root(path, tuple(_places(path, problems)), is_named=True) for path in named], problems)
@@ -83,6 +98,7 @@ def _once(roots: list[Root], problems: list[StoreProblem]) -> list[Root]:
 
 def sessions_of(place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
     """Yield the sessions of a place as its kind lists them, except those that are known and have not changed."""
+    walk.store = place.store
     return BY_NAME[place.kind].sessions(place, walk)
 
 
@@ -110,7 +126,11 @@ def _places(path: Path, problems: list[StoreProblem]) -> list[Place]:
     names = _names(path)
     try:
         if is_persons_home(path):
-            whole = [place for root in _usual({"HOME": os.fspath(path)}, problems) for place in root.places]
+            whole = [
+                place._replace(store=os.fspath(root.path))
+                for root in _usual({"HOME": os.fspath(path)}, problems)
+                for place in root.places
+            ]
             if whole:
                 return whole
         for kind in (*HOMES, PLAIN):

@@ -18,7 +18,7 @@ from typing import Literal, cast
 import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, RefusedError, SlowwaveError
-from slowwave.files import TEMP_PREFIX, atomic_write, fsync_folder
+from slowwave.files import TEMP_PREFIX, atomic_write, file_bytes, fsync_folder, private_folder
 from slowwave.places import data_folder
 from slowwave.stores.client_index import put_back, take_out
 from slowwave.stores.client_notes import Note
@@ -93,7 +93,7 @@ def throw_away(
         files += _described(path, len(files))
     item = TrashItem(item_id, session, dialect, reason, at.isoformat(), tuple(files), notes)
     folder = trash / item_id
-    trash.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(trash)
     folder.mkdir(mode=0o700)
     _write_manifest(folder, item)
     fsync_folder(trash)
@@ -202,12 +202,12 @@ def _put_back(file: TrashedFile, folder: Path) -> str:
     """Move one file out of the trash; return a warning when it is not what it was."""
     source, target = folder / file.stored, Path(file.path)
     if file.kind == "folder":
-        target.mkdir(parents=True, exist_ok=True)
+        private_folder(target)
         return ""
     if not os.path.lexists(source):
         return "" if os.path.lexists(target) else f"{target}: is neither in the trash nor at its place"
     is_changed = file.kind == "file" and _sha256(source) != file.sha256
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(target.parent)
     if _is_same_file(file, source, target):
         source.unlink()
     else:
@@ -280,7 +280,7 @@ def _write_manifest(folder: Path, item: TrashItem) -> None:
 def _read_manifest(folder: Path) -> TrashItem:
     path = folder / MANIFEST
     try:
-        return msgspec.convert(cast("object", json.loads(path.read_bytes())), TrashItem)
+        return msgspec.convert(cast("object", json.loads(file_bytes(path))), TrashItem)
     except (ValueError, msgspec.ValidationError) as error:
         raise CorruptStateError(
             path, f"is no manifest: {error}", "its files lie beside it; move them by hand"

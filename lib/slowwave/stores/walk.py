@@ -135,16 +135,19 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         kept: known sessions that were met and have not changed; they are not yielded.
         same: folders of which all is as it was; their sessions are neither yielded nor kept.
         seen: what the other folders look like.
+        store: the real path that links to transcripts may not lead out of; "" lets them lead anywhere.
     """
 
     problems: list[StoreProblem]
     kept: list[K] = msgspec.field(default_factory=list[K])
     same: list[str] = msgspec.field(default_factory=list[str])
     seen: dict[str, Snapshot] = msgspec.field(default_factory=dict[str, Snapshot])
+    store: str = ""
     _then: Mapping[str, Snapshot] = msgspec.field(default_factory=dict[str, Snapshot])
     _load: Callable[[], dict[str, K]] = dict
     _known: dict[str, K] | None = None
     _files: dict[int, set[int]] = msgspec.field(default_factory=dict[int, set[int]])
+    _linking: set[str] = msgspec.field(default_factory=set[str])
     _folders: set[tuple[int, int]] = msgspec.field(default_factory=set[tuple[int, int]])
 
     @property
@@ -200,6 +203,8 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         What is left out is reported as :meth:`sessions` reports it.
         """
         path = f"{folder}/{name}"
+        if self.leads_out(path):
+            return None
         try:
             at = os.stat(path)  # noqa: PTH116 - once a session
         except OSError as error:
@@ -218,6 +223,27 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
             return file
         self.kept.append(old)
         return None
+
+    def leads_out(self, path: str) -> bool:
+        """Say whether a transcript is a link out of the store, and note it: whoever made it chose what is read."""
+        if not self.store or not os.path.islink(path):  # noqa: PTH114 - once a session
+            return False
+        target = os.path.realpath(path)
+        # the folder itself may lie elsewhere behind a link
+        stores = (self.store, os.path.realpath(os.path.dirname(path)))  # noqa: PTH120 - no pathlib in the walk
+        if any(target.startswith(f"{store}/") for store in stores):
+            return False
+        detail = f"is a link out of the store, to {target}; store.follow_links reads such sessions"
+        self.problems.append(StoreProblem("link", path, detail))
+        return True
+
+    def _behind(self, fd: int, folder: str, name: str) -> os.stat_result:
+        """Return the status of a file, or of what a link leads to; of the link itself when it may not be followed."""
+        at = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if not stat.S_ISLNK(at.st_mode):
+            return at
+        self._linking.add(folder)
+        return at if self.leads_out(f"{folder}/{name}") else os.stat(name, dir_fd=fd)
 
     def _enters(self, fd: int, folder: str) -> bool:
         at = os.fstat(fd)
@@ -246,7 +272,7 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         found: list[FoundSession] = []
         numbered: list[tuple[str, int, FoundFile]] = []
         folders: list[str] = []
-        get, keep, look = self.known.get, self.kept.append, os.stat
+        get, keep, look = self.known.get, self.kept.append, self._behind
         here = os.fstat(fd).st_dev
         met = self._files.setdefault(here, set())
         seen: dict[str, os.stat_result] = {}
@@ -262,7 +288,7 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
                     folders.append(name)
                 continue
             try:
-                at = look(name, dir_fd=fd)
+                at = look(fd, folder, name)
             except OSError as error:
                 self.problems.append(StoreProblem("unreadable", f"{folder}/{name}", error.strerror or "no stat"))
                 continue
@@ -294,14 +320,19 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
                 found.append(FoundSession(folder, session_id(name), [file], side, parent=inside.partition("/")[0]))
         if numbered:
             _stitch(found, numbered, folder, side=bool(inside))
-        if len(self.problems) == odd and (snapshot := Snapshot.of(names, seen, folders)) is not None:
+        # whether links may lead out is asked each time
+        if (
+            len(self.problems) == odd
+            and folder not in self._linking
+            and (snapshot := Snapshot.of(names, seen, folders)) is not None
+        ):
             self.seen[folder] = snapshot
         return found, folders
 
     def _refuse(self, path: str, at: os.stat_result) -> None:
         if stat.S_ISREG(at.st_mode):
             self.problems.append(StoreProblem("duplicate", path, "is a file that was read already under another name"))
-        else:
+        elif not stat.S_ISLNK(at.st_mode):  # a link that leads out is noted already
             self.problems.append(StoreProblem("unreadable", path, "is not a regular file"))
 
     def _below(self, folder: str, name: str, inside: str, depth: int) -> Iterator[FoundSession]:
@@ -353,14 +384,13 @@ def _stitch(found: list[FoundSession], numbered: list[tuple[str, int, FoundFile]
 def changed_files(folders: Iterable[str], since_ns: int) -> list[str]:
     """Return the transcripts in ``folders`` that changed after ``since_ns``, without looking into any of them."""
     changed: list[str] = []
-    look = os.stat
     for folder in folders:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name in os.listdir(fd):
                 if name.endswith(SUFFIXES):
                     try:
-                        at = look(name, dir_fd=fd)
+                        at = os.stat(name, dir_fd=fd)
                     except FileNotFoundError:
                         continue  # removed between listing and stat, or a broken link
                     if at.st_mtime_ns > since_ns:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from slowwave.compaction.job.book import file_of
 from slowwave.compaction.job.run import Compacting
 from slowwave.errors import LockHeldError
+from slowwave.files import private_folder
 from slowwave.records.lock import locked_file
 from slowwave.stores.model import StoredSession
 
@@ -31,7 +32,7 @@ def alone(session: StoredSession, folder: Path, *, dry_run: bool = False) -> Gen
     if dry_run and not folder.is_dir():
         yield
         return
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     path = file_of(folder, session.files.paths[0]).with_suffix(".lock")
     with ExitStack() as held:
         try:

@@ -15,7 +15,7 @@ import msgspec
 from slowwave.compaction.breaker import Breaker
 from slowwave.compaction.job.dropped import Dropped
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.places import state_folder
 
 _NAME_DIGITS = 24
@@ -171,7 +171,7 @@ def read_file(file: Path) -> Book | None:
         CorruptStateError: it is damaged or cannot be read.
     """
     try:
-        return _decoder.decode(file.read_bytes())
+        return _decoder.decode(file_bytes(file))
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -184,7 +184,7 @@ def write_book(folder: Path, book: Book) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     atomic_write(file_of(folder, Path(book.path)), msgspec.json.encode(book))
 
 

@@ -17,6 +17,7 @@ from slowwave.compaction.flush import (
     soft_threshold,
 )
 from slowwave.errors import UnreadableError
+from slowwave.files import private_folder
 from slowwave.records.append import append_records
 from slowwave.stores.model import StoredSession
 from slowwave.stores.openclaw.config import compaction_config
@@ -83,7 +84,7 @@ def save_memories(workspace: str, facts: Sequence[str], now: datetime) -> Path |
     new = [line for line in dict.fromkeys(lines) if line not in held]
     if not new:
         return None
-    path.parent.mkdir(exist_ok=True)
+    private_folder(path.parent)
     append_records(path, lambda: [line.encode("utf-8", "replace") for line in new], create=True)
     return path
 

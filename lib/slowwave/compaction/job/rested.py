@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.settings import CompactionSettings
 from slowwave.stores.model import StoredSession
 
@@ -53,7 +53,7 @@ class Rested:
             OSError: the folder cannot be written.
         """
         if self._now != self._known:
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self._file.parent)
             atomic_write(self._file, msgspec.json.encode(self._now))
 
     def _state(self, session: StoredSession) -> tuple[str, str]:
@@ -62,6 +62,6 @@ class Rested:
 
     def _read(self) -> dict[str, str]:
         try:
-            return _decoder.decode(self._file.read_bytes())
+            return _decoder.decode(file_bytes(self._file))
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return {}  # a cache: the sessions are read once more

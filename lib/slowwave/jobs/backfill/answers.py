@@ -85,7 +85,7 @@ class Remembered:
 
     def _keep(self, one: _Kept) -> None:
         with self._lock:
-            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
             try:
                 # a line of its own, whatever a kill left before it
                 write_all(fd, b"\n" + msgspec.json.encode(one) + b"\n")

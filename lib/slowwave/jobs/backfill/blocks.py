@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import at_fault_point, fsync_folder, write_all
+from slowwave.files import at_fault_point, file_bytes, fsync_folder, open_file, write_all
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ def block_of(path: Path, lines: list[bytes]) -> tuple[Block, bytes]:
     data = b"\n".join(lines) + b"\n"
     size = 0
     if existed := path.exists():
-        with path.open("rb") as file:
+        with os.fdopen(open_file(path), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 1))
             if size and file.read(1) != b"\n":
@@ -60,7 +60,7 @@ def written(path: Path, block: Block, data: bytes) -> tuple[int, bool]:
     """
     if not path.exists():
         return 0, block.offset == 0
-    with path.open("rb") as file:
+    with os.fdopen(open_file(path), "rb") as file:
         size = file.seek(0, os.SEEK_END)
         if size < block.offset:
             return 0, False
@@ -81,7 +81,7 @@ def append_rest(path: Path, data: bytes, there: int) -> None:
     if there == len(data):
         return
     is_new = not path.exists()
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     try:
         at_fault_point("write", path)
         write_all(fd, memoryview(data)[there:])
@@ -100,17 +100,17 @@ def place_of(path: Path, block: Block) -> int | None:
     """
     if not path.exists():
         return None
-    with path.open("rb") as file:
+    with os.fdopen(open_file(path), "rb") as file:
         file.seek(block.offset)
         if _is(block, file.read(block.size)):
             return block.offset
-    data = path.read_bytes()
+    data = file_bytes(path)
     return next((at for at in _starts(data, block.first) if _is(block, data[at : at + block.size])), None)
 
 
 def without(path: Path, block: Block, at: int) -> bytes:
     """Return the content of a file without the block that it holds at ``at``."""
-    data = path.read_bytes()
+    data = file_bytes(path)
     return data[:at] + data[at + block.size :]
 
 

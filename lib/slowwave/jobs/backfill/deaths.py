@@ -10,7 +10,7 @@ from typing import Self
 
 import msgspec
 
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes
 from slowwave.memory.names import name_to_json
 from slowwave.stores.model import StoredSession
 
@@ -28,7 +28,7 @@ class Deaths:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._at = path.with_suffix(".at")
-        self._died = _decoder.decode(path.read_bytes()) if path.exists() else {}
+        self._died = _decoder.decode(file_bytes(path)) if path.exists() else {}
 
     def __enter__(self) -> Self:
         """Begin to read."""
@@ -47,13 +47,15 @@ class Deaths:
 
     def expect(self, session: StoredSession) -> None:
         """Note which session is read now; it needs to survive this process, not this machine."""
+        if not self._at.exists():
+            self._at.touch(mode=0o600)
         self._at.write_bytes(_name_of(session).encode())
 
     def count(self) -> bool:
         """Note that the process that read this piece is gone; say whether it was reading a session."""
         if not self._at.exists():
             return False
-        name = self._at.read_bytes().decode()
+        name = file_bytes(self._at).decode()
         self._at.unlink()
         self._died[name] = self._died.get(name, 0) + 1
         atomic_write(self._path, msgspec.json.encode(self._died))

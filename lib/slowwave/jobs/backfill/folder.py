@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.backfill.model import VERSION, Plan, Result, Shard
 from slowwave.jobs.batches import packed, unpacked
 from slowwave.places import state_folder
@@ -63,7 +63,7 @@ class Folder:
             OSError: the state folder cannot be written.
         """
         for name in ("shards", "pieces", "landed"):
-            (self.path / name).mkdir(parents=True, exist_ok=True)
+            private_folder(self.path / name)
         for shard in shards:
             atomic_write(self._shard(shard.number), packed(shard))
         atomic_write(self.path / "plan.json", packed(plan))
@@ -100,7 +100,7 @@ class Folder:
         """
         path = self._piece(piece)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Result)
+            return msgspec.json.decode(file_bytes(path), type=Result)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             remedy = "delete it and resume the backfill: it is read again"
             raise CorruptStateError(path, f"is no result of a piece ({error})", remedy) from error
@@ -145,7 +145,7 @@ class Folder:
 
     def said(self, standing: Standing) -> str:
         """Return the words that were noted with a standing."""
-        return (self.path / standing).read_text(encoding="utf-8").strip()
+        return file_bytes(self.path / standing).decode("utf-8").strip()
 
     def drop_work(self) -> None:
         """Remove shards and results of a run that nobody will resume."""
@@ -174,7 +174,7 @@ class Folder:
         path = self.path / "lead.lock"
         if not path.exists():
             return False
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -192,7 +192,7 @@ class Folder:
 
 def _parsed(path: Path, kind: type[T]) -> T:
     try:
-        tree = json.loads(path.read_bytes())
+        tree = json.loads(file_bytes(path))
         if (form := tree.get("v", VERSION)) > VERSION:
             raise CorruptStateError(path, f"was written by a newer slowwave (form {form})", "use that one")
         return unpacked(tree, kind)

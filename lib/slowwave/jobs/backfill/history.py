@@ -7,7 +7,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.extraction.mining import EXTRACTOR
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.backfill.model import Plan
 
@@ -80,7 +80,7 @@ def past_runs(environ: Mapping[str, str]) -> list[Past]:
     """
     path = _path(environ)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[Past])
+        return msgspec.json.decode(file_bytes(path), type=list[Past])
     except FileNotFoundError:
         return []
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ left as it is, and counted.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from slowwave.files import at_fault_point
+from slowwave.files import at_fault_point, file_bytes
 from slowwave.jobs.backfill.additions import Landing
 from slowwave.jobs.backfill.blocks import append_rest, written
 from slowwave.jobs.backfill.model import Plan, Result, Seed
@@ -73,7 +73,7 @@ def _completed(folder: Path, record: Record) -> bool:
     """Add what is missing of a record's blocks; False when somebody wrote in between, and it was cut and set aside."""
     if record.state == "open":
         own = Path(record.memory) / OWN_FOLDER
-        blocks = {block.file: (folder / block.file).read_bytes() for block in record.blocks}
+        blocks = {block.file: file_bytes(folder / block.file) for block in record.blocks}
         there = {block.file: written(own / block.file, block, blocks[block.file]) for block in record.blocks}
         if all(is_last or number == len(blocks[name]) for name, (number, is_last) in there.items()):
             for block in record.blocks:

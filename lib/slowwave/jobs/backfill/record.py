@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import at_fault_point, atomic_write, fsync_folder
+from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, private_folder
 from slowwave.jobs.backfill.blocks import Block, written
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER
@@ -60,7 +60,7 @@ def write_record(
     """
     stage = folder.with_name(f".{folder.name}")
     shutil.rmtree(stage, ignore_errors=True)
-    (stage / "before").mkdir(parents=True)
+    private_folder(stage / "before")
     for name, data in blocks.items():
         atomic_write(stage / name, data)
     for name in RENEWED:
@@ -86,7 +86,7 @@ def read_record(folder: Path) -> Record:
     """
     path = folder / "record.json"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Record)
+        return msgspec.json.decode(file_bytes(path), type=Record)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptStateError(path, f"is no record of a landing ({error})", "undo it by hand") from error
 
@@ -105,7 +105,7 @@ def cut_record(folder: Path, record: Record) -> None:
     """Let the blocks of an open record be what of them stands in the memory folder: nothing more of it is added."""
     own, parts = Path(record.memory) / OWN_FOLDER, list[Block]()
     for block in record.blocks:
-        data = (folder / block.file).read_bytes()
+        data = file_bytes(folder / block.file)
         there = data[: written(own / block.file, block, data)[0]]
         if there:
             parts.append(block.holding(there))

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 
 # Limits of the Batch API for one input file; a parcel stays below both.
 MOST_REQUESTS = 50_000
@@ -137,7 +137,7 @@ class Spool:
             OSError: the folder cannot be written.
         """
         if not self.waits(question.id):
-            self._outbox.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self._outbox)
             atomic_write(self._place(question.id), msgspec.json.encode(question), mode=0o600)
 
     def pack(self, server: str) -> None:
@@ -193,7 +193,7 @@ class Spool:
         Raises:
             OSError: the folder cannot be written.
         """
-        self._answers.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self._answers)
         for answer in answers:
             atomic_write(self._answers / f"{answer.id}.json", msgspec.json.encode(answer), mode=0o600)
         left = msgspec.structs.replace(parcel, questions=(), files=files)
@@ -215,7 +215,7 @@ class Spool:
     @contextmanager
     def alone(self) -> Generator[bool]:
         """Keep other processes from handing over and collecting; False when one is at it already."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self._folder)
         fd = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
@@ -246,7 +246,7 @@ class Spool:
         if not share:
             return
         parcel = Parcel(secrets.token_hex(12), server, tuple(share))
-        self._sent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self._sent)
         atomic_write(self.input_of(parcel), share.values(), mode=0o600)
         self.note(parcel)
         for question in share:
@@ -265,7 +265,7 @@ def _line(question: Question) -> bytes:
 
 def _read(path: Path, decoder: "msgspec.json.Decoder[T]") -> T | None:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except FileNotFoundError:
         return None
     try:

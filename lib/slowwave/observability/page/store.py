@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.observability.history import read_nights
 from slowwave.observability.night import Night
 from slowwave.observability.page.html import html_of
@@ -46,6 +46,6 @@ def write_page(environ: Mapping[str, str], view: View) -> Path:
         OSError: the state folder cannot be written.
     """
     path = report_path(environ)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     atomic_write(path, html_of(view).encode("utf-8", "backslashreplace"))
     return path

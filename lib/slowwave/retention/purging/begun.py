@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import at_fault_point, atomic_write
+from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder
 from slowwave.memory.names import name_to_json
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.stores.model import StoredSession
@@ -57,14 +57,14 @@ def write_begun(folder: Path, session: StoredSession, begun: Begun) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     atomic_write(_place(folder, name_to_json(str(session.files.paths[0]))), msgspec.json.encode(begun))
 
 
 def read_begun(folder: Path) -> dict[Path, Begun]:
     """Return the purges that did not come to their end, by where they are noted."""
     paths = sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
-    return {path: msgspec.json.decode(path.read_bytes(), type=Begun) for path in paths}
+    return {path: msgspec.json.decode(file_bytes(path), type=Begun) for path in paths}
 
 
 def place_of(folder: Path, session: StoredSession) -> Path:

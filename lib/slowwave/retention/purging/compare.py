@@ -8,7 +8,7 @@ from slowwave.dialects.cersei.dialect import Cersei, Mode
 from slowwave.dialects.model import SessionFiles
 from slowwave.dialects.normal import normal_form
 from slowwave.errors import RefusedError, UnreadableError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.retention.purging.plan import PartPlan
 
 _MODES: tuple[Mode, ...] = ("seed", "code")
@@ -21,7 +21,7 @@ def compare(files: SessionFiles, steps: Sequence[PartPlan], folder: Path) -> Non
         RefusedError: it would not.
     """
     by_path = {step.path: step.new for step in steps}
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     try:
         new: list[Path] = []
         for path in files.paths:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.own import OwnFile, apply_own
 from slowwave.retention.purging.plan import Edit, PartPlan
@@ -92,7 +92,7 @@ def write_moves(folder: Path, moves: Moves) -> Path:
     Raises:
         OSError: the state folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     path = folder / f"{sha256(moves.path.encode()).hexdigest()[:24]}-{moves.sha256[:8]}.json"
     atomic_write(path, msgspec.json.encode(moves))
     return path
@@ -102,7 +102,7 @@ def noted_moves(folder: Path) -> list[tuple[Path, Moves]]:
     """Return the moves that a killed run left, those that were not carried out removed."""
     found: list[tuple[Path, Moves]] = []
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        moves = msgspec.json.decode(path.read_bytes(), type=Moves)
+        moves = msgspec.json.decode(file_bytes(path), type=Moves)
         if _stands(moves):
             found.append((path, moves))
         else:
@@ -124,7 +124,7 @@ def renew(memory: Path, moves: Moves) -> list[str]:
         return []
     changed: list[OwnFile] = []
     for path in sorted(found for found in memory.rglob("*.json*") if found.is_file() and not found.is_symlink()):
-        old = path.read_bytes()
+        old = file_bytes(path)
         new = renewed(old, moves)
         if new != old:
             changed.append(OwnFile(path, old, new, ()))

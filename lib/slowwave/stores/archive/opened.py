@@ -15,7 +15,7 @@ from pathlib import Path
 
 from slowwave.dialects.codex.home import ARCHIVED, INDEX, SESSIONS, home_of
 from slowwave.errors import CorruptStateError
-from slowwave.files import write_all
+from slowwave.files import private_folder, write_all
 from slowwave.places import archive_folder, state_folder
 from slowwave.stores.archive.model import PackedFile
 from slowwave.stores.archive.reading import Pack
@@ -107,7 +107,7 @@ def clear_away(folder: Path) -> None:
 @contextmanager
 def _private_folder(folder: Path) -> Generator[Path]:
     """Make a folder of one's own, and remove it in the end."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     path = folder / secrets.token_hex(8)
     # nobody may clear away what was made and is not locked yet
     gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -138,7 +138,7 @@ def _put(pack: Pack, file: PackedFile, base: Path) -> None:
         raise CorruptStateError(pack.path, f"{file.path!r} is no place of a file", "put the pack back from a copy")
     path = Path(f"{base}{file.path}")
     folder = path if file.kind == "folder" else path.parent
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     if file.kind == "folder" or os.path.lexists(path):
         return
     if file.kind == "link":
@@ -180,7 +180,7 @@ def _overlay(there: Path, here: Path, names: Iterable[str] | None = None) -> Non
     """Link what a folder has and its double has not."""
     if not there.is_dir():
         return
-    here.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(here)
     for path in [there / name for name in names] if names is not None else list(there.iterdir()):
         double = here / path.name
         if not os.path.lexists(double) and os.path.lexists(path):

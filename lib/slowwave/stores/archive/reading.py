@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, cast
 import zstandard
 
 from slowwave.errors import CorruptStateError, UnreadableError
+from slowwave.files import open_file
 from slowwave.stores.archive.model import (
     PackedFile,
     PackedSession,
@@ -38,7 +39,7 @@ class Pack:
         """
         self.path = path
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if fd is None else fd
+            self._fd = open_file(path) if fd is None else fd
         except OSError as error:
             raise UnreadableError(path, error.strerror or "cannot be opened") from error
         try:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from slowwave.errors import CorruptStateError, RefusedError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
+from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, private_folder, write_all
 from slowwave.stores.archive.model import PackedFile, PackedSession, digest
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.moving import move_file
@@ -44,7 +44,7 @@ def put_back(pack: Pack, session: PackedSession) -> list[str]:
 def _make_folder(path: Path) -> None:
     if not path.is_dir():
         at_fault_point("mkdir", path)
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path)
 
 
 def _put(pack: Pack, file: PackedFile, path: Path) -> None:

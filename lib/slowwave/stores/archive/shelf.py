@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import SlowwaveError, UnreadableError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder
+from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, open_file
 from slowwave.processes import is_running
 from slowwave.records.lock import locked_file
 from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, Table, may_name
@@ -195,7 +195,7 @@ class Shelf:
             stamp = (at.st_ino, at.st_size, at.st_mtime_ns)
             known = _tables.get(path)
             if known is None or known[0] != stamp:
-                with path.open("rb", buffering=0) as file:
+                with os.fdopen(open_file(path), "rb", buffering=0) as file:
                     data = table_bytes(path, file.fileno())
                 if _passed_over.get(path) != stamp and not may_name(data, about):
                     _passed_over[path] = stamp

@@ -11,7 +11,7 @@ import msgspec
 import zstandard
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
-from slowwave.files import replacement, write_all
+from slowwave.files import private_folder, replacement, write_all
 from slowwave.stores.archive.compressing import compressor, packed_dictionary, train
 from slowwave.stores.archive.model import (
     CHUNK,
@@ -45,7 +45,7 @@ def write_pack(path: Path, wanted: Sequence[Wanted]) -> Table:
     """
     if os.path.lexists(path):
         raise RefusedError(f"{path}: exists already")
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(path.parent)
     try:
         # the hash of a chunk is taken while the chunk is compressed: both let other threads run
         with replacement(path, mode=0o600) as new, ThreadPoolExecutor(1) as pool:

@@ -15,10 +15,12 @@ class Place(NamedTuple):
     Attributes:
         kind: name of the kind that lists it.
         path: the folder, or the database file; its sessions then have their ids as part of their key.
+        store: the real path of the root that it belongs to, which links may not lead out of; "" when they may.
     """
 
     kind: str
     path: str
+    store: str = ""
 
 
 def is_folder(entry: "os.DirEntry[str]", problems: list[StoreProblem]) -> bool:

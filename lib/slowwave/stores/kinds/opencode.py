@@ -134,6 +134,8 @@ def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSessio
     from slowwave.dialects.opencode.overview import directory_in, overview_in_file  # noqa: PLC0415 - as above
 
     path = f"{folder}/{name}"
+    if walk.leads_out(path):
+        return None
     identity = name[: -len(".json")]
     messages = f"{storage}/{_SESSION}/message/{identity}" if folder.endswith(_INFO) else f"{storage}/message/{identity}"
     try:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
+from slowwave.files import private_folder
 from slowwave.places import state_folder
 from slowwave.stores.search.said import WEIGHTS
 
@@ -39,7 +40,7 @@ def open_index(path: Path, warnings: list[str]) -> sqlite3.Connection:
         UnreadableError: no index can be kept there.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         path.touch(mode=0o600)
         try:
             return _opened(path)

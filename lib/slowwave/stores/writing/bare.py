@@ -6,6 +6,7 @@ from typing import ClassVar
 from slowwave.dialects.cersei import encode
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
+from slowwave.files import private_folder
 from slowwave.records.append import append_record
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
@@ -27,7 +28,7 @@ class BareWriter(ClaimedWriter):
         """
         if draft.parent is not None:
             raise UsageError(f"{target.id}: messages of {self.dialect} have no ids, so each follows the last one")
-        target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(target.path.parent)
         line = encode.bare_line("user" if draft.role == "tool" else draft.role, said(draft))
         append_record(target.path, line.rstrip(b"\n"), fsync=self.means.fsync)
         return ""

@@ -9,6 +9,7 @@ from slowwave.dialects.cersei.dialect import CERSEI
 from slowwave.dialects.claude.encode import result_block
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
+from slowwave.files import private_folder
 from slowwave.records.append import append_forking
 from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
 from slowwave.stores.forking import write_fork
@@ -84,7 +85,7 @@ class CerseiWriter(ClaimedWriter):
         return write_fork(files, self.dialect, base_path(folder, new_id), new_id, self.means.part_bytes, only)
 
     def _append(self, target: Target, line: Callable[[], bytes]) -> None:
-        target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(target.path.parent)
         append_forking(
             _base(target),
             lambda: line().rstrip(b"\n"),

@@ -11,6 +11,7 @@ from slowwave.dialects.claude.dialect import CLAUDE
 from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
+from slowwave.files import private_folder
 from slowwave.records.append import append_record, append_records
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
@@ -181,7 +182,7 @@ class ClaudeWriter(ClaimedWriter):
         return [uuid for uuid, _ in live[first:]]
 
     def _append(self, target: Target, lines: Callable[[], list[bytes]]) -> None:
-        target.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(target.path.parent)
         append_records(
             target.path,
             lambda: [line.rstrip(b"\n") for line in lines()],

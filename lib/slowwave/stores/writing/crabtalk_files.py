@@ -13,7 +13,7 @@ from slowwave.dialects.crabtalk.meta import meta_line_of
 from slowwave.dialects.crabtalk.names import SUFFIX, id_of, latest_session, place_of, sender_slug
 from slowwave.dialects.crabtalk.records import Meta
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, write_all
+from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, private_folder, write_all
 from slowwave.records.lines import open_regular
 from slowwave.stores.moving import NO_LINKS
 
@@ -70,7 +70,7 @@ def create(
         FileExistsError: a session has this very number.
         OSError: the disk is full, or the folder cannot be written to.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     temp = folder / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
     try:
         _fill(temp, chunks, fsync=fsync)

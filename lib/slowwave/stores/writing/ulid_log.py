@@ -13,7 +13,7 @@ from slowwave.dialects.ulid.ids import checked_ulid
 from slowwave.dialects.ulid.metadata import METADATA, Counted, encoded, read_metadata, rebuilt
 from slowwave.dialects.ulid.records import DECODER, Record, integer, is_message
 from slowwave.errors import CorruptStateError
-from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder
+from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
 from slowwave.records.lines import read_records
 from slowwave.records.model import REFUSALS, Problem
 from slowwave.records.tail import lines_backward
@@ -96,7 +96,7 @@ def create(
         OSError: the disk is full, or the folder cannot be written to.
     """
     path = log_path(folder, session_id)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     temp = folder / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
     at_fault_point("mkdir", temp)
     temp.mkdir(mode=0o700)
