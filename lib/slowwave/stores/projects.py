@@ -119,7 +119,7 @@ def newest_folder(facts: Iterable[tuple[str, int]]) -> tuple[str, int]:
 def spelling_of(place: Place) -> tuple[str, str]:
     """Return what all spellings of one project's folder have in common; of a place of another kind, the place."""
     if place.kind != FOLDER_OF_PROJECT:
-        return place
+        return place.kind, place.path
     parent, _, name = place.path.rpartition("/")
     return parent, spelling_key(name)
 
