@@ -17,6 +17,8 @@ from tests.quality.table import Section
 SECTIONS = {
     "gold": "rows_gold",
     "reader": "rows_reader",
+    "fresh": "rows_fresh",
+    "decisions": "rows_decisions",
     "calibration": "rows_calibration",
     "junk": "rows_junk",
     "locomo": "rows_locomo",
