@@ -19,6 +19,7 @@ import psutil
 import pytest
 import yaml
 
+from slowwave.memory.guard import guarded
 from slowwave.observability.at_work import read_notes
 from slowwave.samples import build
 from slowwave.service.server import own_server, stop
@@ -150,21 +151,17 @@ def what_somebody_switched_stays(api: str, env: dict[str, str]) -> None:
 
 
 def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict[str, str]) -> None:
-    """Cancel a run whose dream is reading its state: a pipe in the place of that file holds it there."""
+    """Cancel a run whose dream waits for the lock under which it would write: somebody else holds it."""
     memory = next(store.glob(".claude/projects/*quill/memory"))
-    state = memory / ".consolidation_state.json"
     runs = home / "state" / "slowwave" / "runs"
-    before = state.rename(memory.parent / "state.json")
-    os.mkfifo(state)
-    parameters = orjson.dumps({"store": [str(store)], "project": "quill"}).decode()
+    parameters = orjson.dumps({"store": [str(store)], "project": "quill", "force": True}).decode()
     start = ["deployment", "run", "consolidate/consolidate", "--param", f"params={parameters}", "--watch"]
     command = [sys.executable, "-m", "prefect", *start]
     environ = {**os.environ, **env}
     with subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as watching:
         try:
-            with state.open("wb"):  # opens when the dream has opened it
-                assert len(list(runs.glob("*.manifest.json"))) == 1
-                (running,) = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] == "RUNNING"]
+            with guarded(memory):
+                running = the_run_that_has_its_manifest(api, runs)
                 call(api, f"/flow_runs/{running['id']}/set_state", {"state": {"type": "CANCELLING"}})
                 watching.wait(LIMIT_S)
         finally:
@@ -175,7 +172,16 @@ def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict
     (note,), _ = read_notes({"HOME": str(home), "XDG_STATE_HOME": str(home / "state")})
     assert note.ended.startswith("TerminationSignal")
     assert not (memory / ".consolidation_lock").exists()
-    before.replace(state)
+
+
+def the_run_that_has_its_manifest(api: str, runs: Path) -> dict[str, Any]:
+    """Return the run that is at work, as soon as it has written what it is about to do."""
+    ends = time.monotonic() + LIMIT_S
+    while time.monotonic() < ends:
+        found = [r for r in call(api, "/flow_runs/filter", {}) if r["state_type"] == "RUNNING"]
+        if len(found) == 1 and len(list(runs.glob("*.manifest.json"))) == 1:
+            return found[0]
+    raise AssertionError("no run began")
 
 
 def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(api: str, tmp_path: Path) -> None:
