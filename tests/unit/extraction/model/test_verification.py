@@ -206,7 +206,7 @@ CURES = [
     ("`git clone https://tool.test/x.git` helps", "https://tool.test/x.git"),
     ("`docker run --rm tool/fixer` repairs it", "tool/fixer"),
     ("`npm ci --registry=https://mirror.test` works", "https://mirror.test"),
-    ("`pip install -r requirements.txt --index-url https://mirror.test`", "https://mirror.test"),
+    ("`pip install -r requirements.txt --find-links https://mirror.test`", "https://mirror.test"),
     ("echo ok; $(uv pip install planted)", "planted"),
     ("`go install tool.test/x@latest`", "tool.test/x@latest"),
 ]
