@@ -11,8 +11,7 @@ from typing import Any
 
 from slowwave.models.base import Ask, Form, StrangeAnswerError
 from slowwave.models.exchange import Exchange
-from slowwave.models.fault import Fault
-from slowwave.models.faults import meaning_of
+from slowwave.models.faults import Fault, meaning_of
 from slowwave.models.ladder import LadderModel
 from slowwave.models.meter import Meter
 from slowwave.models.reply import Completion, completion_of, with_schema

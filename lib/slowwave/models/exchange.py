@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from slowwave.models.fault import Fault
+from slowwave.models.faults import Fault
 from slowwave.settings import ModelSettings
 
 if TYPE_CHECKING:

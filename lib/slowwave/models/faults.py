@@ -5,10 +5,18 @@ Servers say the same thing in many words; the rules here were read off OpenAI's 
 """
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
-from slowwave.models.fault import Fault
-
+Kind = Literal[
+    "status",  # a server's own refusal
+    "timeout",
+    "connection",
+    "cut",  # the answer broke off
+    "endless",
+    "missing",  # there is no such program
+    "exit",  # a program ended without an answer
+]
 Meaning = Literal[
     "overflow",  # the question is too long
     "form",  # it cannot hold an answer to this form
@@ -20,6 +28,26 @@ Meaning = Literal[
     "slow",  # nothing came in time
     "refused",  # anything else
 ]
+
+
+@dataclass
+class Fault(Exception):  # noqa: N818 - it never leaves this package
+    """A request without an answer.
+
+    Attributes:
+        kind: how it failed.
+        message: in one line, without the key.
+        status: the HTTP status, 0 without one.
+        code: the server's code or type of the error, or "".
+        retry_after: seconds that the server asks to wait, or None.
+    """
+
+    kind: Kind
+    message: str
+    status: int = 0
+    code: str = ""
+    retry_after: float | None = None
+
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context (?:length|size|window)|maximum (?:context|prompt) "

@@ -23,8 +23,7 @@ from slowwave.models.base import (
     StrangeAnswerError,
     Usage,
 )
-from slowwave.models.fault import Fault
-from slowwave.models.faults import may_be_form, meaning_of
+from slowwave.models.faults import Fault, may_be_form, meaning_of
 from slowwave.models.meter import Meter
 from slowwave.models.reply import Completion, data_of, refuse_formless, refuse_unfinished, spoken
 from slowwave.models.retries import Patience

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from slowwave.models.fault import Fault
+from slowwave.models.faults import Fault
 
 _FIRST_S = 0.5
 _LONGEST_S = 30.0

@@ -5,6 +5,7 @@ grows with the length of the text and no faster, and nesting has an end.
 """
 
 import re
+from abc import ABC, abstractmethod
 
 from slowwave.shell.tree import Command, Script, Word
 
@@ -22,7 +23,7 @@ _ESCAPED = {'"': '"', "\\": "\\", "$": "$", "`": "`", "\n": ""}
 _MOST_NESTED = 50
 
 
-class Lexer:
+class Lexer(ABC):
     """Reads one text from its beginning to its end; what stands in a substitution is left to :meth:`script`."""
 
     def __init__(self, text: str, nested: int = 0) -> None:
@@ -33,9 +34,9 @@ class Lexer:
         # here-documents whose text begins behind the next line end
         self._waiting: list[tuple[str, bool, list[str]]] = []
 
+    @abstractmethod
     def script(self, until: frozenset[str] = frozenset(), closing: str = "") -> Script:
         """Read chains up to a keyword, a closing token or the end of the text; the structure is the grammar's."""
-        raise NotImplementedError
 
     def whole(self) -> Script:
         """Read all of the text."""

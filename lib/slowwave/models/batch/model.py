@@ -20,8 +20,7 @@ from slowwave.models.base import (
     Usage,
 )
 from slowwave.models.batch.spool import Answered, Question, Spool, question_of
-from slowwave.models.fault import Fault
-from slowwave.models.faults import meaning_of
+from slowwave.models.faults import Fault, meaning_of
 from slowwave.models.meter import Meter
 from slowwave.models.reply import completion_of, data_of, refuse_unfinished, spoken
 from slowwave.models.tokens import estimated_tokens

@@ -14,7 +14,7 @@ import orjson
 
 from slowwave.models.batch.spool import Answered
 from slowwave.models.exchange import Exchange
-from slowwave.models.fault import Fault
+from slowwave.models.faults import Fault
 
 _PURPOSE = "batch"
 _GONE = 404

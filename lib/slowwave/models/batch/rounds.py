@@ -11,7 +11,7 @@ import msgspec
 
 from slowwave.models.batch.provider import Provider, Standing
 from slowwave.models.batch.spool import Answered, Parcel, Spool
-from slowwave.models.fault import Fault
+from slowwave.models.faults import Fault
 from slowwave.models.reply import completion_of
 
 # An answer is read by the night after it came; one that nobody asked for in all that time is not asked for any more.

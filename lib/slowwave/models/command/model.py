@@ -16,7 +16,7 @@ from slowwave.models.base import Ask, Form
 from slowwave.models.command.agents import agent_of
 from slowwave.models.command.printed import last_line
 from slowwave.models.command.process import Ended, found_program, run
-from slowwave.models.fault import Fault
+from slowwave.models.faults import Fault
 from slowwave.models.ladder import LadderModel
 from slowwave.models.meter import Meter
 from slowwave.models.reply import Completion, with_schema

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from slowwave.models.fault import Fault
+from slowwave.models.faults import Fault
 from slowwave.models.reply import Completion
 
 _MOST_MESSAGE = 300

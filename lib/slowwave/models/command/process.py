@@ -17,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from slowwave.models.fault import Fault
+from slowwave.models.faults import Fault
 
 MOST_BYTES = 8 << 20
 _PIECE = 1 << 16
