@@ -115,7 +115,7 @@ class CompactionSettings(_Section, frozen=True):
         Annotated[int, Meta(ge=0)] | None,
         Meta(
             description="About so many of the newest tokens stay as they are; without it as the client's own settings"
-            " say, else 20,000",
+            " say, else 20,000 (Cersei: its 10 newest messages)",
         ),
     ] = None
     threshold: Annotated[

@@ -101,7 +101,7 @@ class Sessions:
             return writer.message(target, draft)
 
     def write_summary(self, session_id: str, text: str, messages_compacted: int) -> str:
-        """Append a summary of so many messages right before it and return its id (Cersei)."""
+        """Append a summary of the so many oldest messages and return its id (Cersei)."""
         return self.compact(session_id, Compaction(text, messages=messages_compacted))
 
     def compact(self, session_id: str, compaction: Compaction) -> str:

@@ -16,6 +16,7 @@ from slowwave.compaction.tokenizer import exact_tokens
 from slowwave.compaction.triggers import (
     AUTO_COMPACT_SHARE,
     CRABTALK_THRESHOLD,
+    KEEP_RECENT_MESSAGES,
     KEEP_RECENT_TOKENS,
     RESERVE_TOKENS,
     Budget,
@@ -107,7 +108,10 @@ def budget_of(reading: Reading, settings: CompactionSettings) -> Budget:
     chosen = reading.chosen
     reserve = next((n for n in (settings.reserve_tokens, chosen.reserve_tokens) if n is not None), RESERVE_TOKENS)
     return Budget(
-        reserve_tokens=reserve, keep_recent_tokens=keep_of(chosen, settings), reserve_floor=chosen.reserve_floor
+        reserve_tokens=reserve,
+        keep_recent_tokens=keep_of(chosen, settings),
+        reserve_floor=chosen.reserve_floor,
+        keep_messages=KEEP_RECENT_MESSAGES if reading.dialect == "cersei" else 0,
     )
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from slowwave.compaction.live.codex import CodexTrail
 
 # Messages before a compaction cannot stay: the client hides all of them.
-_KEEP_NONE = ("cersei", "crabtalk")
+_KEEP_NONE = ("crabtalk",)
+# Their newest messages are counted, not weighed.
+_COUNTED = ("cersei", "crabtalk")
 # Calls may stand further than this many windows before their results.
 _MOST_GROWTH = 8
 # Of the size up to which sessions are read as a whole, this part of a longer one is decoded first.
@@ -133,7 +135,7 @@ def _folder_of(dialect: str, files: SessionFiles) -> str:
 def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) -> Reading:
     """Return the end of a context, as far as a plan that keeps so many tokens looks at it."""
     most, longest = size * _MOST_GROWTH, size
-    least = KEEP_RECENT_MESSAGES if dialect in _KEEP_NONE else 0
+    least = KEEP_RECENT_MESSAGES if dialect in _COUNTED else 0
     size //= _FIRST_SHARE  # most plans need no more
     while True:
         window = window_of(dialect, files, trail, size)
@@ -144,7 +146,7 @@ def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) 
         if found is None or (found.loose and window.may_answer(files, found.loose)):
             size *= 2
             continue
-        turn = 0 if found.has_turn or least else trail.turn_size(window.start)
+        turn = 0 if found.has_turn or dialect in _KEEP_NONE else trail.turn_size(window.start)
         if not 0 < turn <= longest:
             return reading  # what was said before in a longer turn is told like everything earlier
         size = turn

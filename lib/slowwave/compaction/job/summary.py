@@ -14,7 +14,7 @@ from slowwave.compaction.cuts import find_cut
 from slowwave.compaction.file_lists import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Plan
-from slowwave.compaction.rounds import recent_index, wrapped_summary
+from slowwave.compaction.rounds import wrapped_summary
 from slowwave.compaction.serialise import PI_SEPARATOR, ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import Message
@@ -104,7 +104,7 @@ def summary_of(reading: Reading, plan: Plan, budget: Budget, summarise: Summaris
     """Return the summary of a plan in the form of its client."""
     made = summarise(Gone(reading, plan, budget, redact))
     text = made.text
-    if not plan.kept and (recent := _recent(plan, budget, reading.dialect)):
+    if not plan.kept and (recent := _recent(plan, budget)):
         bare = without_tags(text)
         text = bare.rstrip() + recent + text[len(bare) :]
     text = _sound(redact(text))
@@ -170,13 +170,10 @@ def _beside(ledger: "Ledger", lead: str) -> "Ledger":
     return replace(ledger, settings=replace(ledger.settings, most_bytes=left))
 
 
-def _recent(plan: Plan, budget: Budget, dialect: str) -> str:
+def _recent(plan: Plan, budget: Budget) -> str:
     items = [item for item in (*plan.history, *plan.prefix) if item.message is not None]
     most = budget.keep_recent_tokens // _RECENT_SHARE
-    if dialect == "cersei":
-        at = recent_index([item.message for item in items if item.message is not None], most)
-    else:
-        at = find_cut(items, most).first_kept
+    at = find_cut(items, most).first_kept
     if at == 0 and plan.earlier is None:
         return ""  # a summary that repeats all of it would be longer than what it stands for
     text = flat(item.message for item in items[at:] if item.message is not None)

@@ -99,7 +99,7 @@ class Compaction(NamedTuple):
         read_files: files that were read, where the record has them; one that was modified too is left out.
         modified_files: files that were modified.
         trigger: whether a person asked for it.
-        messages: Cersei: how many messages right before it are summarised; all by default.
+        messages: Cersei: how many of the oldest messages are summarised; those before ``keep_from`` by default.
         tokens_summarised: tokens of what the summary stands for, which the specification with ULIDs notes instead.
         remarks: how well the summary was proven and which bytes it stands for, where the record has room for it
             (Claude Code, pi).

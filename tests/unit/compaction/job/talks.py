@@ -33,7 +33,7 @@ IDS = {
     "ulid": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
     "codex": codex_files.THREAD,
 }
-KEEPING = ("claude", "pi", "ulid", "codex")
+KEEPING = ("claude", "cersei", "pi", "ulid", "codex")
 
 
 class Talk:
