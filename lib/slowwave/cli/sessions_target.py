@@ -121,7 +121,8 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     every = [*sessions, *(found for found, _ in packed)]
     if not every and problems:
         raise NotFoundError(f"no session {name!r}: {problems[0]}")
-    meant = meant_session(name, every) if name else newest_session(every)
+    here = os.fspath(Path.cwd()) if getattr(args, "here", False) else ""
+    meant = meant_session(name, every) if name else newest_session(every, here)
     return meant, next((one for found, one in packed if found is meant), None)
 
 

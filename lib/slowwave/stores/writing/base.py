@@ -165,6 +165,20 @@ class Writer:
         del folder, origin
         return self.means.ids()
 
+    def empty(self, folder: Path, asked: str, metadata: Mapping[str, str]) -> tuple[str, Path]:
+        """Make a session without messages in ``folder``, and return its id and its first file.
+
+        Args:
+            folder: where sessions of the client lie.
+            asked: its id, or "" for a new one; crabtalk wants agent and sender, and takes their next number.
+            metadata: what the client notes of a session when it begins, by the names of its writer.
+
+        Raises:
+            UsageError: the client keeps no session without messages, or does not note that.
+        """
+        del folder, metadata
+        self._refuse(asked or "a new session", "sessions without messages; append the first one")
+
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
         """Hold whatever the client itself locks, so that it does not write meanwhile; without such a lock only look.

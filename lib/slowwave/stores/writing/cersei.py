@@ -37,7 +37,7 @@ class CerseiWriter(ClaimedWriter):
         if draft.parent is not None:
             if draft.role != "assistant":
                 raise UsageError(f"{target.id}: an entry of a user names no parent in cersei; leave the parent out")
-            if record_with(target.files, draft.parent, lambda entry: entry.get("uuid") == draft.parent) is None:
+            if record_with(_parts(target), draft.parent, lambda entry: entry.get("uuid") == draft.parent) is None:
                 raise unknown(draft.parent, target.id)
         made = self.means.ids()
         cwd = last_record(SessionFiles(target.id, target.files)).cwd or target.cwd
@@ -67,10 +67,7 @@ class CerseiWriter(ClaimedWriter):
         def line() -> bytes:
             count = compaction.messages
             if count is None:
-                # another writer may have begun a part since the session was found
-                names = numbered_parts(_base(target))
-                files = SessionFiles(target.id, tuple(target.path.with_name(names[n]) for n in sorted(names)))
-                count = _messages_before(files, compaction.keep_from)
+                count = _messages_before(SessionFiles(target.id, _parts(target)), compaction.keep_from)
             at = self.means.clock.now()
             return encode.summary_line(compaction.summary, uuid=made, session=target.id, compacted=count, at=at)
 
@@ -97,6 +94,12 @@ class CerseiWriter(ClaimedWriter):
 def _base(target: Target) -> Path:
     """Return the first part, also where it is missing."""
     return target.path.with_name(session_stem(target.path.name)[0] + SUFFIX)
+
+
+def _parts(target: Target) -> tuple[Path, ...]:
+    """Return all parts as they lie there now: another writer may have begun one since the session was found."""
+    names = numbered_parts(_base(target))
+    return tuple(target.path.with_name(names[number]) for number in sorted(names))
 
 
 def _messages_before(files: SessionFiles, keep_from: str | None) -> int:
