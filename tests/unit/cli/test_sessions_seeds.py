@@ -76,7 +76,7 @@ def test_new_chats_increment_the_seq_and_the_latest_of_an_identity_is_found(tmp_
     store.mkdir(parents=True)
     for number in (1, 2):
         assert sessions("new", "crab_user", "--dialect", "crabtalk", "--store", store) == 0
-        assert capsys.readouterr().out.strip() == f"crab_user_{number}"
+        assert capsys.readouterr().out.splitlines()[-1] == f"crab_user_{number}"
         assert sessions("append", f"crab_user_{number}", "--role", "user", f"hello {number}", "--store", store) == 0
     assert sessions("new", "crab_user2", "--dialect", "crabtalk", "--store", store) == 0
     capsys.readouterr()
