@@ -175,6 +175,9 @@ def _writing(command: _Command) -> None:
     branch.add_argument("id", metavar="ID", help=_ID)
     branch.add_argument("--from", required=True, dest="from_message", metavar="MESSAGE", help="the older message")
     branch.add_argument("--summary", metavar="TEXT", help="what is left behind; - reads it from standard input")
+    branch.add_argument(
+        "--summarise", action="store_true", help="tell what is left behind, by the model where one is set, else without"
+    )
     label = command("label", "give a message a label, or take it away with an empty one (pi)")
     label.add_argument("id", metavar="ID", help=_ID)
     label.add_argument("message", metavar="MESSAGE", help="the message")

@@ -182,8 +182,14 @@ def _tokens(found: FoundSession, keep_from: str | None) -> tuple[int, int]:
 def branch(args: argparse.Namespace) -> int:
     """Go on from an older message."""
     summary = None if args.summary is None else _text(args.summary, "summary")
+    if summary is not None and args.summarise:
+        raise UsageError("--summarise makes a summary: leave --summary out")
     checked(summary)
     found = chosen_session(args, args.id)
+    if args.summarise:
+        from slowwave.cli.sessions_compact import summary_of_branch  # noqa: PLC0415 - of few commands
+
+        summary = summary_of_branch(args, found)
     with held(_writers(args).known(found)) as (writer, session):
         made = writer.branch(session, args.from_message, summary)
     return _say(args, {"session": found.id, "uuid": made, "from": args.from_message}, made)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
+from tests.unit.dialects.pi_files import Session, call
 from tests.unit.stores.store_builder import cersei, claude, write
 
 Capture = pytest.CaptureFixture[str]
@@ -130,3 +131,28 @@ def test_a_summary_written_by_hand_can_be_taken_back(tmp_path: Path, capsys: Cap
     capsys.readouterr()
     assert sessions("uncompact", path) == 0
     assert path.read_bytes() == before
+
+
+def test_a_branch_tells_what_it_leaves_behind(tmp_path: Path, capsys: Capture):
+    made = Session()
+    first = made.user("build the harbour")
+    made.model("which stone?")
+    made.user("granite, and never basalt")
+    made.model("on it", call("c1", "write", path="src/granite.py", content="x"))
+    made.result("c1", "done")
+    path = tmp_path / "--work--" / "2026-03-15T10-00-00-000Z_abc.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(made.data())
+    before = path.read_bytes()
+    assert sessions("branch", path, "--from", "nope", "--summarise") == 3
+    assert path.read_bytes() == before
+    assert sessions("branch", path, "--from", first, "--summarise") == 0
+    last = lines(path)[-1]
+    assert (last["type"], last["parentId"], last["fromId"]) == ("branch_summary", first, first)
+    assert "granite, and never basalt" in last["summary"]
+    assert "src/granite.py" in last["summary"]
+    assert "build the harbour" not in last["summary"]
+    capsys.readouterr()
+    assert sessions("context", path, "--json") == 0
+    (sent,) = objects(capsys)
+    assert ["granite" in json.dumps(m) for m in sent["messages"]] == [False, True]
