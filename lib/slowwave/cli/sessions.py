@@ -185,9 +185,11 @@ def _writing(command: _Command) -> None:
     name = command("name", "give a session the name that its client shows (claude, codex, crabtalk, pi, ulid)")
     name.add_argument("id", metavar="ID", help=_ID)
     name.add_argument("name", metavar="NAME", help="the name")
-    fork = command("fork", "copy a session under a new id, which is printed (not codex: its forks are references)")
+    fork = command(
+        "fork", "copy a session under a new id, which is printed (codex: a reference, its client's own form)"
+    )
     fork.add_argument("id", metavar="ID", help=_ID)
-    fork.add_argument("--at", metavar="MESSAGE", help="copy only the path to this message (claude, cersei, pi)")
+    fork.add_argument("--at", metavar="MESSAGE", help="only the path to this message (claude, cersei, pi, codex)")
 
 
 def _removing(command: _Command) -> None:
