@@ -23,14 +23,8 @@ NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)
 def home(tmp_path: Path) -> Target:
     folder = tmp_path / ".codex" / "sessions" / "2026" / "11" / "21"
     folder.mkdir(parents=True)
-    head = {
-        "id": THREAD,
-        "session_id": THREAD,
-        "timestamp": "",
-        "cwd": "/w",
-        "source": "cli",
-        "history_mode": "paginated",
-    }
+    ids = {"id": THREAD, "session_id": THREAD, "context_window": {"window_id": "w1"}}
+    head = ids | {"timestamp": "", "cwd": "/w", "source": "cli", "history_mode": "paginated"}
     rows: list[tuple[str, Any]] = [("session_meta", head)]
 
     def said(role: str, text: str, own: str) -> tuple[str, Any]:
