@@ -96,3 +96,18 @@ def test_the_ten_most_recent_messages_of_cersei_are_always_preserved(tmp_path: P
     assert after[0].origin == "summary"
     assert [(m.id, m.text) for m in after[1:]] == [(m.id, m.text) for m in before[-10:]]
     assert "recent-messages" not in after[0].text
+
+
+def test_a_split_turn_has_a_part_of_its_own_without_a_model_too(tmp_path: Path):
+    talk = Talk(tmp_path / "store", "pi").grow(6)
+    compacted(talk, job(tmp_path, "compaction.keep_recent_tokens=60"))
+    text = summary_of(talk)
+    turn = text.partition("**Turn Context (split turn):**")[2]
+    assert "## Original Request\nplease do step 6 " in turn
+    assert "- write" in turn
+    assert turn.index("## Early Progress") < turn.index("<modified-files>")
+    # the next summary does not carry it on
+    talk.grow(4)
+    compacted(talk, job(tmp_path))
+    assert "please do step 6 w" not in summary_of(talk).partition("**Turn Context")[2]
+    assert summary_of(talk).count("Turn Context") <= 1
