@@ -17,6 +17,7 @@ _MODULES = {
     "text": "sessions_text",
     "search": "sessions_search",
     "resume": "sessions_resume",
+    "export": "sessions_export",
     **dict.fromkeys(("append", "new", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
     **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
@@ -43,6 +44,7 @@ def configure(parser: Parser) -> None:
 
     _reading(command)
     _writing(command)
+    _exporting(command)
     _removing(command)
 
 
@@ -190,6 +192,14 @@ def _writing(command: _Command) -> None:
     )
     fork.add_argument("id", metavar="ID", help=_ID)
     fork.add_argument("--at", metavar="MESSAGE", help="only the path to this message (claude, cersei, pi, codex)")
+
+
+def _exporting(command: _Command) -> None:
+    export = command("export", "write a session of opencode as a file for `opencode import`, with more at its end")
+    export.add_argument("id", metavar="ID", help=_ID)
+    export.add_argument("--into", type=Path, required=True, metavar="FILE", help="the file, which is replaced")
+    export.add_argument("--say", default="", metavar="TEXT", help="what the person says next")
+    export.add_argument("--answer", default="", metavar="TEXT", help="what the assistant says to it")
 
 
 def _removing(command: _Command) -> None:
