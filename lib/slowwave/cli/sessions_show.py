@@ -69,7 +69,7 @@ def _told(transcript: Transcript, target: Target) -> Mapping[str, Any]:
         return {}
     from slowwave.stores.told import ClientFacts  # noqa: PLC0415 - most clients note nothing
 
-    return ClientFacts().of(transcript.dialect, target.found.path, transcript.files.id)
+    return ClientFacts().of(transcript.dialect, target.path, transcript.files.id)
 
 
 def _tell_erased(args: argparse.Namespace, target: Target) -> None:
