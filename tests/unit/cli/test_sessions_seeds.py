@@ -99,6 +99,21 @@ def test_messages_marked_auto_injected_are_neither_typed_nor_sent(tmp_path: Path
     assert "injected" in capsys.readouterr().out.partition("Never restart")[0]
 
 
+def test_messages_marked_auto_injected_are_not_mined(tmp_path: Path, capsys: Capture):
+    store = tmp_path / ".crabtalk" / "sessions"
+    store.mkdir(parents=True)
+    meta = {"agent": "crab", "created_by": "user", "created_at": "", "title": "", "uptime_secs": 0}
+    injected = {"role": "user", "content": "Never restart nginx without asking", "auto_injected": True}
+    typed = {"role": "user", "content": "Always run the tests before you push, never push without them."}
+    rows = [meta, injected, typed, {"role": "assistant", "content": "ok"}]
+    path = store / "crab_user_1.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert main(["run", "extract", "--direct", "--force", "--store", str(store.parent), "--json"]) == 0
+    (report,) = objects(capsys)
+    assert [item["text"] for item in report["items"]] == [typed["content"].rstrip(".")]
+
+
 def test_context_and_resume_without_an_id_take_the_latest(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
