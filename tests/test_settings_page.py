@@ -58,6 +58,9 @@ def rows(section: type[msgspec.Struct]) -> Iterator[str]:
 
 
 def _kind(hint: Any) -> str:
+    if hasattr(hint, "__metadata__"):
+        inner, *metas = get_args(hint)
+        return _kind(inner) + "".join(_limits(meta) for meta in metas)
     if get_origin(hint) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(hint) if choice)
     if get_origin(hint) in (types.UnionType, typing.Union):

@@ -18,6 +18,7 @@ from slowwave.compaction.flush import (
     soft_threshold,
 )
 from slowwave.compaction.items import Item
+from slowwave.compaction.job.chosen import Chosen
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.usage import Usage
@@ -30,7 +31,9 @@ def runs(counted: int, *, soft: int = SOFT_THRESHOLD_TOKENS, behind: int = 0, wi
     """Say whether memories are saved: at the soft threshold, and above it before the compaction itself."""
     items = [Item("m1", "assistant", 1, usage=Usage(total=counted)), Item("m2", "user", behind)]
     found = due(
-        Reading("openclaw", items, PI, window=window, reserve_floor=RESERVE_FLOOR), CompactionSettings(), soft=soft
+        Reading("openclaw", items, PI, window=window, chosen=Chosen(reserve_floor=RESERVE_FLOOR)),
+        CompactionSettings(),
+        soft=soft,
     )
     return found.is_near or found.is_due
 

@@ -196,7 +196,8 @@ def test_a_session_of_which_the_beginning_was_changed_in_place_is_counted_anew(
     more = line_of(2, 0) + line_of(3, 0) + line_of(4, room)  # as many bytes, and one message more
     assert len(more) == len(lines_of(2))
     path.write_bytes(more + summary_of(2, "s1") + lines_of(1, 5))  # the same inode
-    assert not same_with_notes(files, notes, 0)
+    assert same_with_notes(files, notes, 0)
+    assert len(CERSEI.context(read_for_context(CERSEI, files, notes))) == 3
 
 
 @pytest.mark.parametrize("note", [b"", b"\x00" * 40, b"\x95\x02\x90\x00\xc4\x00\x94\x00\x90\x90\x90"])

@@ -118,11 +118,28 @@ def test_a_deleted_summary_hides_nothing(tmp_path: Path) -> None:
     gone = {"type": "tombstone", "deleted_uuid": "s1"}
     path = tmp_path / "s.jsonl"
     files, cersei = SessionFiles("s", (path,)), by_name("cersei")
-    for records, is_tail in (
-        ([*says[:2], first, says[2], second], True),
-        ([*says[:2], first, says[2], second, gone], False),
+    for records, left in (
+        ([*says[:2], first, says[2], second], 1),
+        ([*says[:2], first, says[2], second, gone], 3),
     ):
         path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
         short = read_for_context(cersei, files)
-        assert short.is_tail is is_tail
-        assert len(cersei.context(short)) == (1 if is_tail else 3)
+        assert short.is_tail
+        assert len(cersei.context(short)) == left
+
+
+def test_the_messages_that_a_summary_leaves_are_read_from_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suffix, "STEP_BYTES", 500)
+    says = [{"type": "user", "uuid": f"u{n}", "message": {"role": "user", "content": "x" * 900}} for n in range(60)]
+    first = {"type": "summary", "uuid": "s1", "summary": "a", "messages_compacted": 30}
+    second = {"type": "summary", "uuid": "s2", "summary": "b", "messages_compacted": 15}
+    gone = {"type": "tombstone", "deleted_uuid": "u50"}
+    path = tmp_path / "s.jsonl"
+    records = [*says[:40], first, *says[40:55], second, *says[55:], gone]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    cersei = by_name("cersei")
+    short = read_for_context(cersei, SessionFiles("s", (path,)))
+    assert short.is_tail
+    assert [m.id for m in cersei.context(short)] == ["s2", *(f"u{n}" for n in range(45, 60) if n != 50)]

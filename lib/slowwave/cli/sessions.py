@@ -16,13 +16,16 @@ _MODULES = {
     "context": "sessions_context",
     "text": "sessions_text",
     "search": "sessions_search",
-    **dict.fromkeys(("append", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
+    "resume": "sessions_resume",
+    "export": "sessions_export",
+    **dict.fromkeys(("append", "new", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
     **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
 DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
+_HERE = "without ID: the most recent one that works in the current folder"
 _ID = "a session id, its unique beginning, or the path of one of its files"
 
 
@@ -41,6 +44,7 @@ def configure(parser: Parser) -> None:
 
     _reading(command)
     _writing(command)
+    _exporting(command)
     _removing(command)
 
 
@@ -65,6 +69,7 @@ def _reading(command: _Command) -> None:
     search.add_argument("--all", action="store_true", help="also what sub-agents said")
     show = command("show", "the messages of one session; without ID of the most recent one")
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
+    show.add_argument("--here", action="store_true", help=_HERE)
     show.add_argument("--all", action="store_true", help="also abandoned branches and sub-agents inside the file")
     show.add_argument("--tree", action="store_true", help="draw branches, forks, sub-agents, compactions and labels")
     show.add_argument(
@@ -76,11 +81,15 @@ def _reading(command: _Command) -> None:
         "what the client would send if the session were resumed now; of a compacted session only the end is read,"
         " and its damage told, where that is surely enough",
     )
-    context.add_argument("id", metavar="FILE|ID", help=_ID)
+    context.add_argument("id", nargs="?", default="", metavar="FILE|ID", help=f"{_ID}; without it the most recent one")
+    context.add_argument("--here", action="store_true", help=_HERE)
     context.add_argument(
         "--session", default="", metavar="ID", help="the session to take from a file that holds several"
     )
     context.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
+    resume = command("resume", "the command with which its own client goes on with a session (the most recent one)")
+    resume.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
+    resume.add_argument("--here", action="store_true", help=_HERE)
     text = command("text", "the words of every message of many sessions, without tools and thinking, for other tools")
     text.add_argument("path", nargs="+", metavar="PATH", help="transcripts, or folders of them")
 
@@ -108,7 +117,9 @@ def _writing(command: _Command) -> None:
     append.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
     append.add_argument("--answer", metavar="TEXT", help="what the assistant says to it, added behind it")
     append.add_argument(
-        "--parent", metavar="MESSAGE", help="go on from this older message; the last by default (claude, cersei, pi)"
+        "--parent",
+        metavar="MESSAGE",
+        help="go on from this older message, by default from the last (claude, pi); what an answer answers (cersei)",
     )
     append.add_argument("--call", metavar="CALL", help="the tool call that a result answers")
     append.add_argument("--tool", default="", metavar="NAME", help="the tool that answers")
@@ -119,6 +130,15 @@ def _writing(command: _Command) -> None:
         help="of a new session (cersei); an old one keeps its own. pi needs --answer: it keeps no session without one",
     )
     append.add_argument("--cwd", type=Path, default=None, metavar="DIR", help="working folder of a new session")
+    new = command(
+        "new", "begin a session without messages, and print its id (ulid: a new ULID; crabtalk: the next number)"
+    )
+    new.add_argument("id", nargs="?", default="", metavar="ID", help="crabtalk: AGENT_SENDER; ulid: a ULID, else made")
+    new.add_argument("--dialect", choices=("ulid", "crabtalk"), default="ulid", help="of the session (ulid)")
+    new.add_argument("--name", default="", metavar="NAME", help="its name (ulid)")
+    new.add_argument("--model", default="", metavar="MODEL", help="the model that answers (ulid)")
+    new.add_argument("--cron-job", default="", metavar="JOB", help="the job that begins it: its source is cron (ulid)")
+    new.add_argument("--prompt", default="", metavar="TEXT", help="instructions for this session only (ulid)")
     tombstone = command("tombstone", "hide one message of a Cersei session; its bytes stay in the file")
     tombstone.add_argument("id", metavar="ID", help=_ID)
     tombstone.add_argument("uuid", metavar="MESSAGE", help="the message to hide")
@@ -157,6 +177,9 @@ def _writing(command: _Command) -> None:
     branch.add_argument("id", metavar="ID", help=_ID)
     branch.add_argument("--from", required=True, dest="from_message", metavar="MESSAGE", help="the older message")
     branch.add_argument("--summary", metavar="TEXT", help="what is left behind; - reads it from standard input")
+    branch.add_argument(
+        "--summarise", action="store_true", help="tell what is left behind, by the model where one is set, else without"
+    )
     label = command("label", "give a message a label, or take it away with an empty one (pi)")
     label.add_argument("id", metavar="ID", help=_ID)
     label.add_argument("message", metavar="MESSAGE", help="the message")
@@ -164,9 +187,19 @@ def _writing(command: _Command) -> None:
     name = command("name", "give a session the name that its client shows (claude, codex, crabtalk, pi, ulid)")
     name.add_argument("id", metavar="ID", help=_ID)
     name.add_argument("name", metavar="NAME", help="the name")
-    fork = command("fork", "copy a session under a new id, which is printed (not codex: its forks are references)")
+    fork = command(
+        "fork", "copy a session under a new id, which is printed (codex: a reference, its client's own form)"
+    )
     fork.add_argument("id", metavar="ID", help=_ID)
-    fork.add_argument("--at", metavar="MESSAGE", help="copy only the path to this message (claude, cersei, pi)")
+    fork.add_argument("--at", metavar="MESSAGE", help="only the path to this message (claude, cersei, pi, codex)")
+
+
+def _exporting(command: _Command) -> None:
+    export = command("export", "write a session of opencode as a file for `opencode import`, with more at its end")
+    export.add_argument("id", metavar="ID", help=_ID)
+    export.add_argument("--into", type=Path, required=True, metavar="FILE", help="the file, which is replaced")
+    export.add_argument("--say", default="", metavar="TEXT", help="what the person says next")
+    export.add_argument("--answer", default="", metavar="TEXT", help="what the assistant says to it")
 
 
 def _removing(command: _Command) -> None:

@@ -53,6 +53,14 @@ def prune(args: argparse.Namespace) -> int:
     return DONE
 
 
+def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
+    """Return what is left behind when a session goes on from an older message."""
+    from slowwave.compaction.job.branching import branch_summary  # noqa: PLC0415 - of one command
+
+    session = stored_session(found)
+    return branch_summary(session, args.from_message, _run(args, session))
+
+
 def _run(args: argparse.Namespace, session: StoredSession) -> Compacting:
     from slowwave.jobs.compacting import by_hand  # noqa: PLC0415 - uncompact needs no projects
     from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
@@ -60,7 +68,10 @@ def _run(args: argparse.Namespace, session: StoredSession) -> Compacting:
     settings, clock = settings_of(args), SystemClock()
     if focus := getattr(args, "focus", ""):
         settings = focused(settings, focus)
-    return by_hand(session, Run(new_run_id(clock), settings, clock, os.environ, force=True, dry_run=args.dry_run))
+    return by_hand(
+        session,
+        Run(new_run_id(clock), settings, clock, os.environ, force=True, dry_run=getattr(args, "dry_run", False)),
+    )
 
 
 def focused(settings: Settings, focus: str) -> Settings:

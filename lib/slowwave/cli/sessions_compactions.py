@@ -52,7 +52,7 @@ class _Row(NamedTuple):
         stamp = message.timestamp if message is not None else None
         form: dict[str, Any] = {
             "message": message.id if message is not None else None,
-            "by": "client" if done is None else "slowwave",
+            "by": "client" if done is None else "person" if done.source == "person" else "slowwave",
             "timestamp": stamp.isoformat() if stamp is not None else None,
             "characters": len(message.text) if message is not None else None,
         }
@@ -153,6 +153,9 @@ def _lines(row: _Row, files: SessionFiles) -> Iterator[str]:
         yield from _ranges("cleared", done, files)
         return
     stays = f"{done.kept} kept from {done.keep_from}" if done.kept else "none kept"
+    if done.source == "person":
+        yield "  written by a person"
+        return
     yield f"  {done.summarised} messages summarised by the {done.source}, {stays}"
     yield from (f"  {note}" for note in done.notes)
     yield from _proof(done.proof)

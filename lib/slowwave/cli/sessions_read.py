@@ -3,7 +3,9 @@
 import argparse
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import to_builtins
 
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, counted, harmless, say, say_json, warn
@@ -32,11 +34,21 @@ def list_all(args: argparse.Namespace) -> int:
     shown = rows if everything else [row for row in rows if row.kind != "subagent"]
     shown, more = shown[: args.limit], len(shown)
     if args.json:
-        say_json(map(ShownRow.of, shown))
+        say_json(_forms(shown))
     else:
         _print_rows(shown, more - len(shown), len(rows) - more)
     _tell_problems(listing)
     return DONE
+
+
+def _forms(rows: Sequence[SessionRow]) -> Iterator[object]:
+    """Yield the rows as they are printed, with what their client notes of them where it notes something."""
+    from slowwave.stores.told import ClientFacts  # noqa: PLC0415 - most clients note nothing
+
+    facts = ClientFacts() if any(row.dialect in ("openclaw", "opencode") for row in rows) else None
+    for row in rows:
+        told = facts.of(row.dialect, row.path, row.id) if facts is not None else None
+        yield to_builtins(ShownRow.of(row)) | {"client": told} if told else ShownRow.of(row)
 
 
 def _print_rows(rows: Sequence[SessionRow], older: int, hidden: int) -> None:

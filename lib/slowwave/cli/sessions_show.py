@@ -13,6 +13,7 @@ from slowwave.cli.tree import tree_lines
 from slowwave.dialects.branching import state_of
 from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.normal import normal_form
+from slowwave.dialects.openclaw.silent import is_silent
 from slowwave.errors import DONE
 from slowwave.records.model import Problem
 
@@ -42,11 +43,14 @@ def _show(args: argparse.Namespace, target: Target) -> int:
     messages = [m for m in transcript.messages if everything or state_of(m, transcript) == "active"]
     problems: list[Problem] = []
     around = _Around(args, transcript, target, problems) if args.tree else None
+    told = _told(transcript, target)
     if args.json:
-        form = _session_form(transcript, messages)
+        form = _session_form(transcript, messages) | ({"client": told} if told else {})
         say_json([target.told(form if around is None else form | around.form())])
         return DONE
     say(bold(f"{transcript.dialect} {transcript.files.id}" + (f": {transcript.title}" if transcript.title else "")))
+    for name, value in told.items():
+        say(f"  {name}: {harmless(str(value))}")
     for path in transcript.files.paths[:1] if around else files.paths:
         say(f"  {target.told(os.fspath(path))}")
     if around is not None:
@@ -57,6 +61,15 @@ def _show(args: argparse.Namespace, target: Target) -> int:
             _print_message(message, transcript, told=args.all)
     tell_damage([target.told(str(problem)) for problem in (*transcript.problems, *problems)])
     return DONE
+
+
+def _told(transcript: Transcript, target: Target) -> Mapping[str, Any]:
+    """Return what the client notes of the session beside it."""
+    if transcript.dialect not in ("openclaw", "opencode"):
+        return {}
+    from slowwave.stores.told import ClientFacts  # noqa: PLC0415 - most clients note nothing
+
+    return ClientFacts().of(transcript.dialect, target.path, transcript.files.id)
 
 
 def _tell_erased(args: argparse.Namespace, target: Target) -> None:
@@ -150,6 +163,11 @@ def _print_message(message: Message, transcript: Transcript, *, told: bool) -> N
         say(f"  <- {'error: ' if result.is_error else ''}{harmless(' '.join(result.text.split())[:_WIDTH])}")
 
 
+def _is_undelivered(message: Message, transcript: Transcript) -> bool:
+    """Say whether the client kept an answer from the person (OpenClaw's silent turns)."""
+    return transcript.dialect == "openclaw" and message.role == "assistant" and is_silent(message.text)
+
+
 def _session_form(transcript: Transcript, messages: Sequence[Message]) -> dict[str, Any]:
     return {
         "dialect": transcript.dialect,
@@ -176,6 +194,7 @@ def _message_form(message: Message, transcript: Transcript) -> dict[str, Any]:
         "sidechain": message.sidechain,
         "kind": "compaction" if message.origin == "summary" else "message",
         "state": state_of(message, transcript),
+        **({"delivered": False} if _is_undelivered(message, transcript) else {}),
         "timestamp": message.timestamp.isoformat() if message.timestamp else None,
     }
 

@@ -109,7 +109,7 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     if path is not None:
         archived = _archived_at(path) if has_archive and not os.path.lexists(path) else None
         return (archived.as_found(), archived) if archived else (_of_file(path), None)
-    from slowwave.stores.ids import found_sessions, meant_session, newest_session  # noqa: PLC0415  # a file needs none
+    from slowwave.stores.ids import found_sessions, newest_session  # noqa: PLC0415  # a file needs none
 
     problems: list[StoreProblem] = []
     sessions = found_sessions(settings_of(args), os.environ, problems)
@@ -121,8 +121,24 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     every = [*sessions, *(found for found, _ in packed)]
     if not every and problems:
         raise NotFoundError(f"no session {name!r}: {problems[0]}")
-    meant = meant_session(name, every) if name else newest_session(every)
+    here = os.fspath(Path.cwd()) if getattr(args, "here", False) else ""
+    meant = _meant(name, every) if name else newest_session(every, here)
     return meant, next((one for found, one in packed if found is meant), None)
+
+
+def _meant(name: str, sessions: list[FoundSession]) -> FoundSession:
+    """Return the session with an id, else the one that its client knows by this name."""
+    from slowwave.stores.ids import meant_session  # noqa: PLC0415  # a file needs none
+
+    try:
+        return meant_session(name, sessions)
+    except NotFoundError:
+        from slowwave.stores.told import known_by  # noqa: PLC0415  # most names are ids
+
+        found = known_by(name, sessions)
+        if found is None:
+            raise
+        return found
 
 
 def _archived_at(path: Path) -> "Archived | None":

@@ -4,17 +4,19 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import say, say_json
+from slowwave.cli.output import say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse_archived
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, NotFoundError, UsageError
 from slowwave.places import archive_folder, home_folder
+from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
 from slowwave.stores.ids import found_sessions, meant_session
 from slowwave.stores.walk import FoundSession
-from slowwave.stores.writing.base import Compaction, Draft, Means, checked
+from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked
 from slowwave.stores.writing.begin import folder_for
 from slowwave.stores.writing.lookup import unknown
 from slowwave.stores.writing.opened import Opened, Writers, held
@@ -32,7 +34,12 @@ def append(args: argparse.Namespace) -> int:
     checked(drafts)
     target = _target(args)
     with held(target) as (writer, session):
-        made = [writer.message(session, draft) for draft in drafts]
+        made = [writer.message(session, drafts[0])]
+        # what Cersei's write_assistant_message is given; the other clients take the last message by themselves
+        answered = made[0] if writer.dialect == "cersei" else None
+        made += [writer.message(session, draft._replace(parent=answered)) for draft in drafts[1:]]
+    if writer.dialect == "cersei":
+        _tell_size(session, settings_of(args).store.warn_bytes)
     if not session.files and not session.path.exists():
         raise UsageError(
             f"{session.id}: {writer.dialect} keeps no session without an answer; nothing was written, give --answer too"
@@ -44,6 +51,14 @@ def append(args: argparse.Namespace) -> int:
     )
 
 
+def _tell_size(session: Target, most: int) -> None:
+    """Warn when a session of Cersei has become larger than Cersei loads."""
+    names = numbered_parts(session.path.with_name(session_stem(session.path.name)[0] + SUFFIX)).values()
+    size = sum(session.path.with_name(name).stat().st_size for name in names)
+    if size > most:
+        warn(f"{session.id}: has {size:,} bytes over all parts, and Cersei itself refuses to load more than {most:,}")
+
+
 def _target(args: argparse.Namespace) -> Opened:
     """Return the session that is meant, which is a new one when no session has this id."""
     path = path_of(args.id)
@@ -52,9 +67,21 @@ def _target(args: argparse.Namespace) -> Opened:
     writers = _writers(args)
     if found is not None and found.size:
         return writers.known(found)
+    if found is not None and found.dialect == "ulid":
+        return writers.known(found)  # its log is empty as long as nothing was said
     cwd = (args.cwd or Path.cwd()).expanduser().absolute()
     folder = folder_for(args.dialect, settings_of(args), os.environ, cwd) if found is None else Path(found.folder)
     return writers.new(args.dialect, folder, args.id if found is None else found.id, os.fspath(cwd))
+
+
+def new(args: argparse.Namespace) -> int:
+    """Begin a session without messages, whose id is made here."""
+    noted = {"name": args.name, "model": args.model, "cron_job": args.cron_job, "prompt": args.prompt}
+    metadata = {name: value for name, value in noted.items() if value}
+    checked(metadata)
+    folder = folder_for(args.dialect, settings_of(args), os.environ, Path.cwd())
+    made, path = _writers(args).of(args.dialect).empty(folder, args.id, metadata)
+    return _say(args, {"session": made, "path": os.fspath(path)}, made)
 
 
 def _known(args: argparse.Namespace) -> FoundSession | None:
@@ -120,12 +147,25 @@ def compact(args: argparse.Namespace) -> int:
         raise UsageError("--focus is for a summary that a model tells; leave --summary out")
     summary = _text(args.summary, "summary")
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
-        before, summarised = _tokens(found, args.keep_from)
-        compaction = Compaction(summary, args.keep_from, before, tokens_summarised=summarised)
-        checked(compaction)
-        made = writer.compaction(session, compaction)
+    before, summarised = _tokens(found, args.keep_from)
+    compaction = Compaction(summary, args.keep_from, before, tokens_summarised=summarised)
+    checked(compaction)
+    made = _noted_summary(args, found, compaction)
     return _say(args, {"session": found.id, "uuid": made, "path": found.path}, made or f"compacted: {found.id}")
+
+
+def _noted_summary(args: argparse.Namespace, found: FoundSession, compaction: Compaction) -> str:
+    """Append a summary that a person wrote, noted so that it can be taken back."""
+    from slowwave.cli.sessions_compact import stored_session  # noqa: PLC0415 - of few commands
+    from slowwave.compaction.job.book import folder_of  # noqa: PLC0415 - as above
+    from slowwave.compaction.job.by_hand import noted_by_hand  # noqa: PLC0415 - as above
+
+    session = stored_session(found)
+    with noted_by_hand(session, folder_of(os.environ), compaction) as note:
+        means = replace(_writers(args).means, announce=note.announce)
+        with held(Writers(means).known(found)) as (writer, target):
+            note.message = writer.compaction(target, compaction)
+    return note.message
 
 
 def _tokens(found: FoundSession, keep_from: str | None) -> tuple[int, int]:
@@ -142,8 +182,14 @@ def _tokens(found: FoundSession, keep_from: str | None) -> tuple[int, int]:
 def branch(args: argparse.Namespace) -> int:
     """Go on from an older message."""
     summary = None if args.summary is None else _text(args.summary, "summary")
+    if summary is not None and args.summarise:
+        raise UsageError("--summarise makes a summary: leave --summary out")
     checked(summary)
     found = chosen_session(args, args.id)
+    if args.summarise:
+        from slowwave.cli.sessions_compact import summary_of_branch  # noqa: PLC0415 - of few commands
+
+        summary = summary_of_branch(args, found)
     with held(_writers(args).known(found)) as (writer, session):
         made = writer.branch(session, args.from_message, summary)
     return _say(args, {"session": found.id, "uuid": made, "from": args.from_message}, made)
@@ -203,6 +249,7 @@ def _writers(args: argparse.Namespace) -> Writers:
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "append": append,
+    "new": new,
     "tombstone": tombstone,
     "compact": compact,
     "branch": branch,

@@ -36,7 +36,17 @@ def find_cut(items: Sequence[Item], keep_recent_tokens: int) -> Cut:
     if not points:
         return Cut(0)
     filled = _filled_at(items, keep_recent_tokens)
-    at = points[0] if filled is None else next((p for p in points if p >= filled), points[-1])
+    return _cut_at(items, points[0] if filled is None else next((p for p in points if p >= filled), points[-1]))
+
+
+def find_cut_before(items: Sequence[Item], keep_messages: int) -> Cut:
+    """Return the cut that keeps so many messages: the last boundary that leaves no fewer (Cersei)."""
+    spoken = [at for at, item in enumerate(items) if item.speaks]
+    most = spoken[-keep_messages] if len(spoken) >= keep_messages else 0
+    return _cut_at(items, next((p for p in reversed(cut_points(items)) if p <= most), 0))
+
+
+def _cut_at(items: Sequence[Item], at: int) -> Cut:
     start = _turn_start(items, at)
     first = at
     while first > 0 and items[first - 1].kind == "setting":

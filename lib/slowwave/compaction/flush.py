@@ -6,8 +6,11 @@ one huge turn jumps over the threshold; here the transcript itself is measured (
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from slowwave.compaction.javascript import fields_of
+
+T = TypeVar("T")
 
 SOFT_THRESHOLD_TOKENS = 4_000
 RESERVE_FLOOR = 20_000
@@ -19,7 +22,7 @@ def reserve_floor(compaction: Mapping[str, object]) -> int:
     Source: ``resolveCompactionReserveTokensFloor`` of Clawdbot 2026.1.24. What is no number, or below 0, stands for
     the default.
     """
-    return _count(compaction.get("reserveTokensFloor"), RESERVE_FLOOR)
+    return count_or(compaction.get("reserveTokensFloor"), RESERVE_FLOOR)
 
 
 def soft_threshold(compaction: Mapping[str, object]) -> int | None:
@@ -30,7 +33,7 @@ def soft_threshold(compaction: Mapping[str, object]) -> int | None:
     flush = fields_of(compaction.get("memoryFlush"))
     if flush.get("enabled") is False:
         return None
-    return _count(flush.get("softThresholdTokens"), SOFT_THRESHOLD_TOKENS)
+    return count_or(flush.get("softThresholdTokens"), SOFT_THRESHOLD_TOKENS)
 
 
 def has_flushed(entry: Mapping[str, object]) -> bool:
@@ -41,10 +44,11 @@ def has_flushed(entry: Mapping[str, object]) -> bool:
 
 def flushed(entry: Mapping[str, object], *, at_ms: int) -> dict[str, object]:
     """Return the fields to note in an entry after a flush."""
-    return {"memoryFlushAt": at_ms, "memoryFlushCompactionCount": _count(entry.get("compactionCount"), 0)}
+    return {"memoryFlushAt": at_ms, "memoryFlushCompactionCount": count_or(entry.get("compactionCount"), 0)}
 
 
-def _count(value: object, default: int) -> int:
+def count_or(value: object, default: T) -> int | T:
+    """Return a number of a client's settings, ``default`` where it is none or below 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
         return default
     return int(value)

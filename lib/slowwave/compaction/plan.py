@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from slowwave.compaction.cuts import Cut, find_cut
+from slowwave.compaction.cuts import Cut, find_cut, find_cut_before
 from slowwave.compaction.file_lists import NO_FILES, FileOperations
 from slowwave.compaction.items import Item
 from slowwave.compaction.live.earlier import Earlier
@@ -97,7 +97,11 @@ def prepare(
     previous, region = _apart(items)
     if nothing := _nothing_new(region, previous):
         return nothing
-    plan = divided(items, find_cut(region, budget.keep_recent_tokens), earlier)
+    if budget.keep_messages:
+        cut = find_cut_before(region, budget.keep_messages)
+    else:
+        cut = find_cut(region, budget.keep_recent_tokens)
+    plan = divided(items, cut, earlier)
     return _refusal(plan, budget, least_tokens) or plan
 
 
@@ -148,6 +152,8 @@ def _is_within(region: Sequence[Item], at: int) -> bool:
 
 def _refusal(plan: Plan, budget: Budget, least_tokens: int) -> NoPlan | None:
     if plan.messages_summarised == 0:
+        if budget.keep_messages:
+            return NoPlan(f"nothing stands before the {budget.keep_messages} newest messages, which always stay")
         if plan.tokens_kept < budget.keep_recent_tokens:
             return NoPlan(f"all of it, {plan.tokens_kept:,} tokens, fits into the {budget.keep_recent_tokens:,} kept")
         return NoPlan(f"nothing stands before the first message that can be kept, {plan.tokens_kept:,} tokens")

@@ -56,15 +56,6 @@ def rounds(messages: Sequence[Message], rule: Rule = CERSEI) -> list[Round]:
     return found
 
 
-def recent_index(messages: Sequence[Message], budget_tokens: int) -> int:
-    """Return the index of the first message that stays word for word: those that fit, and never less than ten.
-
-    0 says that these are all: then nothing would be summarised, and the budget alone decides.
-    """
-    fits = keep_index(messages, budget_tokens)
-    return min(fits, len(messages) - len(snip(messages).kept)) or fits
-
-
 def keep_index(messages: Sequence[Message], budget_tokens: int, rule: Rule = CERSEI) -> int:
     """Return the index from which messages fit into a budget; 0 keeps all (``calculate_messages_to_keep_index``)."""
     total = 0

@@ -19,12 +19,17 @@ Level = Literal["ok", "warning", "critical"]
 
 
 class Budget(NamedTuple):
-    """The settings of a compaction; a reserve below ``reserve_floor`` is raised to it (0 turns the floor off)."""
+    """The settings of a compaction.
+
+    A reserve below ``reserve_floor`` is raised to it (0 turns the floor off). With ``keep_messages`` so many messages
+    stay, and not so many tokens (Cersei).
+    """
 
     enabled: bool = True
     reserve_tokens: int = RESERVE_TOKENS
     keep_recent_tokens: int = KEEP_RECENT_TOKENS
     reserve_floor: int = 0
+    keep_messages: int = 0
 
     @property
     def reserve(self) -> int:

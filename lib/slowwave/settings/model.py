@@ -105,11 +105,22 @@ class CompactionSettings(_Section, frozen=True):
     """When a session is compacted, and how much of it stays (numbers of pi and OpenClaw)."""
 
     reserve_tokens: Annotated[
-        int, Meta(ge=0, description="Compact when less than this is left of the window (OpenClaw: at least 20,000)")
-    ] = 16_384
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(
+            description="Compact when less than this is left of the window (OpenClaw: at least 20,000); without it as"
+            " the client's own settings say, else 16,384",
+        ),
+    ] = None
     keep_recent_tokens: Annotated[
-        int, Meta(ge=0, description="About so many of the newest tokens stay as they are")
-    ] = 20_000
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(
+            description="About so many of the newest tokens stay as they are; without it as the client's own settings"
+            " say, else 20,000 (Cersei: its 10 newest messages)",
+        ),
+    ] = None
+    threshold: Annotated[
+        float, Meta(gt=0, le=1, description="Cersei: compact from this share of the window on (its compact_threshold)")
+    ] = 0.9
     context_window: Annotated[
         int, Meta(ge=0, description="Tokens that every model sees; 0 asks the transcript, then a table")
     ] = 0

@@ -55,6 +55,8 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
     side = found.side or found.kind == "subagent"
     if found.in_database:
         return Head(found.dialect, side, found.cwd)
+    if not found.size and found.dialect == "ulid":
+        return Head(found.dialect, side, found.cwd)  # a new session has an empty log (S7.1)
     if not found.size:
         return StoreProblem("empty", found.path, "holds not a single byte")
     for file in found.files:

@@ -76,6 +76,7 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
     if not fitting and session_id:
         fitting = [s for s in known if s.id.startswith(session_id)]
     fitting = [s for s in fitting if not s.side] or fitting
+    fitting = _latest_of(session_id, fitting) or fitting
     if len({s.id for s in fitting}) == 1:
         fitting = [s for s in fitting if s.size] or fitting
     if len(fitting) == 1:
@@ -87,16 +88,31 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
     raise NotFoundError(f"{session_id!r} fits {len(fitting)} sessions ({places}); write more of it, or the file's path")
 
 
-def newest_session(sessions: Iterable[FoundSession]) -> FoundSession:
+def _latest_of(name: str, sessions: list[FoundSession]) -> list[FoundSession]:
+    """Return the session with the highest number where ``name`` is an agent and a sender of crabtalk, else none."""
+    numbers = {s.id: s.id.removeprefix(f"{name}_") for s in sessions if s.dialect == "crabtalk"}
+    own = [s for s in sessions if (number := numbers.get(s.id, "")).isascii() and number.isdecimal()]
+    most = max((int(numbers[s.id]) for s in own), default=0)
+    return [s for s in own if int(numbers[s.id]) == most]
+
+
+def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSession:
     """Return the main session that was written to last; what is of no known dialect is passed over.
+
+    Args:
+        sessions: all of them.
+        cwd: only those that work in this folder.
 
     Raises:
         NotFoundError: there is none.
     """
     main = sorted((s for s in sessions if not s.side and s.size), key=lambda s: s.mtime_ns, reverse=True)
     for session in main:
-        if not isinstance(read_head(session), StoreProblem):
+        head = read_head(session)
+        if not isinstance(head, StoreProblem) and cwd in ("", head.cwd):
             return session
+    if cwd:
+        raise NotFoundError(f"no session works in {cwd}; leave --here out, or name one")
     if main:
         raise NotFoundError(f"no session of a known dialect yet ({len(main)} other files seen); name one by its path")
     raise NotFoundError("no session yet; name a store with --store")

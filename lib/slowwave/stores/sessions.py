@@ -5,7 +5,7 @@ running client has open is not written to.
 """
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from slowwave.stores.head import read_head
 from slowwave.stores.ids import meant_session, newest_session
 from slowwave.stores.kinds.base import Place
 from slowwave.stores.kinds.registry import BY_NAME
-from slowwave.stores.model import StoreProblem
+from slowwave.stores.model import StoredSession, StoreProblem
 from slowwave.stores.rows import SessionRow, StoredRow, resolve, stored_row
 from slowwave.stores.scan import scan
 from slowwave.stores.walk import FoundSession, Known, Walk
@@ -101,7 +101,7 @@ class Sessions:
             return writer.message(target, draft)
 
     def write_summary(self, session_id: str, text: str, messages_compacted: int) -> str:
-        """Append a summary of so many messages right before it and return its id (Cersei)."""
+        """Append a summary of the so many oldest messages and return its id (Cersei)."""
         return self.compact(session_id, Compaction(text, messages=messages_compacted))
 
     def compact(self, session_id: str, compaction: Compaction) -> str:
@@ -205,6 +205,34 @@ class Sessions:
             NotFoundError: none or several fit.
         """
         return meant_session(session_id, self._found())
+
+    def parts(self, session_id: str) -> tuple[Path, ...]:
+        """Return all files of a session in reading order.
+
+        Raises:
+            NotFoundError: none or several fit.
+        """
+        found = self.find(session_id)
+        return tuple(Path(found.folder, file.name) for file in found.files)
+
+    def size(self, session_id: str) -> int:
+        """Return the bytes of a session over all parts.
+
+        Raises:
+            NotFoundError: none or several fit.
+        """
+        return self.find(session_id).size
+
+    def stored(self) -> "Sequence[StoredSession]":
+        """Return every session of a known dialect as jobs know it."""
+        stored: list[StoredSession] = []
+        for found in self._found():
+            if isinstance(head := read_head(found), StoreProblem):
+                continue
+            files = SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
+            kind = "subagent" if found.side or head.side else "main"
+            stored.append(StoredSession(head.dialect, files, kind, self.folder, found.size, found.mtime_ns))
+        return stored
 
     def _found(self) -> list[FoundSession]:
         if not self.folder.is_dir():

@@ -83,7 +83,7 @@ def test_every_compaction_is_explained(tmp_path: Path, capsys: Capture, dialect:
     capsys.readouterr()
     assert slowwave("sessions", "show", talk.path, "--compactions", "--json") == DONE
     first, second = printed(capsys)["compactions"]
-    assert (first["by"], second["by"]) == ("client", "slowwave")
+    assert (first["by"], second["by"]) == ("person", "slowwave")
     assert second["tokens_after"] < second["tokens_before"]
     assert second["dropped"]
     assert slowwave("sessions", "show", talk.path, "--compactions", *SET) == DONE

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from slowwave.compaction.cuts import Cut, cut_points, find_cut
+from slowwave.compaction.cuts import Cut, cut_points, find_cut, find_cut_before
 from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.pi_entries import pi_items
@@ -78,3 +78,9 @@ def test_a_shell_command_that_the_model_never_saw_is_no_boundary(tmp_path: Path)
     items = of_pi(session, tmp_path)
     assert cut_points(items) == [0, 2]
     assert find_cut(items, 1) == Cut(1, turn_start=0)
+
+
+def test_so_many_messages_stay_and_one_more_where_a_call_would_be_parted() -> None:
+    items = of(user("a"), answer("b"), user("c"), answer("", "c1"), result("c1"), answer("d"))
+    assert [find_cut_before(items, most).first_kept for most in (1, 2, 3, 4, 5)] == [5, 3, 3, 2, 1]
+    assert find_cut_before(items, 7) == Cut(0)

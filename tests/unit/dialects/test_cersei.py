@@ -101,9 +101,9 @@ def test_a_tombstone_that_names_nothing_deletes_nothing(tmp_path: Path) -> None:
         assert seed(tmp_path, [nameless, user("b"), tomb]) == ["a", "b"]
 
 
-def test_the_latest_summary_stands_for_the_messages_before_it(tmp_path: Path) -> None:
+def test_the_latest_summary_stands_for_the_oldest_messages(tmp_path: Path) -> None:
     lines = [user("a"), answer("b"), user("c"), summary("S", 2), user("d")]
-    assert seed(tmp_path, lines) == ["a", "S", "d"]
+    assert seed(tmp_path, lines) == ["S", "c", "d"]
     assert code(tmp_path, lines) == ["a", "b", "c", "d"]
 
 
@@ -119,7 +119,7 @@ def test_a_deleted_summary_hides_nothing(tmp_path: Path) -> None:
 
 
 def test_tombstoned_messages_do_not_count_as_compacted(tmp_path: Path) -> None:
-    assert seed(tmp_path, [user("a"), user("b"), user("x"), tombstone("x"), summary("S", 1)]) == ["a", "S"]
+    assert seed(tmp_path, [user("a"), user("b"), user("x"), tombstone("x"), summary("S", 1)]) == ["S", "b"]
 
 
 def test_mode_code_has_the_defects_of_the_loader(tmp_path: Path) -> None:

@@ -239,11 +239,14 @@ def test_a_guests_words_are_not_the_owners(tmp_path: Path, owner: bool | None, o
     assert read(tmp_path, made).messages[0].origin == origin
 
 
-@pytest.mark.parametrize("key", ["cron:job", "hook:7f3a", "agent:main:subagent:7f3a", "agent:main:cron:job"])
-def test_runs_that_nobody_types_into_are_no_main_sessions(tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("cron:job", "main"), ("hook:7f3a", "main"), ("agent:main:subagent:7f3a", "subagent"), ("node-a", "subagent")],
+)
+def test_sessions_that_work_for_another_one_are_no_main_sessions(tmp_path: Path, key: str, kind: str) -> None:
     agent = Agent(tmp_path)
     agent.add(talk(session()), key=key)
-    assert agent.read("s1").kind == "subagent"
+    assert agent.read("s1").kind == kind
 
 
 def test_entries_without_a_tree_were_left_by_nobody(tmp_path: Path) -> None:

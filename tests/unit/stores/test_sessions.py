@@ -151,8 +151,20 @@ def test_a_compaction_of_cersei_is_a_summary_of_all_messages_before_it(tmp_path:
     sessions.compact("abc", Compaction("they said d", messages=1))
     (shown,) = texts(sessions, "abc")
     assert "they said d" in shown
-    with pytest.raises(UsageError, match="right before it"):
+    with pytest.raises(NotFoundError, match="shows no message"):
         sessions.compact("abc", Compaction("x", keep_from="u"))
+
+
+def test_old_messages_of_cersei_are_replaced_by_the_summary_and_the_recent_ones_preserved(tmp_path: Path):
+    sessions = sessions_in(tmp_path, part_bytes=300)
+    made = [sessions.write_user_message("abc", text) for text in "abcdef"]
+    sessions.compact("abc", Compaction("they said a and b", keep_from=made[2]))
+    assert texts(sessions, "abc") == [f"user: {text}" for text in ("they said a and b", *"cdef")]
+    sessions.compact("abc", Compaction("they said a to d", keep_from=made[4]))
+    sessions.write_user_message("abc", "g")
+    assert texts(sessions, "abc") == [f"user: {text}" for text in ("they said a to d", *"efg")]
+    with pytest.raises(NotFoundError, match="shows no message"):  # hidden by now
+        sessions.compact("abc", Compaction("x", keep_from=made[0]))
 
 
 def test_results_of_tools_are_blocks_of_a_user_entry(tmp_path: Path):

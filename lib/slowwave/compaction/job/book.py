@@ -40,7 +40,8 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
         summarised: how many messages the summary stands for.
         keep_from: the first message that stays, None where none does.
         dropped: the bytes that the summary stands for, with their digests.
-        source: ``ledger``, or ``model`` where a model told the summary's narrative; ``prune`` where only outputs of
+        source: ``ledger``, or ``model`` where a model told the summary's narrative, ``person`` where
+            somebody wrote it; ``prune`` where only outputs of
             tools were cleared, whose bytes ``dropped`` names.
         proof: the share of the probes that the summary answers, by kind, and what it does not, with where that stands.
         notes: what else there is to say about the summary.

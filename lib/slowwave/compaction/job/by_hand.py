@@ -1,19 +1,25 @@
 """What a person asked for: a compaction or a pruning of any session, also one that was stopped or taken back."""
 
-from slowwave.compaction.job.alone import one_at_a_time
-from slowwave.compaction.job.book import Appended, Book
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from slowwave.compaction.job.alone import alone, one_at_a_time
+from slowwave.compaction.job.book import Appended, Book, read_book, write_book
 from slowwave.compaction.job.clearing import Clearing, clear, clearing_of, why_not
 from slowwave.compaction.job.derived import content_stamp
 from slowwave.compaction.job.drafting import Draft, drafted, write
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.flushing import flush
-from slowwave.compaction.job.noting import settled_book
+from slowwave.compaction.job.growth import Growth, files_of, growth_to_be, sizes_of
+from slowwave.compaction.job.noting import settled_book, with_growth
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import refusal
 from slowwave.compaction.plan import NoPlan
 from slowwave.errors import UsageError
 from slowwave.stores.model import StoredSession
+from slowwave.stores.writing.base import Compaction
 
 _REFUSED = {
     "subagents": "a sub-agent's session belongs to the session it works for",
@@ -61,6 +67,52 @@ def prune_one(session: StoredSession, run: Compacting) -> tuple[Clearing, Append
     if isinstance(clearing, NoPlan):
         raise UsageError(f"{session.id}: {clearing.reason}; nothing was written")
     return clearing, None if run.dry_run else clear(clearing, book, run)
+
+
+class ByHand:
+    """What a writer appends while a person's own summary is written.
+
+    Attributes:
+        message: what the client calls the summary, once it stands.
+    """
+
+    def __init__(self, session: StoredSession) -> None:
+        self.message = ""
+        paths = session.files.paths
+        self._before = sizes_of(files_of(paths[0]) if session.dialect == "cersei" else paths)
+        self.growth: Growth | None = None
+
+    def announce(self, path: Path, size: int, data: bytes) -> None:
+        """Take what will be written, before it is."""
+        self.growth = growth_to_be(self._before, path, size, data)
+
+
+@contextmanager
+def noted_by_hand(session: StoredSession, folder: Path, compaction: Compaction) -> Generator[ByHand]:
+    """Note a summary that a person wrote and that is appended while the block runs, so that it can be taken back.
+
+    Raises:
+        LockHeldError: another run is at the session.
+        CorruptStateError: the book of the session is damaged.
+    """
+    with alone(session, folder):
+        book, by_hand = read_book(folder, session.id, session.dialect, session.files.paths[0]), ByHand(session)
+        yield by_hand
+        if by_hand.growth is None:
+            return
+        note = Appended(
+            run="",
+            trigger="a person's own summary",
+            tokens_before=compaction.tokens_before,
+            tokens_after=max(0, compaction.tokens_before - compaction.tokens_summarised),
+            kept=0,
+            summarised=0,
+            keep_from=compaction.keep_from,
+            dropped=[],
+            source="person",
+        )
+        book.succeed(with_growth(note, by_hand.growth, by_hand.message))
+        write_book(folder, book)
 
 
 def _book(session: StoredSession, run: Compacting) -> tuple[Book, str]:

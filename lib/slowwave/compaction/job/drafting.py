@@ -63,6 +63,9 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
     reading = read_session(session.dialect, session.files, keep=chosen.keep_recent_tokens)
     live = live_bytes(reading) if chosen.trigger_bytes else 0
     found = due(reading, chosen, soft=soft_tokens(session), live_bytes=live)
+    if found.is_off and not (by_hand or run.force):
+        run.skip("client", session, found.reason)
+        return None
     if not (found.is_due or by_hand or run.force):
         if found.is_near:
             run.report.count("near")

@@ -1,19 +1,24 @@
 """Whether a session is due for compaction, by the rule of its own client, and the sentence that says so.
 
 Claude Code, pi, OpenClaw and the ULID specification leave room for the answer; Cersei and Codex take a share of the
-window; crabtalk a number of tokens. What a person sets as the window goes before what the client noted, that before
-the table; a provider that counted more than the table knows proves that the model sees more. The size is what the
-provider counted; else what a tokenizer counts, where one is installed that knows the model; else an estimate, by
-lengths to a token that were measured.
+window; crabtalk a number of tokens. What a person sets here goes before what they set in the client, and that before
+what the client does by itself; a client that was told to compact nothing is heeded. What a person sets as the window
+goes before what the client noted, that before the table; a provider that counted more than the table knows proves that
+the model sees more. The size is what the provider counted; else what a tokenizer counts, where one is installed that
+knows the model; else an estimate, by lengths to a token that were measured.
 """
 
 from typing import NamedTuple
 
+from slowwave.compaction.job.chosen import Chosen
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.tokenizer import exact_tokens
 from slowwave.compaction.triggers import (
     AUTO_COMPACT_SHARE,
     CRABTALK_THRESHOLD,
+    KEEP_RECENT_MESSAGES,
+    KEEP_RECENT_TOKENS,
+    RESERVE_TOKENS,
     Budget,
     Level,
     is_over_budget,
@@ -26,7 +31,6 @@ from slowwave.settings import CompactionSettings
 
 # What the next larger kind of model sees (Claude and GPT with a long context, Gemini).
 _LONG_WINDOW = 1_000_000
-_BY_SHARE = ("cersei", "codex")
 
 
 class Due(NamedTuple):
@@ -38,6 +42,7 @@ class Due(NamedTuple):
         reason: both numbers, for a person.
         tokens: the size of the context before.
         window: tokens that the model can see.
+        is_off: it would be due, and its client was told not to compact by itself.
     """
 
     is_due: bool
@@ -45,6 +50,7 @@ class Due(NamedTuple):
     reason: str
     tokens: int
     window: int
+    is_off: bool = False
 
     @property
     def level(self) -> Level:
@@ -69,6 +75,15 @@ def due(reading: Reading, settings: CompactionSettings, *, soft: int, live_bytes
     if not is_due and 0 < settings.trigger_bytes < live_bytes:
         is_due, reason = True, f"{live_bytes:,} bytes in the context, limit {settings.trigger_bytes:,}"
     is_near = not is_due and total + soft >= limit  # Clawdbot's own comparison
+    if (off := reading.chosen.off_in) and (is_due or is_near):
+        return Due(
+            is_due=False,
+            is_near=False,
+            reason=f"{reason}; its client is told in {off} to compact nothing",
+            tokens=total,
+            window=window,
+            is_off=is_due,
+        )
     return Due(is_due, is_near, reason, total, window)
 
 
@@ -89,34 +104,48 @@ def _size(reading: Reading, limit: int) -> tuple[int, str]:
 
 
 def budget_of(reading: Reading, settings: CompactionSettings) -> Budget:
-    """Return the settings as the pure rules take them, with the floor that the client's own settings set."""
+    """Return what is kept and left free: as the settings say, else as those of the client do, else by default."""
+    chosen = reading.chosen
+    reserve = next((n for n in (settings.reserve_tokens, chosen.reserve_tokens) if n is not None), RESERVE_TOKENS)
     return Budget(
-        reserve_tokens=settings.reserve_tokens,
-        keep_recent_tokens=settings.keep_recent_tokens,
-        reserve_floor=reading.reserve_floor,
+        reserve_tokens=reserve,
+        keep_recent_tokens=keep_of(chosen, settings),
+        reserve_floor=chosen.reserve_floor,
+        keep_messages=KEEP_RECENT_MESSAGES if reading.dialect == "cersei" else 0,
     )
 
 
+def keep_of(chosen: Chosen, settings: CompactionSettings) -> int:
+    """Return about how many of the newest tokens stay as they are."""
+    found = (settings.keep_recent_tokens, chosen.keep_recent_tokens)
+    return next((number for number in found if number is not None), KEEP_RECENT_TOKENS)
+
+
 def window_of(reading: Reading, settings: CompactionSettings) -> int:
-    """Return how many tokens the model of a session can see."""
+    """Return how many tokens the model of a session can see, and its client uses."""
     if settings.context_window:
         return settings.context_window
     window = reading.window or context_window(reading.model, settings.windows)
-    return max(window, _LONG_WINDOW) if reading.size.counted > window else window
+    window = max(window, _LONG_WINDOW) if reading.size.counted > window else window
+    return min(window, reading.chosen.window) if reading.chosen.window else window
 
 
 def limit_of(reading: Reading, window: int, settings: CompactionSettings) -> int:
     """Return the tokens from which on a session is due."""
-    if reading.dialect in _BY_SHARE:
-        return int(window * AUTO_COMPACT_SHARE)
+    if reading.dialect == "cersei":
+        return int(window * settings.threshold)
+    if reading.dialect == "codex":
+        return min(int(window * AUTO_COMPACT_SHARE), reading.chosen.limit or window)
     if reading.dialect == "crabtalk" and not settings.context_window:
         return CRABTALK_THRESHOLD
     return window - budget_of(reading, settings).reserve
 
 
 def _is_over(reading: Reading, tokens: int, window: int, settings: CompactionSettings) -> bool:
-    if reading.dialect in _BY_SHARE:
-        return is_over_share(tokens, window)
+    if reading.dialect == "cersei":
+        return is_over_share(tokens, window, settings.threshold)
+    if reading.dialect == "codex":
+        return is_over_share(tokens, window) or 0 < reading.chosen.limit <= tokens
     if reading.dialect == "crabtalk" and not settings.context_window:
         return is_over_threshold(tokens)
     return is_over_budget(tokens, window, budget_of(reading, settings))

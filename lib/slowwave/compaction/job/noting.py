@@ -28,7 +28,7 @@ def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> A
     """
 
     def intend(grown: Growth) -> None:
-        book.pending = Pending(_with(note, grown), order.expected)
+        book.pending = Pending(with_growth(note, grown), order.expected)
         write_book(run.folder, book)
 
     try:
@@ -39,7 +39,7 @@ def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> A
             book.pending = None
             write_book(run.folder, book)
         raise
-    done = _with(note, grown, message)
+    done = with_growth(note, grown, message)
     book.succeed(done)
     write_book(run.folder, book)
     return done
@@ -71,7 +71,8 @@ def count_compaction(session: StoredSession, run: Compacting) -> None:
         noted(session, run, lambda: note_compaction(session.files.paths[0], session.id))
 
 
-def _with(note: Appended, grown: Growth, message: str = "") -> Appended:
+def with_growth(note: Appended, grown: Growth, message: str = "") -> Appended:
+    """Return a note with what was written."""
     return replace(
         note,
         id=grown.sha256[:12],

@@ -9,11 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from slowwave.compaction.flush import (
-    RESERVE_FLOOR,
     SOFT_THRESHOLD_TOKENS,
     flushed,
     has_flushed,
-    reserve_floor,
     soft_threshold,
 )
 from slowwave.errors import UnreadableError
@@ -39,17 +37,6 @@ def soft_tokens(session: StoredSession) -> int:
     except UnreadableError:
         found = None
     return SOFT_THRESHOLD_TOKENS if found is None else found
-
-
-def floor_of(transcript: Path) -> int:
-    """Return the tokens that the client leaves free at least: as its settings say, else its default.
-
-    Settings that cannot be read say nothing here, as in :func:`soft_tokens`.
-    """
-    try:
-        return reserve_floor(compaction_config(transcript))
-    except UnreadableError:
-        return RESERVE_FLOOR
 
 
 def flush_refusal(transcript: Path, session: str) -> str:

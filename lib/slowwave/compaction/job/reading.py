@@ -11,6 +11,7 @@ from slowwave.compaction.cuts import reach
 from slowwave.compaction.estimates import CLAUDE, CODEX, PI, Rule, rule_of
 from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.javascript import fields_of
+from slowwave.compaction.job.chosen import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.live.earlier import Earlier
 from slowwave.compaction.live.items import About
 from slowwave.compaction.live.trail import Trail
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from slowwave.compaction.live.codex import CodexTrail
 
 # Messages before a compaction cannot stay: the client hides all of them.
-_KEEP_NONE = ("cersei", "crabtalk")
+_KEEP_NONE = ("crabtalk",)
+# Their newest messages are counted, not weighed.
+_COUNTED = ("cersei", "crabtalk")
 # Calls may stand further than this many windows before their results.
 _MOST_GROWTH = 8
 # Of the size up to which sessions are read as a whole, this part of a longer one is decoded first.
@@ -50,7 +53,7 @@ class Reading(NamedTuple):
         behind: the estimate of what was said since then.
         at: when its last message was written, where messages tell.
         earlier: what lies before the items and is not held; None where that is nothing.
-        reserve_floor: tokens that its client leaves free at least, by its own settings (OpenClaw).
+        chosen: what a person set about compaction in the settings of its client.
     """
 
     dialect: str
@@ -64,7 +67,7 @@ class Reading(NamedTuple):
     behind: int = 0
     at: datetime | None = None
     earlier: Earlier | None = None
-    reserve_floor: int = 0
+    chosen: Chosen = NOTHING_CHOSEN
 
     @property
     def size(self) -> ContextTokens:
@@ -86,20 +89,24 @@ class Reading(NamedTuple):
 
 
 def read_session(
-    dialect: str, files: SessionFiles, *, keep: int = KEEP_RECENT_TOKENS, window_bytes: int = WINDOW_BYTES
+    dialect: str, files: SessionFiles, *, keep: int | None = None, window_bytes: int = WINDOW_BYTES
 ) -> Reading:
     """Read a session: the end that its last compaction left, else about the end that a plan needs, else all of it.
 
     Args:
         dialect: name of its dialect.
         files: the session.
-        keep: tokens that a plan is to keep; the items reach back to where it cuts, and the turn around that.
+        keep: tokens that a plan is to keep, by default as many as its client; the items reach back to where it cuts,
+            and the turn around that.
         window_bytes: a session up to this size is read as a whole, and of any other a part of so much, or more.
 
     Raises:
         UnreadableError: a file of it cannot be opened.
         UsageError: nothing can be told of where its client would go on; the message says why.
     """
+    chosen = chosen_by_client(dialect, files.paths[0], _folder_of(dialect, files))
+    if keep is None:
+        keep = KEEP_RECENT_TOKENS if chosen.keep_recent_tokens is None else chosen.keep_recent_tokens
     is_long = has_trail(dialect, files) and sum(path.stat().st_size for path in files.paths) > window_bytes
     trail = tail = None
     is_walked = is_long and not seems_compacted(dialect, files)
@@ -111,21 +118,24 @@ def read_session(
         trail = trail_of(dialect, files)
     reading = _end(dialect, files, trail, keep, window_bytes) if trail is not None else _whole(dialect, files, tail)
     messages = [item.message for item in reading.items if item.message is not None]
-    if dialect == "openclaw":
-        from slowwave.compaction.job.openclaw import floor_of  # noqa: PLC0415 - only where this client is
-
-        reading = reading._replace(reserve_floor=floor_of(files.paths[0]))
+    cwd = reading.cwd or next((m.cwd for m in messages if m.cwd), "")
     return reading._replace(
         keeps=reading.keeps and dialect not in _KEEP_NONE,
-        cwd=reading.cwd or next((m.cwd for m in messages if m.cwd), ""),
+        cwd=cwd,
+        chosen=chosen_by_client(dialect, files.paths[0], cwd) if dialect == "claude" else chosen,
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
     )
+
+
+def _folder_of(dialect: str, files: SessionFiles) -> str:
+    """Return the working folder that a header of pi names; other clients' settings for it keep no other number."""
+    return _text(first_record(files.paths[0]).get("cwd")) if dialect in ("pi", "openclaw") else ""
 
 
 def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) -> Reading:
     """Return the end of a context, as far as a plan that keeps so many tokens looks at it."""
     most, longest = size * _MOST_GROWTH, size
-    least = KEEP_RECENT_MESSAGES if dialect in _KEEP_NONE else 0
+    least = KEEP_RECENT_MESSAGES if dialect in _COUNTED else 0
     size //= _FIRST_SHARE  # most plans need no more
     while True:
         window = window_of(dialect, files, trail, size)
@@ -136,7 +146,7 @@ def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) 
         if found is None or (found.loose and window.may_answer(files, found.loose)):
             size *= 2
             continue
-        turn = 0 if found.has_turn or least else trail.turn_size(window.start)
+        turn = 0 if found.has_turn or dialect in _KEEP_NONE else trail.turn_size(window.start)
         if not 0 < turn <= longest:
             return reading  # what was said before in a longer turn is told like everything earlier
         size = turn
@@ -145,7 +155,7 @@ def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) 
 def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:
     about = About()
     items = window.items(about)
-    return Reading(dialect, items, rule_of(dialect), earlier=window.earlier(files, about))
+    return Reading(dialect, items, rule_of(dialect), model=_model(dialect, items), earlier=window.earlier(files, about))
 
 
 def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Reading:
@@ -187,7 +197,17 @@ def _whole(dialect: str, files: SessionFiles, tail: Transcript | None) -> Readin
 
 def _any(dialect: Dialect, transcript: Transcript) -> Reading:
     rule = rule_of(dialect.name)
-    return Reading(dialect.name, items_of(dialect.context(transcript), rule), rule)
+    items = items_of(dialect.context(transcript), rule)
+    return Reading(dialect.name, items, rule, model=_model(dialect.name, items))
+
+
+def _model(dialect: str, items: list[Item]) -> str:
+    """Return the model that answered last, where the messages of a dialect without rules of its own name it."""
+    if dialect != "cersei":
+        return ""
+    from slowwave.compaction.cersei_items import model_in  # noqa: PLC0415 - only where this client is
+
+    return model_in(items)
 
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:

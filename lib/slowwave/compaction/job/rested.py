@@ -9,9 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.compaction.job.chosen import settings_files
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.settings import CompactionSettings
-from slowwave.stores.model import StoredSession
+from slowwave.stores.model import Project, StoredSession
 
 _FOLDER = "rested"
 _DIGITS = 24
@@ -23,12 +24,14 @@ class Rested:
 
     Args:
         folder: where the books are.
-        project: key of the project.
-        settings: what was due by these may not be by others.
+        project: the project.
+        settings: what was due by these may not be by others, nor by others of the client.
     """
 
-    def __init__(self, folder: Path, project: str, settings: CompactionSettings) -> None:
-        self._file = folder / _FOLDER / hashlib.sha256(os.fsencode(project)).hexdigest()[:_DIGITS]
+    def __init__(self, folder: Path, project: Project, settings: CompactionSettings) -> None:
+        self._file = folder / _FOLDER / hashlib.sha256(os.fsencode(project.key)).hexdigest()[:_DIGITS]
+        self._root = project.root
+        self._chosen: dict[tuple[str, Path], str] = {}
         self._settings = hashlib.sha256(msgspec.json.encode(settings)).hexdigest()[:_DIGITS]
         self._known = self._read()
         self._now: dict[str, str] = {}
@@ -58,7 +61,22 @@ class Rested:
 
     def _state(self, session: StoredSession) -> tuple[str, str]:
         path = os.fsencode(os.path.realpath(session.files.paths[0])).decode("utf-8", "backslashreplace")
-        return path, f"{session.size}:{session.mtime_ns}:{self._settings}"
+        return path, f"{session.size}:{session.mtime_ns}:{self._settings}{self._told(session)}"
+
+    def _told(self, session: StoredSession) -> str:
+        """Return what the client's files of settings look like, "" where there are none."""
+        path = session.files.paths[0]
+        place = (session.dialect, path.parent)
+        if place not in self._chosen:
+            files = settings_files(session.dialect, path, self._root)
+            if session.dialect == "openclaw":
+                from slowwave.stores.openclaw.config import config_file  # noqa: PLC0415 - only where this client is
+
+                config = config_file(path)
+                files += [config] if config is not None else []
+            stats = [file.stat() for file in files if file.is_file()]
+            self._chosen[place] = "".join(f":{at.st_ino}:{at.st_size}:{at.st_mtime_ns}" for at in stats)
+        return self._chosen[place]
 
     def _read(self) -> dict[str, str]:
         try:

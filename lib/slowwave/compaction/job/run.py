@@ -6,6 +6,7 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.compaction.job.book import folder_of
+from slowwave.compaction.job.chosen import Chosen, chosen_by_client
 from slowwave.compaction.job.summary import Summarise
 from slowwave.places import home_folder
 from slowwave.report import Gate, Item, Report
@@ -31,6 +32,7 @@ class Compacting:
         dry_run: plan and report, change nothing.
         report: what was done.
         redact: takes secrets out of whatever is written.
+        root: the folder that the project's sessions work in, or "".
     """
 
     project: str
@@ -44,6 +46,8 @@ class Compacting:
     dry_run: bool = False
     report: Report = field(default_factory=lambda: Report("compact"))
     redact: Callable[[str], str] = str
+    root: str = ""
+    _chosen: dict[tuple[str, Path], Chosen] = field(default_factory=dict[tuple[str, Path], Chosen])
 
     @property
     def folder(self) -> Path:
@@ -54,6 +58,18 @@ class Compacting:
     def home(self) -> Path:
         """The home folder of the person whose sessions these are."""
         return home_folder(self.environ)
+
+    def chosen(self, session: StoredSession) -> Chosen:
+        """Return what a person set in the client of a session, read once for all sessions of a folder.
+
+        Raises:
+            UsageError: as :func:`chosen_by_client`.
+        """
+        path = session.files.paths[0]
+        place = (session.dialect, path.parent)
+        if place not in self._chosen:
+            self._chosen[place] = chosen_by_client(session.dialect, path, self.root)
+        return self._chosen[place]
 
     def gate(self, gate: str, session: StoredSession, reason: str) -> bool:
         """Tell that a gate is closed for a session, and return False."""

@@ -14,9 +14,9 @@ from slowwave.compaction.job.flushing import flush
 from slowwave.compaction.job.noting import settled_book
 from slowwave.compaction.job.rested import Rested
 from slowwave.compaction.job.run import Compacting
+from slowwave.compaction.triggers import RESERVE_TOKENS
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
 from slowwave.report import Gate, Item, Report
-from slowwave.settings import Settings
 from slowwave.stores.live import live_reason
 from slowwave.stores.model import Project, StoredSession
 
@@ -34,7 +34,8 @@ def compact_sessions(project: Project, sessions: Sequence[StoredSession], run: C
         OSError: the state folder cannot be written.
     """
     limit = run.settings.compaction.max_sessions
-    rested = Rested(run.folder, project.key, run.settings.compaction)
+    run.root = project.root
+    rested = Rested(run.folder, project, run.settings.compaction)
     for session in sorted(sessions, key=lambda s: (-s.size, s.id)):
         run.report.count("sessions")
         if reason := refusal(session):
@@ -72,7 +73,7 @@ def _contained(session: StoredSession, run: Compacting) -> bool:
     before = run.report.counts.get("not_due", 0)
     try:
         is_new = not file_of(run.folder, session.files.paths[0]).exists()
-        if is_new and not run.force and _is_small(session, run.settings):
+        if is_new and not run.force and _is_small(session, run):
             run.report.count("small")
             return False
         with alone(session, run.folder, dry_run=run.dry_run):
@@ -90,7 +91,7 @@ def _contained(session: StoredSession, run: Compacting) -> bool:
 
 def _looked_at(session: StoredSession, run: Compacting) -> None:
     book = settled_book(session, run)
-    if not run.force and _is_small(session, run.settings):
+    if not run.force and _is_small(session, run):
         run.report.count("small")
         return
     stamp = content_stamp(session.files.paths)
@@ -98,11 +99,12 @@ def _looked_at(session: StoredSession, run: Compacting) -> None:
         _attempted(session, book, stamp, run)
 
 
-def _is_small(session: StoredSession, settings: Settings) -> bool:
+def _is_small(session: StoredSession, run: Compacting) -> bool:
     """Say whether a session's bytes alone prove that it is not due; a client's own window is never that small."""
-    chosen = settings.compaction
+    chosen, told = run.settings.compaction, run.chosen(session)
     window = chosen.context_window or min([100_000, *chosen.windows.values()])
-    least = min(window - chosen.reserve_tokens, chosen.trigger_bytes or window)
+    reserve = chosen.reserve_tokens if chosen.reserve_tokens is not None else told.reserve_tokens or RESERVE_TOKENS
+    least = min(window - reserve, told.limit or window, chosen.trigger_bytes or window)
     return session.size < least * _LEAST_BYTES_A_TOKEN
 
 

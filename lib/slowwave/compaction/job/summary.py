@@ -6,6 +6,7 @@ again, since it gets the ledger of everything that they said.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +15,7 @@ from slowwave.compaction.cuts import find_cut
 from slowwave.compaction.file_lists import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Plan
-from slowwave.compaction.rounds import recent_index, wrapped_summary
+from slowwave.compaction.rounds import wrapped_summary
 from slowwave.compaction.serialise import PI_SEPARATOR, ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
 from slowwave.dialects.model import Message
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from slowwave.compaction.proof import Loss, Probe
 
 _RECENT = re.compile(r"\n*<recent-messages>\n.*?\n</recent-messages>", re.DOTALL)
+_TURN = re.compile(r"\n*---\n\n\*\*Turn Context \(split turn\):\*\*\n.*?(?=\n+<(?:read|modified)-files>|\Z)", re.DOTALL)
+# A request that is longer than so many characters stands in the ledger's own lines, and in the transcript.
+_MOST_REQUEST = 2_000
+_MOST_SAID = 500
 # Of the tokens that other clients keep: here they are sent as text, without what thinking and images need.
 _RECENT_SHARE = 2
 # A summary takes at most this share of what it stands for, and never more than the ledger's own limit.
@@ -57,7 +62,7 @@ class Gone:
     @property
     def previous(self) -> str:
         """The earlier summary, without the messages that it repeats; "" for the first one."""
-        return _RECENT.sub("", self.plan.previous_summary)
+        return _TURN.sub("", _RECENT.sub("", self.plan.previous_summary))
 
     @property
     def files(self) -> FileOperations:
@@ -104,12 +109,44 @@ def summary_of(reading: Reading, plan: Plan, budget: Budget, summarise: Summaris
     """Return the summary of a plan in the form of its client."""
     made = summarise(Gone(reading, plan, budget, redact))
     text = made.text
-    if not plan.kept and (recent := _recent(plan, budget, reading.dialect)):
-        bare = without_tags(text)
-        text = bare.rstrip() + recent + text[len(bare) :]
+    if made.source == "ledger" and made is not ROOM and (turn := _turn_context(plan)):
+        text = _before_tags(text, turn)
+    if not plan.kept and (recent := _recent(plan, budget)):
+        text = _before_tags(text, recent)
     text = _sound(redact(text))
     # as its own client gives one to the model
     return made._replace(text=wrapped_summary(text) if reading.dialect == "cersei" else text)
+
+
+def _before_tags(text: str, added: str) -> str:
+    bare = without_tags(text)
+    return bare.rstrip() + added + text[len(bare) :]
+
+
+def _turn_context(plan: Plan) -> str:
+    """Return what the end of a split turn needs in order to be understood: what was asked, and how far it came.
+
+    A model is asked for it (``turnPrefixSummary`` of pi); without one it is told by what stands there.
+    """
+    said = [item for item in plan.prefix if item.message is not None]
+    if not plan.kept or not said:
+        return ""
+    parts: list[str] = []
+    if said[0].kind == "user" and said[0].message is not None:  # of a longer turn the beginning is told elsewhere
+        parts.append(f"## Original Request\n{_shortened(said[0].message.text, _MOST_REQUEST)}")
+    answers = [item.message for item in said if item.kind == "assistant" and item.message is not None]
+    tools = Counter(call.name for message in answers for call in message.calls)
+    lines = [f"- {number} x {name}" if number > 1 else f"- {name}" for name, number in tools.items()]
+    told = next((message.text for message in reversed(answers) if message.text.strip()), "")
+    lines += [f"- said last: {_shortened(told, _MOST_SAID)}"] if told else []
+    if lines:
+        parts.append("## Early Progress\n" + "\n".join(lines))
+    return "\n\n---\n\n**Turn Context (split turn):**\n\n" + "\n\n".join(parts) if parts else ""
+
+
+def _shortened(text: str, most: int) -> str:
+    flat_text = " ".join(text.split())
+    return flat_text if len(flat_text) <= most else f"{flat_text[:most]} [...]"
 
 
 def by_ledger(gone: Gone) -> Summary:
@@ -170,13 +207,10 @@ def _beside(ledger: "Ledger", lead: str) -> "Ledger":
     return replace(ledger, settings=replace(ledger.settings, most_bytes=left))
 
 
-def _recent(plan: Plan, budget: Budget, dialect: str) -> str:
+def _recent(plan: Plan, budget: Budget) -> str:
     items = [item for item in (*plan.history, *plan.prefix) if item.message is not None]
     most = budget.keep_recent_tokens // _RECENT_SHARE
-    if dialect == "cersei":
-        at = recent_index([item.message for item in items if item.message is not None], most)
-    else:
-        at = find_cut(items, most).first_kept
+    at = find_cut(items, most).first_kept
     if at == 0 and plan.earlier is None:
         return ""  # a summary that repeats all of it would be longer than what it stands for
     text = flat(item.message for item in items[at:] if item.message is not None)

@@ -34,7 +34,8 @@ def crabtalk_trail(files: SessionFiles) -> Trail | None:
         kinds = list(map(kind_of, block.values))
         if "compact" in kinds:
             return None
-        _add(trail, block.only([kind == "message" for kind in kinds]))
+        sent = zip(kinds, block.values, strict=True)
+        _add(trail, block.only([kind == "message" and line.auto_injected is not True for kind, line in sent]))
     return trail
 
 

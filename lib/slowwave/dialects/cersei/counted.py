@@ -38,7 +38,7 @@ class _Count(msgspec.Struct, array_like=True, frozen=True):
     seen: Seen
 
 
-_VERSION = 1
+_VERSION = 2
 _DECODER = msgspec.msgpack.Decoder(_Count)
 
 
@@ -82,16 +82,24 @@ class Counted:
             UnreadableError: a part cannot be opened or read.
         """
         known = self._known(part, stop)
+        glance, is_plain = self._glanced(part, stop, known)
+        if not glance.is_exact:  # something was deleted of which the note has the number only
+            known = None
+            glance, is_plain = self._glanced(part, stop, None)
+        before = self._bytes(len(known.files) - 1, known.cursor) if known else 0
+        if self._notes and is_plain and self._bytes(part, stop) - before >= LEAST_BYTES:
+            self._fresh = _Count(_VERSION, self._now[: part + 1], stop, self._hash(part, stop), glance.seen())
+        return glance
+
+    def _glanced(self, part: int, stop: int, known: _Count | None) -> tuple[Glance, bool]:
+        """Look at what a note does not tell; say whether the last line was a plain one, too."""
         glance = Glance(known.seen if known else None)
         first, at = (len(known.files) - 1, known.cursor) if known else (0, 0)
         is_plain = True
         for index in range(first, part + 1):
             is_plain = glance.add_file(self._paths[index], stop if index == part else None, start=at)
             at = 0
-        before = self._bytes(first, known.cursor) if known else 0
-        if self._notes and is_plain and self._bytes(part, stop) - before >= LEAST_BYTES:
-            self._fresh = _Count(_VERSION, self._now[: part + 1], stop, self._hash(part, stop), glance.seen())
-        return glance
+        return glance, is_plain
 
     def keep(self) -> None:
         """Keep what was counted; the caller has made sure that the parts did not change meanwhile."""

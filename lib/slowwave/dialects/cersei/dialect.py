@@ -1,8 +1,9 @@
 """The dialect of Cersei's transcripts: snake_case entries in part files, with tombstones and summaries.
 
 Two modes say what is sent again. ``seed`` (default) does what Cersei's document promises: tombstones applied, the
-latest summary is one user message in the place of the ``messages_compacted`` messages directly before it; what an
-earlier summary hid stays hidden. ``code`` does what its loader does: summaries are never messages and hide nothing.
+latest summary is one user message in the place of the ``messages_compacted`` oldest messages that were not hidden yet;
+what an earlier summary hid stays hidden. ``code`` does what its loader does: summaries are never messages and hide
+nothing.
 """
 
 from collections import Counter
@@ -92,6 +93,8 @@ class Cersei:
 
             return code_messages(transcript.files)
         whole = transcript if isinstance(transcript, CerseiTranscript) else self.read(transcript.files)
+        if whole.is_tail:  # what is hidden is not among its entries
+            return [message for item in whole.placed if (message := _message(item)) is not None]
         return _seed_messages(whole.placed)
 
 
@@ -103,17 +106,18 @@ def _message(item: CerseiMessage) -> Message | None:
 
 
 def _seed_messages(placed: list[CerseiMessage]) -> list[Message]:
-    last = max((i for i, item in enumerate(placed) if item.entry.type == "summary"), default=-1)
-    shown: list[Message | None] = []
-    for index, item in enumerate(placed):
-        if item.entry.type != "summary":
-            shown += [item] if _message(item) is not None else []
-            continue
-        count = min(max(item.entry.messages_compacted or 0, 0), len(shown))
-        shown[len(shown) - count :] = [None] * count
-        if index == last:
-            shown.append(_message(item))
-    return [m for m in shown if m is not None]
+    summary: CerseiMessage | None = None
+    shown: list[Message] = []
+    hidden = 0
+    for item in placed:
+        if item.entry.type == "summary":
+            summary = item
+            hidden = min(hidden + max(item.entry.messages_compacted or 0, 0), len(shown))
+        elif item.entry.type in MESSAGE_TYPES and item.entry.message is not None:
+            shown.append(item)
+    if summary is None:
+        return shown
+    return [summary_message(summary.entry, summary.span), *shown[hidden:]]
 
 
 CERSEI = Cersei()

@@ -37,7 +37,7 @@ def system_line(content: Content, *, uuid: str, session: str, cwd: str, at: date
 
 
 def summary_line(summary: str, *, uuid: str, session: str, compacted: int, at: datetime) -> bytes:
-    """Return a summary of the ``compacted`` messages before it."""
+    """Return a summary of the ``compacted`` oldest messages."""
     stamp = offset_time(at)
     return _line(
         {

@@ -1,12 +1,10 @@
 """What stands before the newest summary of a Cersei session, looked at without decoding what its messages say.
 
-A line is decoded as far as its type, and its uuid when it is a message. Whatever this cannot read as exactly one entry
-of a known type (damage, glued lines, types of tomorrow) is read as everywhere else, so that tombstones and summaries
-are those that the whole session has; of messages there may be fewer than are counted here, never more.
+Whatever this cannot read as exactly one entry of a known type (damage, glued lines, types of tomorrow) is read as
+everywhere else, so that messages, tombstones and summaries are those that the whole session has.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -26,8 +24,23 @@ _BLOCK_BYTES = 128 << 10
 _PACKED = 4096
 
 
-class _Message(msgspec.Struct, tag_field="type", gc=False):
+class _Fields(msgspec.Struct, tag_field="type", gc=False):
+    """All fields of an entry: a value of another type makes it none, as in :class:`Entry`."""
+
     uuid: str | None = None
+    parent_uuid: str | None = None
+    timestamp: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    is_sidechain: bool | None = None
+    message: Body | None = None
+    summary: str | None = None
+    messages_compacted: int | None = None
+    deleted_uuid: str | None = None
+
+
+class _Message(_Fields, gc=False):
+    pass
 
 
 class _User(_Message, tag="user", gc=False):
@@ -42,19 +55,8 @@ class _System(_Message, tag="system", gc=False):
     pass
 
 
-class _Marker(msgspec.Struct, tag_field="type", gc=False):
-    """All fields of an entry: a value of another type makes it none, as in :class:`Entry`."""
-
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    timestamp: str | None = None
-    session_id: str | None = None
-    cwd: str | None = None
-    is_sidechain: bool | None = None
-    message: Body | None = None
-    summary: str | None = None
-    messages_compacted: int | None = None
-    deleted_uuid: str | None = None
+class _Marker(_Fields, gc=False):
+    pass
 
 
 class _Tombstone(_Marker, tag="tombstone", gc=False):
@@ -75,8 +77,7 @@ _UNPACK = msgspec.msgpack.Decoder(list[str | None])
 class Seen(NamedTuple):
     """All that counts of what was looked at; of the messages, how many they are and which of them are deleted.
 
-    A tombstone that comes later may delete more of them. Then there are fewer than are counted here, never more: a
-    summary that hides so many before it hides all those that are left, too.
+    A tombstone that comes later may delete more of them. Then there are fewer than are counted here, never more.
     """
 
     messages: int
@@ -134,21 +135,20 @@ class Glance:
         elif entry.type in MESSAGE_TYPES and entry.message is not None:
             self._say([entry.uuid])
 
-    def hides_all(self) -> bool:
-        """Say whether the summaries surely hide every message before the last one of them."""
-        gone = self._gone()
-        covered = total = 0
-        for start, end in sorted(self._hidden(gone)):
-            if start <= covered:
-                covered = max(covered, end)
-            total = max(total, end)
-        return covered == total
+    @property
+    def is_exact(self) -> bool:
+        """Whether no message is deleted of which only the number is known."""
+        return self._before.messages == 0 or self.deleted <= set(self._before.deleted)
 
-    def _hidden(self, gone: list[int]) -> Iterator[tuple[int, int]]:
+    def kept(self) -> int:
+        """Return how many messages before the last summary stay; each summary hides the oldest that are left."""
+        gone = self._gone()
+        hidden = total = 0
         for count, number, uuid in self._summaries:
             if uuid not in self.deleted:
-                end = count - bisect_left(gone, count)
-                yield max(0, end - max(0, number)), end
+                total = count - bisect_left(gone, count)
+                hidden = min(hidden + max(0, number), total)
+        return total - hidden
 
     def _gone(self) -> list[int]:
         """Return which messages tombstones delete."""
@@ -203,10 +203,10 @@ class Glance:
         begin = 0
         for index, entry in enumerate(entries):
             if isinstance(entry, _Marker):
-                self._say([message.uuid for message in entries[begin:index]])
+                self._say(_uuids(entries[begin:index]))
                 self._mark(entry, deletes=isinstance(entry, _Tombstone))
                 begin = index + 1
-        self._say([message.uuid for message in entries[begin:]])
+        self._say(_uuids(entries[begin:]))
         return len(entries)
 
     def _odd(self, path: Path, at: int, stop: int | None) -> int:
@@ -217,6 +217,10 @@ class Glance:
                 return span.offset
             self.add(entry)
         return -1
+
+
+def _uuids(entries: list[_Lean]) -> list[str | None]:
+    return [entry.uuid for entry in entries if entry.message is not None]
 
 
 def _cut(lines: list[bytes], most: int) -> None:

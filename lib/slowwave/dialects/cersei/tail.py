@@ -1,9 +1,9 @@
-"""The end of a compacted Cersei session: its last summary and what follows.
+"""The end of a compacted Cersei session: its last summary, the messages before it that stay, and what follows.
 
-How far a summary reaches back is a number of messages, and a tombstone may stand anywhere, also before what it deletes
-(code: the loader collects all of them first). So what stands before the summary is looked at, too, though no further
-than its kinds (:mod:`slowwave.dialects.cersei.glance`). Where messages from before the summary may stay visible, the
-whole session is read.
+What a summary hides is a number of messages, and a tombstone may stand anywhere, also before what it deletes (code: the
+loader collects all of them first). So what stands before the summary is looked at, too, though no further than its
+kinds (:mod:`slowwave.dialects.cersei.glance`). Where that does not surely tell which messages stay, or so many do that
+most of the session would be held, the whole session is read.
 """
 
 from typing import NamedTuple
@@ -12,9 +12,10 @@ import msgspec
 
 from slowwave.dialects.base import Notes
 from slowwave.dialects.cersei.counted import Counted
+from slowwave.dialects.cersei.glance import Glance
 from slowwave.dialects.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry
 from slowwave.dialects.model import SessionFiles
-from slowwave.records.model import Problem
+from slowwave.records.model import Problem, Span
 from slowwave.records.parts import PACKED_SUFFIX
 from slowwave.records.suffix import Suffix
 
@@ -23,14 +24,14 @@ _MARK = b'"summary"'
 
 
 class Tail(NamedTuple):
-    """The newest summary with everything behind it, and what was no clean record there."""
+    """The newest summary, then what stays of before it and everything behind it, and what was no clean record there."""
 
     placed: list[CerseiMessage]
     problems: list[Problem]
 
 
 def tail_of(files: SessionFiles, notes: Notes | None = None) -> Tail | None:
-    """Return the newest summary and what follows it when they hide all the rest, else None.
+    """Return the newest summary with the messages that are still sent, None where only the whole session tells them.
 
     Args:
         files: the session.
@@ -55,11 +56,37 @@ def tail_of(files: SessionFiles, notes: Notes | None = None) -> Tail | None:
     if not suffix.is_steady():
         return None
     counted.keep()
-    summary = suffix.records[found][1]
-    if summary.uuid in glance.deleted or not glance.hides_all():
+    span, summary = suffix.records[found]
+    behind = suffix.records[found + 1 :]
+    if summary.uuid in glance.deleted:
         return None
-    placed = [CerseiMessage(entry, span) for span, entry in suffix.records[found:] if _counts(entry, glance.deleted)]
-    return Tail(placed, [*files.problems, *suffix.problems])
+    before = _kept(suffix, len(behind), glance)
+    if before is None:
+        return None
+    placed = [CerseiMessage(entry, at) for at, entry in (*before, *behind) if _is_message(entry, glance.deleted)]
+    return Tail([CerseiMessage(summary, span), *placed], [*files.problems, *suffix.problems])
+
+
+def _kept(suffix: Suffix[Entry], behind: int, glance: Glance) -> list[tuple[Span, Entry]] | None:
+    """Grow a suffix until it has the messages before its summary that stay, and return them; None for too many.
+
+    Args:
+        suffix: the end of a session.
+        behind: how many of its records follow the summary.
+        glance: what stands before the summary.
+    """
+    count = glance.kept()
+    if count == 0:
+        return []
+    if not glance.is_exact:
+        return None
+    while True:
+        records = suffix.records[: len(suffix.records) - behind - 1]
+        found = [record for record in records if _is_message(record[1], glance.deleted)]
+        if len(found) >= count:
+            return found[-count:] if suffix.is_steady() else None
+        if not suffix.grow():
+            return None
 
 
 def _newest_summary(suffix: Suffix[Entry]) -> int | None:
@@ -73,8 +100,6 @@ def _newest_summary(suffix: Suffix[Entry]) -> int | None:
     return None
 
 
-def _counts(entry: Entry, deleted: set[str]) -> bool:
-    """Say whether an entry is the summary or a message that is still there."""
-    if entry.uuid in deleted:
-        return False
-    return entry.type == "summary" or (entry.type in MESSAGE_TYPES and entry.message is not None)
+def _is_message(entry: Entry, deleted: set[str]) -> bool:
+    """Say whether an entry is a message that is still there."""
+    return entry.type in MESSAGE_TYPES and entry.message is not None and entry.uuid not in deleted

@@ -101,6 +101,11 @@ def turn_lines(turn: str, *, ordinals: tuple[int | None, int | None], at: dateti
     return _wrapped("event_msg", start, ordinals[0], at), _wrapped("event_msg", end, ordinals[1], at)
 
 
+def header_line(meta: Mapping[str, object], *, ordinal: int, at: datetime) -> bytes:
+    """Return the header of a rollout."""
+    return _wrapped("session_meta", meta, ordinal, at)
+
+
 def name_line(thread: str, name: str, *, at: datetime) -> bytes:
     """Return the line of the index that gives a thread its name; the last one counts."""
     return _line({"id": thread, "thread_name": name, "updated_at": millisecond_time(at)})

@@ -84,7 +84,7 @@ class Crabtalk:
         if whole.meta_line != 1 or 1 in skipped:
             path = whole.files.paths[0]
             raise UnreadableError(path, "the first line is no crabtalk metadata, so crabtalk would not load it")
-        seen = [m for m in whole.spoken if m.span.number not in skipped]
+        seen = [m for m in whole.spoken if m.span.number not in skipped and not m.is_injected]
         last = max((i for i, m in enumerate(seen) if m.is_summary), default=0)
         return seen[last:]
 

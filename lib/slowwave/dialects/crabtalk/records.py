@@ -37,6 +37,7 @@ class Line(msgspec.Struct, gc=False):
     created_by: Any = None
     archived_at: Any = None
     event: Any = msgspec.UNSET
+    auto_injected: Any = None
     content: msgspec.Raw = msgspec.Raw()
 
 
@@ -89,6 +90,11 @@ class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
         return isinstance(self.line.compact, str)
 
     @property
+    def is_injected(self) -> bool:
+        """True for what crabtalk puts in anew before every run; it strips such lines, and nobody typed them."""
+        return self.line.auto_injected is True
+
+    @property
     def timestamp(self) -> datetime | None:
         """When a marker was archived (RFC 0135); messages have no time."""
         at = self.line.archived_at
@@ -97,9 +103,13 @@ class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
     def _opened(self) -> Content:
         if self.opened is None:
             blocks = self._summary() if self.is_summary else self._blocks()
-            origin = "summary" if self.is_summary else _ORIGINS[self.line.role]
-            self.opened = Content(tuple(blocks), (self.span,) * len(blocks), origin)
+            self.opened = Content(tuple(blocks), (self.span,) * len(blocks), self._origin())
         return self.opened
+
+    def _origin(self) -> Origin:
+        if self.is_summary:
+            return "summary"
+        return "injected" if self.is_injected else _ORIGINS[self.line.role]
 
     def _summary(self) -> list[Block]:
         return [Text(self.line.compact)]

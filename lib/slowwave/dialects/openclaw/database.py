@@ -50,7 +50,7 @@ class About(msgspec.Struct):
     def describe(self, transcript: Transcript) -> None:
         """Tell a transcript what the database says of it; that counts more than what its entries say."""
         transcript.title = self.title or transcript.title
-        if self.spawned_by or parse_key(self.key).is_run:
+        if self.spawned_by or parse_key(self.key).is_agents:
             transcript.kind, transcript.parent = "subagent", self.parent
         elif self.forked_from:
             transcript.kind, transcript.parent = "fork", self.forked_from

@@ -63,9 +63,12 @@ class SessionKey(NamedTuple):
     topic: str = ""
 
     @property
-    def is_run(self) -> bool:
-        """Whether nobody types into it: a run of a job, a hook, a node or a sub-agent, whose prompts others made."""
-        return self.kind in ("cron", "hook", "node", "subagent", "acp")
+    def is_agents(self) -> bool:
+        """Whether it works for another session, a sub-agent's or a node's; a job or a hook has sessions of its own.
+
+        Nobody types into any of these: that says :attr:`origin`.
+        """
+        return self.kind in ("node", "subagent", "acp")
 
     @property
     def origin(self) -> SessionOrigin:

@@ -12,16 +12,21 @@ _FILES = ("openclaw.json", "moltbot.json", "clawdbot.json")
 _PATH = ("agents", "defaults", "compaction")
 
 
+def config_file(transcript: Path) -> Path | None:
+    """Return the configuration that holds for a session under ``STATE/agents/AGENT/sessions/``, None without one."""
+    sessions, agents = transcript.parent, transcript.parent.parent.parent
+    if sessions.name != "sessions" or agents.name != "agents":
+        return None
+    return next((path for name in _FILES if (path := agents.parent / name).is_file()), None)
+
+
 def compaction_config(transcript: Path) -> Mapping[str, object]:
-    """Return ``agents.defaults.compaction`` for a session under ``STATE/agents/AGENT/sessions/``; empty without one.
+    """Return ``agents.defaults.compaction`` of what holds for a session; empty without a configuration.
 
     Raises:
         UnreadableError: the file is there and cannot be read.
     """
-    sessions, agents = transcript.parent, transcript.parent.parent.parent
-    if sessions.name != "sessions" or agents.name != "agents":
-        return {}
-    file = next((path for name in _FILES if (path := agents.parent / name).is_file()), None)
+    file = config_file(transcript)
     if file is None:
         return {}
     try:

@@ -133,7 +133,9 @@ class SessionEntry:
 
     def number(self, name: str) -> float | None:
         """Return a field that should be a number, None when it is none."""
-        value = self.get(name)
+        raw = self.fields.get(name)
+        # as it is written: a whole number stays one when it is written again
+        value = None if raw is None else decoded(raw, int | float)
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def known(self) -> Known:

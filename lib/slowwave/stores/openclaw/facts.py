@@ -10,7 +10,7 @@ from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.errors import UnreadableError
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.openclaw.entries import SessionEntry
-from slowwave.stores.openclaw.store import NAME, read_store
+from slowwave.stores.openclaw.store import NAME, SessionStore, read_store
 from slowwave.stores.openclaw.transcripts import artifact_of, is_safe_id, transcript_path
 
 _MOST_STORES = 64
@@ -22,7 +22,7 @@ class Facts(NamedTuple):
     Attributes:
         key: the session key.
         title: the label that a person gave, else the client's name for it.
-        is_side: nobody types into it: another session, a job or a hook started it.
+        is_side: another session started it, and it belongs to that one; a job's or a hook's belongs to none.
         parent: the id of the session that started it, where the store still knows that one.
         origin: who began it, as far as its key tells.
     """
@@ -78,6 +78,11 @@ def _read(path: Path) -> StoreFacts:
     return StoreFacts(facts, tuple(problems))
 
 
+def stems_beside(store: SessionStore) -> dict[str, str]:
+    """Return for every session key the name that its transcript has beside the store, "" where there is none."""
+    return {key: _stem(store.path.parent, entry, []) for key, entry in store.items()}
+
+
 def _stem(folder: Path, entry: SessionEntry, problems: list[StoreProblem]) -> str:
     """Return the name that the transcript of an entry has here, "" when it has none."""
     named, own = entry.text("sessionFile"), entry.text("sessionId")
@@ -97,4 +102,4 @@ def _facts(key: str, entry: SessionEntry, stems: Mapping[str, str]) -> Facts:
     spawned = entry.text("spawnedBy")
     parsed = parse_key(key)
     origin = "" if spawned else parsed.origin
-    return Facts(key, title, bool(spawned) or parsed.is_run, stems.get(spawned, ""), origin)
+    return Facts(key, title, bool(spawned) or parsed.is_agents, stems.get(spawned, ""), origin)

@@ -26,7 +26,7 @@ class Listed(NamedTuple):
         mtime_ns: when it was last written to; its last digits are those of its newest event, since a millisecond is
             long.
         title: the label that a person gave, else the client's name for it.
-        is_side: nobody types into it: another session, a job or a hook started it.
+        is_side: another session started it, and it belongs to that one; a job's or a hook's belongs to none.
         is_fork: it was forked from another one.
         origin: who began it, as far as its key tells.
     """
@@ -65,7 +65,7 @@ class AgentSessions:
             parsed = parse_key(text_of(key))
             origin = "" if side else parsed.origin
             name = text_of(title).strip()
-            yield Listed(text_of(identity), written, name, bool(side) or parsed.is_run, bool(fork), origin)
+            yield Listed(text_of(identity), written, name, bool(side) or parsed.is_agents, bool(fork), origin)
 
     def size(self, session: str) -> int:
         """Return the bytes of a session's events, unpacked."""

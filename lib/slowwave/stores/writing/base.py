@@ -99,7 +99,7 @@ class Compaction(NamedTuple):
         read_files: files that were read, where the record has them; one that was modified too is left out.
         modified_files: files that were modified.
         trigger: whether a person asked for it.
-        messages: Cersei: how many messages right before it are summarised; all by default.
+        messages: Cersei: how many of the oldest messages are summarised; those before ``keep_from`` by default.
         tokens_summarised: tokens of what the summary stands for, which the specification with ULIDs notes instead.
         remarks: how well the summary was proven and which bytes it stands for, where the record has room for it
             (Claude Code, pi).
@@ -164,6 +164,20 @@ class Writer:
         """
         del folder, origin
         return self.means.ids()
+
+    def empty(self, folder: Path, asked: str, metadata: Mapping[str, str]) -> tuple[str, Path]:
+        """Make a session without messages in ``folder``, and return its id and its first file.
+
+        Args:
+            folder: where sessions of the client lie.
+            asked: its id, or "" for a new one; crabtalk wants agent and sender, and takes their next number.
+            metadata: what the client notes of a session when it begins, by the names of its writer.
+
+        Raises:
+            UsageError: the client keeps no session without messages, or does not note that.
+        """
+        del folder, metadata
+        self._refuse(asked or "a new session", "sessions without messages; append the first one")
 
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from slowwave.dialects.cersei import encode
 from slowwave.dialects.cersei.dialect import CERSEI
+from slowwave.dialects.cersei.records import CerseiMessage
 from slowwave.dialects.claude.encode import result_block
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
@@ -36,7 +37,7 @@ class CerseiWriter(ClaimedWriter):
         if draft.parent is not None:
             if draft.role != "assistant":
                 raise UsageError(f"{target.id}: an entry of a user names no parent in cersei; leave the parent out")
-            if record_with(target.files, draft.parent, lambda entry: entry.get("uuid") == draft.parent) is None:
+            if record_with(_parts(target), draft.parent, lambda entry: entry.get("uuid") == draft.parent) is None:
                 raise unknown(draft.parent, target.id)
         made = self.means.ids()
         cwd = last_record(SessionFiles(target.id, target.files)).cwd or target.cwd
@@ -56,22 +57,17 @@ class CerseiWriter(ClaimedWriter):
         self._append(target, lambda: line)
 
     def compaction(self, target: Target, compaction: Compaction) -> str:
-        """Append a summary of the messages right before it.
+        """Append a summary of the oldest messages that were not hidden yet, up to the first one that stays.
 
         Raises:
-            UsageError: some of the messages before it are to stay: a summary hides those that come right before it.
+            NotFoundError: the first message that is to stay is not among those that are still sent.
         """
-        if compaction.keep_from is not None:
-            raise UsageError(f"{target.id}: a summary of cersei hides the messages right before it; keep none of them")
         made = self.means.ids()
 
         def line() -> bytes:
             count = compaction.messages
             if count is None:
-                # another writer may have begun a part since the session was found
-                names = numbered_parts(_base(target))
-                files = SessionFiles(target.id, tuple(target.path.with_name(names[n]) for n in sorted(names)))
-                count = sum(m.origin != "summary" for m in CERSEI.read(files).messages)
+                count = _messages_before(SessionFiles(target.id, _parts(target)), compaction.keep_from)
             at = self.means.clock.now()
             return encode.summary_line(compaction.summary, uuid=made, session=target.id, compacted=count, at=at)
 
@@ -98,6 +94,26 @@ class CerseiWriter(ClaimedWriter):
 def _base(target: Target) -> Path:
     """Return the first part, also where it is missing."""
     return target.path.with_name(session_stem(target.path.name)[0] + SUFFIX)
+
+
+def _parts(target: Target) -> tuple[Path, ...]:
+    """Return all parts as they lie there now: another writer may have begun one since the session was found."""
+    names = numbered_parts(_base(target))
+    return tuple(target.path.with_name(names[number]) for number in sorted(names))
+
+
+def _messages_before(files: SessionFiles, keep_from: str | None) -> int:
+    """Return how many of the messages that are still sent stand before one of them; all for None.
+
+    Raises:
+        NotFoundError: it is not among them.
+    """
+    sent = [m.id for m in CERSEI.context(CERSEI.read(files)) if isinstance(m, CerseiMessage)]  # not the summary before
+    if keep_from is None:
+        return len(sent)
+    if keep_from not in sent:
+        raise unknown(keep_from, files.id)
+    return sent.index(keep_from)
 
 
 def said(draft: Draft) -> Content:

@@ -1,7 +1,7 @@
 """Writing Codex rollouts: items, compactions with their replacement history, names in the index.
 
-A session is begun and forked by Codex alone: its header holds the instructions of that version of the client, and its
-forks name a byte of the parent's file. Rollouts know no tombstones (``thread_rolled_back`` takes back whole turns),
+A session is begun by Codex alone: its header holds the instructions of that version of the client. A fork names a byte
+of its parent's file. Rollouts know no tombstones (``thread_rolled_back`` takes back whole turns),
 no labels and no branches: lines follow each other. What a tool returned is cleared by a history that replaces itself.
 """
 
@@ -15,9 +15,12 @@ from slowwave.dialects.codex import encode
 from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
 from slowwave.dialects.codex.home import home_of, thread_in_name
 from slowwave.dialects.model import SessionFiles
+from slowwave.dialects.times import millisecond_time
 from slowwave.errors import UsageError
+from slowwave.files import atomic_write, private_folder
 from slowwave.records.append import append_record, append_records
 from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
+from slowwave.stores.writing.codex_fork import end_of, forkable, header, ordered_id, place
 from slowwave.stores.writing.codex_history import Item, cleared, is_rolled_back, replacement, window_after
 from slowwave.stores.writing.codex_lock import writer_lock
 from slowwave.stores.writing.lookup import first_record, records_backward
@@ -122,6 +125,30 @@ class CodexWriter(Writer):
             raise UsageError(f"{target.id}: codex keeps a name once it has one; give it another one")
         line = encode.name_line(thread, name.strip(), at=self.means.clock.now())
         append_record(home / INDEX, line.rstrip(b"\n"), fsync=True)
+
+    def new_id(self, folder: Path, origin: Target | None = None) -> str:
+        """Return the id of a thread."""
+        del folder, origin
+        return ordered_id(self.means.ids(), self.means.clock.now())
+
+    def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
+        """Begin a thread that refers to this one, whole or up to a message; nothing is copied.
+
+        Raises:
+            NotFoundError: there is no such message.
+            UsageError: its client has no such fork of it; the message says why.
+        """
+        del folder
+        meta, now = forkable(target.path, target.id), self.means.clock.now()
+        end = end_of(target.path, target.id, at)
+        home = home_of(target.path)
+        if not isinstance(meta.get("id"), str) or home is None:
+            self._refuse(target.id, "forks of a rollout without an id")
+        path = place(home, new_id, now)
+        payload = header(meta, new_id, ordered_id(self.means.ids(), now), end, millisecond_time(now))
+        private_folder(path.parent)
+        atomic_write(path, encode.header_line(payload, ordinal=end.ordinal, at=now))
+        return [path]
 
     @staticmethod
     def _thread(target: Target) -> str:

@@ -61,6 +61,14 @@ class CrabtalkWriter(Writer):
         line = valid(lambda: encode.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
         return create(folder, agent, sender, [line], fsync=self.means.fsync)
 
+    def empty(self, folder: Path, asked: str, metadata: Mapping[str, str]) -> tuple[str, Path]:
+        """Begin the next session of an agent and a sender, ``AGENT_SENDER``."""
+        agent, _, sender = asked.rpartition("_")
+        if metadata or not agent or not sender:
+            raise UsageError("name AGENT_SENDER, whose next session it is; crabtalk notes nothing else of one")
+        path = self.begin(folder, agent, sender)
+        return path.name.removesuffix(".jsonl"), path
+
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message; a new session is begun with its metadata."""
         if draft.parent is not None:

@@ -18,7 +18,10 @@ _MODULES = {
     "crabtalk": "crabtalk",
     "ulid": "ulid",
 }
-READ_ONLY = {"opencode": "its sessions are rows of a database that only its client writes"}
+READ_ONLY = {
+    "opencode": "its sessions are rows of a database that only its client writes; `slowwave sessions export`"
+    " writes a file that its own import adds"
+}
 WRITABLE = tuple(_MODULES)
 
 

@@ -4,7 +4,7 @@ The number of a record is chosen under the lock of the log, so that of two messa
 (S7.10). The log is only ever appended to (S7.2, S7.6).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -65,6 +65,11 @@ class UlidWriter(Writer):
             return create(folder, session_id, fresh, fsync=self.means.fsync)
         except FileExistsError as error:
             raise UsageError(f"{session_id}: exists already; nothing was written") from error
+
+    def empty(self, folder: Path, asked: str, metadata: Mapping[str, str]) -> tuple[str, Path]:
+        """Make a session without messages (S7.1), with a ULID of its own unless one is asked for."""
+        session_id = asked or self._make_id()
+        return session_id, self.begin(folder, session_id, **metadata)
 
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message and return its number; a new session is begun."""

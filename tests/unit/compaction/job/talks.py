@@ -33,7 +33,7 @@ IDS = {
     "ulid": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
     "codex": codex_files.THREAD,
 }
-KEEPING = ("claude", "pi", "ulid", "codex")
+KEEPING = ("claude", "cersei", "pi", "ulid", "codex")
 
 
 class Talk:
@@ -129,12 +129,13 @@ def job(
     summarise: Summarise = by_ledger,
     flush: Callable[[StoredSession], Report] = lambda _session: Report("extract"),
     now: datetime = NOW,
+    small: bool = True,
     **fields: Any,
 ) -> Compacting:
-    """Return what a run over sessions with a small window is done with."""
+    """Return what a run over sessions is done with, by default over those of a small window."""
     environ = {"HOME": str(folder / "home"), "XDG_STATE_HOME": str(folder / "state")}
-    small = ["compaction.context_window=3000", "compaction.reserve_tokens=500", "compaction.keep_recent_tokens=1200"]
-    settings = load_settings(environ, overrides=[*small, *overrides], cwd=folder)
+    tight = ["compaction.context_window=3000", "compaction.reserve_tokens=500", "compaction.keep_recent_tokens=1200"]
+    settings = load_settings(environ, overrides=[*(tight if small else ()), *overrides], cwd=folder)
     return Compacting("shop", settings, FixedClock(now), environ, summarise, flush, "r1", **fields)
 
 

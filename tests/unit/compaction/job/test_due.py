@@ -5,6 +5,7 @@ import pytest
 from slowwave.compaction.estimates import rule_of
 from slowwave.compaction.flush import RESERVE_FLOOR
 from slowwave.compaction.items import Item
+from slowwave.compaction.job.chosen import Chosen
 from slowwave.compaction.job.due import due, window_of
 from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.usage import Usage
@@ -17,7 +18,7 @@ def reading(dialect: str, tokens: int, *, model: str = "", counted: bool = False
     usage = Usage(input=tokens) if counted else None
     items = [Item("m1", "assistant", tokens, usage=usage)]
     floor = RESERVE_FLOOR if dialect == "openclaw" else 0
-    return Reading(dialect, items, rule_of(dialect), model=model, window=window, reserve_floor=floor)
+    return Reading(dialect, items, rule_of(dialect), model=model, window=window, chosen=Chosen(reserve_floor=floor))
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,40 @@ def test_a_limit_by_bytes():
     settings = CompactionSettings(trigger_bytes=1_000)
     assert due(reading("claude", 10), settings, soft=SOFT, live_bytes=1_001).is_due
     assert not due(reading("claude", 10), settings, soft=SOFT, live_bytes=1_000).is_due
+
+
+def test_a_threshold_of_ones_own_for_cersei():
+    settings = CompactionSettings(threshold=0.5)
+    assert due(reading("cersei", 100_000), settings, soft=SOFT).is_due
+    assert not due(reading("cersei", 99_999), settings, soft=SOFT).is_due
+    assert not due(reading("codex", 100_000, counted=True), settings, soft=SOFT).is_due
+
+
+@pytest.mark.parametrize(
+    ("dialect", "chosen", "limit"),
+    [
+        ("pi", Chosen(reserve_tokens=50_000), 150_000),
+        ("ulid", Chosen(reserve_tokens=150_000), 50_000),
+        ("openclaw", Chosen(reserve_tokens=50_000, reserve_floor=20_000), 150_000),
+        ("openclaw", Chosen(reserve_tokens=5_000, reserve_floor=20_000), 180_000),
+        ("claude", Chosen(window=150_000), 150_000 - 16_384),
+        ("codex", Chosen(limit=120_000), 120_000),
+        # the client takes the lower one of both
+        ("codex", Chosen(limit=195_000), 180_000),
+    ],
+)
+def test_what_a_person_set_in_the_client_is_its_limit(dialect: str, chosen: Chosen, limit: int):
+    one = reading(dialect, 10)._replace(chosen=chosen)
+    assert f"limit {limit:,}" in due(one, CompactionSettings(), soft=SOFT).reason
+    # what is set here goes before it
+    if dialect in ("pi", "ulid"):
+        assert "limit 170,000" in due(one, CompactionSettings(reserve_tokens=30_000), soft=SOFT).reason
+
+
+def test_a_client_that_is_told_to_compact_nothing_is_heeded():
+    one = reading("pi", 190_000, counted=True)._replace(chosen=Chosen(off_in="settings.json"))
+    found = due(one, CompactionSettings(), soft=SOFT)
+    assert (found.is_due, found.is_near, found.is_off) == (False, False, True)
+    assert "told in settings.json to compact nothing" in found.reason
+    small = reading("pi", 10)._replace(chosen=Chosen(off_in="settings.json"))
+    assert not due(small, CompactionSettings(), soft=SOFT).is_off

@@ -29,7 +29,7 @@ def test_cersei_is_asked_by_rounds_and_told_in_one_wrapped_summary(tmp_path: Pat
     compacted(talk, job(tmp_path, summarise=by_model(model)))
     assert len(model.asked) > 1
     # every message is in one question, and in no other
-    for step in range(1, 7):
+    for step in range(1, 5):  # the last two stay as they are
         assert sum(f"please do step {step} " in ask.user for ask in model.asked) == 1
     text = summary_of(talk)
     assert text.startswith("<context_summary>")
@@ -87,11 +87,27 @@ def test_old_outputs_are_cleared_from_what_the_model_reads_and_stay_in_the_trans
     assert any("were cleared from what the model read" in note for note in done.notes)
 
 
-def test_cersei_keeps_its_ten_newest_messages_word_for_word(tmp_path: Path):
+def test_the_ten_most_recent_messages_of_cersei_are_always_preserved(tmp_path: Path):
     talk = Talk(tmp_path / "store", "cersei").grow(6)
-    compacted(talk, job(tmp_path, "compaction.keep_recent_tokens=10"))
-    recent = summary_of(talk).partition("<recent-messages>")[2]
+    before = list(talk.context())
+    compacted(talk, job(tmp_path))
     # two turns of five messages each
-    assert "please do step 5 " in recent
-    assert "step 6 is done" in recent
-    assert "please do step 4 " not in recent
+    after = list(talk.context())
+    assert after[0].origin == "summary"
+    assert [(m.id, m.text) for m in after[1:]] == [(m.id, m.text) for m in before[-10:]]
+    assert "recent-messages" not in after[0].text
+
+
+def test_a_split_turn_has_a_part_of_its_own_without_a_model_too(tmp_path: Path):
+    talk = Talk(tmp_path / "store", "pi").grow(6)
+    compacted(talk, job(tmp_path, "compaction.keep_recent_tokens=60"))
+    text = summary_of(talk)
+    turn = text.partition("**Turn Context (split turn):**")[2]
+    assert "## Original Request\nplease do step 6 " in turn
+    assert "- write" in turn
+    assert turn.index("## Early Progress") < turn.index("<modified-files>")
+    # the next summary does not carry it on
+    talk.grow(4)
+    compacted(talk, job(tmp_path))
+    assert "please do step 6 w" not in summary_of(talk).partition("**Turn Context")[2]
+    assert summary_of(talk).count("Turn Context") <= 1

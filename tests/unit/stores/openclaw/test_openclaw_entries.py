@@ -180,8 +180,11 @@ def test_keys_are_taken_apart(key: str, parts: SessionKey) -> None:
 
 
 def test_nobody_types_into_runs_of_jobs_and_sub_agents() -> None:
-    assert all(parse_key(k).is_run for k in ("cron:a", "hook:b", "node-c", "agent:main:subagent:d", "agent:x:acp:e"))
-    assert not any(parse_key(k).is_run for k in ("global", "agent:main:main", "agent:main:telegram:group:1", "x:y"))
+    assert all(parse_key(k).is_agents for k in ("node-c", "agent:main:subagent:d", "agent:x:acp:e"))
+    assert not any(
+        parse_key(k).is_agents
+        for k in ("cron:a", "hook:b", "global", "agent:main:main", "agent:main:telegram:group:1", "x:y")
+    )
 
 
 @pytest.mark.parametrize(

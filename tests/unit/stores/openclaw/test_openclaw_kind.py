@@ -132,7 +132,7 @@ def test_sub_agents_are_known_by_their_key_or_who_started_them(tmp_path: Path) -
         "s2": (True, "subagent"),
         "s3": (True, "subagent"),
         "s4-topic-12": (False, ""),
-        "s5": (True, "subagent"),
+        "s5": (False, ""),
     }
 
 
@@ -193,7 +193,7 @@ def test_sessions_of_a_database_are_listed_each_for_itself(tmp_path: Path) -> No
         "s1": ("openclaw", "main", "first", 2, "/a", ""),
         "s2": ("openclaw", "subagent", "second", 2, "/b", ""),
         "s3": ("openclaw", "fork", "third", 2, "/c", "Copy"),
-        "s4": ("openclaw", "subagent", "fourth", 2, "/d", ""),
+        "s4": ("openclaw", "main", "fourth", 2, "/d", ""),
     }
     walked = KIND.sessions(Place("openclaw", str(agent.path)), Walk[Known]([]))
     assert [found.id for found in walked] == ["s1", "s2", "s3", "s4"]

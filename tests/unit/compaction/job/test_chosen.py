@@ -1,0 +1,112 @@
+"""The client's own compaction settings, read where each client keeps them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slowwave.compaction.job.chosen import Chosen, chosen_by_client
+from slowwave.errors import UsageError
+from tests.unit.compaction.job.talks import Talk, compacted, job
+
+
+def written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_the_settings_of_pi_and_those_of_a_project_over_them(tmp_path: Path):
+    transcript = tmp_path / "agent" / "sessions" / "--shop--" / "s.jsonl"
+    assert chosen_by_client("pi", transcript, "") == Chosen()
+    home = written(
+        tmp_path / "agent" / "settings.json",
+        '{"compaction": {"enabled": false, "reserveTokens": 30000, "keepRecentTokens": 5000}}',
+    )
+    assert chosen_by_client("pi", transcript, "") == Chosen(str(home), 30_000, 5_000)
+    written(tmp_path / "shop" / ".pi" / "settings.json", '{"compaction": {"enabled": true, "reserveTokens": 7}}')
+    assert chosen_by_client("pi", transcript, str(tmp_path / "shop")) == Chosen("", 7, 5_000)
+
+
+def test_the_configuration_of_the_specification(tmp_path: Path):
+    transcript = tmp_path / "sessions" / "01ARZ3NDEKTSV4RRFFQ69G5FAV" / "session.jsonl"
+    config = written(
+        tmp_path / "config.yaml",
+        "model: m\ncompaction:\n  enabled: false\n  reserve_tokens: 150000\n  keep_recent_tokens: 40000\n",
+    )
+    assert chosen_by_client("ulid", transcript, "") == Chosen(str(config), 150_000, 40_000)
+
+
+def test_the_limit_of_codex(tmp_path: Path):
+    transcript = tmp_path / "sessions" / "2026" / "11" / "20" / "rollout-x.jsonl"
+    written(tmp_path / "config.toml", 'model = "gpt-5"\nmodel_auto_compact_token_limit = 120000\n')
+    assert chosen_by_client("codex", transcript, "").limit == 120_000
+
+
+@pytest.mark.parametrize(
+    ("place", "settings", "is_off"),
+    [
+        (".claude.json", {"autoCompactEnabled": False}, True),
+        (".claude/settings.json", {"autoCompactEnabled": False}, True),
+        ("shop/.claude/settings.local.json", {"autoCompactEnabled": False}, True),
+        (".claude/settings.json", {"env": {"DISABLE_AUTO_COMPACT": "1"}}, True),
+        (".claude/settings.json", {"env": {"DISABLE_COMPACT": "true"}}, True),
+        (".claude/settings.json", {"env": {"DISABLE_AUTO_COMPACT": "0"}}, False),
+        (".claude/settings.json", {"autoCompactEnabled": True}, False),
+    ],
+)
+def test_the_switch_of_claude_code(tmp_path: Path, place: str, settings: dict[str, object], is_off: bool):
+    transcript = tmp_path / ".claude" / "projects" / "-shop" / "s.jsonl"
+    written(tmp_path / place, json.dumps(settings))
+    found = chosen_by_client("claude", transcript, str(tmp_path / "shop"))
+    assert found.off_in == (str(tmp_path / place) if is_off else "")
+
+
+def test_the_nearest_switch_of_claude_code_counts(tmp_path: Path):
+    transcript = tmp_path / ".claude" / "projects" / "-shop" / "s.jsonl"
+    written(tmp_path / ".claude.json", '{"autoCompactEnabled": false}')
+    written(tmp_path / ".claude" / "settings.json", '{"autoCompactEnabled": true, "autoCompactWindow": 150000}')
+    assert chosen_by_client("claude", transcript, "") == Chosen(window=150_000)
+
+
+def test_the_settings_of_openclaw_are_pis_with_a_floor(tmp_path: Path):
+    transcript = tmp_path / "agents" / "main" / "sessions" / "s.jsonl"
+    assert chosen_by_client("openclaw", transcript, "").reserve_floor == 20_000
+    own = written(tmp_path / "agents" / "main" / "agent" / "settings.json", '{"compaction": {"enabled": false}}')
+    assert chosen_by_client("openclaw", transcript, "").off_in == str(own)
+
+
+def test_settings_that_cannot_be_read_stop_its_sessions_alone(tmp_path: Path):
+    talk = Talk(tmp_path / ".pi" / "agent" / "sessions" / "--shop--", "pi").grow(12)
+    path = written(tmp_path / ".pi" / "agent" / "settings.json", "{")
+    with pytest.raises(UsageError, match="what its client was told about compaction cannot be read"):
+        chosen_by_client("pi", talk.path, "")
+    report = compacted(talk, job(tmp_path))
+    assert not report.failures
+    assert str(path) in report.items[0].reason
+
+
+def test_a_session_whose_client_compacts_nothing_is_left_alone_until_that_changes(tmp_path: Path):
+    talk = Talk(tmp_path / ".pi" / "agent" / "sessions" / "--shop--", "pi").grow(12)
+    path = written(tmp_path / ".pi" / "agent" / "settings.json", '{"compaction": {"enabled": false}}')
+    before = talk.path.read_bytes()
+    report = compacted(talk, job(tmp_path))
+    assert [item.action for item in report.items] == ["skip"]
+    assert f"told in {path} to compact nothing" in report.items[0].reason
+    assert talk.path.read_bytes() == before
+    # a person who asks for it is asked no questions
+    assert compacted(talk, job(tmp_path, dry_run=True, force=True)).counts["planned"] == 1
+    written(path, "{}")
+    assert compacted(talk, job(tmp_path)).counts["compacted"] == 1
+
+
+def test_a_session_that_was_not_due_is_read_again_after_the_client_was_told_otherwise(tmp_path: Path):
+    talk = Talk(tmp_path / ".pi" / "agent" / "sessions" / "--shop--", "pi").grow(12)
+    wide = ("compaction.context_window=40000",)
+    assert compacted(talk, job(tmp_path, *wide, small=False)).counts["not_due"] == 1
+    assert compacted(talk, job(tmp_path, *wide, small=False)).counts["unchanged"] == 1
+    written(
+        tmp_path / ".pi" / "agent" / "settings.json",
+        '{"compaction": {"reserveTokens": 39000, "keepRecentTokens": 900}}',
+    )
+    assert compacted(talk, job(tmp_path, *wide, small=False)).counts["compacted"] == 1
