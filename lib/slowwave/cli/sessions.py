@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ _MODULES = {
     **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
+_WRITING = ("sessions_write", "sessions_compact", "sessions_trash")
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
 DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
@@ -48,8 +50,14 @@ def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand and return its exit code."""
     import_msgspec()
     # --help stays fast: only the module of the chosen action is imported
-    module = importlib.import_module(f"slowwave.cli.{_MODULES[args.action]}")
-    return int(module.ACTIONS[args.action](args))
+    name = _MODULES[args.action]
+    module = importlib.import_module(f"slowwave.cli.{name}")
+    if name not in _WRITING:
+        return int(module.ACTIONS[args.action](args))
+    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - only what writes
+
+    with beside_jobs(os.environ):
+        return int(module.ACTIONS[args.action](args))
 
 
 def _reading(command: _Command) -> None:

@@ -54,11 +54,13 @@ def run(args: argparse.Namespace) -> int:
 def _write_report() -> int:
     """Write the page of the nights anew and print its path."""
     from slowwave.observability.page.store import view_of, write_page  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
 
-    view = view_of(os.environ)
-    if view is None:
-        raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
-    say(str(write_page(os.environ, view)))
+    with beside_jobs(os.environ):
+        view = view_of(os.environ)
+        if view is None:
+            raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
+        say(str(write_page(os.environ, view)))
     return PARTLY_FAILED if view.problems else DONE
 
 
