@@ -96,6 +96,7 @@ def _recover(memory: Path) -> None:
     """Under the guard nobody else is at work here: what lies around belongs to the dead."""
     for kind, transaction, path in siblings(memory):
         if kind == "trash":
+            _drop_record(memory, transaction, path)
             _remove(path)
         elif read_manifest(memory, transaction) is not None:
             _settle(memory, path, transaction)
@@ -174,7 +175,22 @@ def _discard(memory: Path, folder: Path, transaction: str) -> None:
     trash = sibling(memory, "trash", transaction)
     at_fault_point("rename", trash)
     folder.rename(trash)
+    # only now: without it nobody would know whether the exchange has happened
+    _drop_record(memory, transaction, trash)
     _remove(trash)
+
+
+def _drop_record(memory: Path, transaction: str, trash: Path) -> None:
+    """Let what was noted of a transaction that nobody shall undo go with the former state, in one step."""
+    manifest = read_manifest(memory, transaction)
+    if manifest is not None and not manifest.undoable:
+        trash.chmod(stat.S_IRWXU)
+        folder = undo_folder(memory, transaction)
+        at_fault_point("rename", folder)
+        folder.rename(trash / folder.name)
+        if not any(folder.parent.iterdir()):
+            folder.parent.rmdir()
+        fsync_folder(memory / OWN_FOLDER)
 
 
 def _remove(trash: Path) -> None:
