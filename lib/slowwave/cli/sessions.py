@@ -21,7 +21,8 @@ _MODULES = {
     **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
-_WRITING = ("sessions_write", "sessions_compact", "sessions_trash")
+# a search keeps what was said in its index
+_WRITING = ("sessions_write", "sessions_compact", "sessions_trash", "sessions_search")
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
 DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
