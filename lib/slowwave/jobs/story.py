@@ -20,7 +20,16 @@ from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.model import journal_of, note_account
 from slowwave.jobs.run import Run
 from slowwave.jobs.run_files import remove_old
-from slowwave.jobs.steps import RETAINING, STEPS, asks_by_batch, consolidate, extract, finish_erasing, retains
+from slowwave.jobs.steps import (
+    RETAINING,
+    STEPS,
+    asks_by_batch,
+    asks_rules,
+    consolidate,
+    extract,
+    finish_erasing,
+    retains,
+)
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
@@ -101,7 +110,7 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     Raises:
         SettingsError: the retention rules of a job that asks them contradict each other.
     """
-    if retains(job, run.settings):
+    if asks_rules(job, run.settings):
         check(run.settings.retention, NAMES)
     # what was erased and is there again goes again, and no other job sees it
     found = known_projects(run.settings, run.environ, with_erased=job == "erase")
