@@ -9,7 +9,7 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from slowwave.errors import LockHeldError, RefusedError
+from slowwave.errors import LockHeldError
 from slowwave.files import private_folder
 from slowwave.places import state_folder
 from slowwave.records.lock import locked_file
@@ -17,23 +17,25 @@ from slowwave.records.lock import locked_file
 LOCK = "retain.lock"
 GATE = "erasing.lock"
 WAIT_S = 600.0
+# a session comes back within that, another run of retention takes longer
+COMES_BACK_S = 20.0
 
 
 @contextmanager
-def alone(environ: Mapping[str, str]) -> Generator[None]:
-    """Hold off all other runs of retention and of erasures.
+def alone(environ: Mapping[str, str], *, wait_s: float | None = None) -> Generator[None]:
+    """Hold off all other runs of retention, erasures, and sessions that come back.
+
+    Args:
+        environ: the environment; the state folder is taken from here.
+        wait_s: how long to wait for one that is at work; by default as long as a session takes to come back.
 
     Raises:
-        RefusedError: one is at work.
+        LockHeldError: it was still at work.
         OSError: the state folder cannot be written.
     """
-    folder = state_folder(environ)
-    private_folder(folder)
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked_file(folder / LOCK, create=True, timeout_s=0))
-        except LockHeldError as error:
-            raise RefusedError("another run of retain or erase is at work; run it again when that has ended") from error
+    path = state_folder(environ) / LOCK
+    _make(path)
+    with _held(path, "another run of retain or erase, or a restore, is", wait_s, COMES_BACK_S, shared=False):
         yield
 
 
@@ -55,7 +57,7 @@ def beside_jobs(environ: Mapping[str, str], *, wait_s: float | None = None) -> G
     except OSError:
         yield  # whoever cannot write there is told so by what they do, and no erasure can begin there either
         return
-    with _held(path, "an erasure is", wait_s, shared=True):
+    with _held(path, "an erasure is", wait_s, WAIT_S, shared=True):
         yield
 
 
@@ -64,12 +66,12 @@ def erasing(environ: Mapping[str, str], *, wait_s: float | None = None) -> Gener
     """Hold off every job, other erasures and retention; those at work are waited for.
 
     Raises:
-        RefusedError: a job was still at work; nothing was done.
+        LockHeldError: a job was still at work; nothing was done.
         OSError: the state folder cannot be written.
     """
     path = state_folder(environ) / GATE
     _make(path)
-    with _held(path, "another job is", wait_s, shared=False), alone(environ):
+    with _held(path, "another job is", wait_s, WAIT_S, shared=False), alone(environ):
         yield
 
 
@@ -80,8 +82,8 @@ def _make(path: Path) -> None:
 
 
 @contextmanager
-def _held(path: Path, who: str, given_s: float | None, *, shared: bool) -> Generator[None]:
-    wait_s = WAIT_S if given_s is None else given_s
+def _held(path: Path, who: str, given_s: float | None, usual_s: float, *, shared: bool) -> Generator[None]:
+    wait_s = usual_s if given_s is None else given_s
     with ExitStack() as held:
         try:
             held.enter_context(locked_file(path, shared=shared, timeout_s=0))

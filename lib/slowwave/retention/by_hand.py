@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowwave.clock import Clock
-from slowwave.errors import RefusedError
+from slowwave.errors import NotFoundError, RefusedError
 from slowwave.places import archive_folder, home_folder
+from slowwave.retention.alone import WAIT_S, alone
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.holds import Facts, held_by, read_holds
 from slowwave.retention.job.traces import of_item
 from slowwave.settings import Settings
 from slowwave.stores.removal import Removal, remove, stored_session
-from slowwave.stores.trash import TrashItem, restore, trash_folder
+from slowwave.stores.trash import MANIFEST, TrashItem, restore, trash_folder
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.shelf import Shelved
@@ -60,12 +61,26 @@ def remove_by_hand(plan: Removal, environ: Mapping[str, str], clock: Clock) -> T
 def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Clock) -> list[str]:
     """Put a session back from the trash or the archive, write it down, and return what is worth a word.
 
+    Retention is held off meanwhile: it would free what is on its way, and take what is back for what it was before.
+
     Raises:
+        LockHeldError: a run of retention was at work for too long.
+        NotFoundError: it was freed from the trash since it was looked for.
         RefusedError: something else lies in one of the places; nothing was written.
         CorruptStateError: the pack or the audit log is damaged.
         OSError: something cannot be written; call it again.
     """
+    with alone(environ, wait_s=WAIT_S):
+        return _bring_back(one, environ, clock)
+
+
+def _bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Clock) -> list[str]:
     if isinstance(one, TrashItem):
+        if not (trash_folder(environ) / one.id / MANIFEST).is_file():
+            raise NotFoundError(
+                f"session {one.session} left the trash meanwhile (slowwave retain audit says how); "
+                f"slowwave sessions restore {one.session} looks for it in the archive"
+            )
         warnings = restore(one, trash_folder(environ))
         entry = of_item("restore", one, "")
     else:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from slowwave.clock import Clock
 from slowwave.dialects.registry import NAMES
-from slowwave.errors import RefusedError
+from slowwave.errors import LockHeldError
 from slowwave.places import archive_folder, state_folder
 from slowwave.report import Gate, Report
 from slowwave.retention.alone import alone
@@ -164,7 +164,7 @@ def _alone(environ: Mapping[str, str], report: Report, *, dry_run: bool) -> Gene
     with ExitStack() as held:
         try:
             held.enter_context(nullcontext() if dry_run else alone(environ))
-        except RefusedError as error:
+        except LockHeldError as error:
             report.gates.append(Gate("lock", "", passed=False, reason=str(error)))
             yield False
             return
