@@ -17,6 +17,7 @@ _MODULES = {
     "context": "sessions_context",
     "text": "sessions_text",
     "search": "sessions_search",
+    "diff": "sessions_diff",
     **dict.fromkeys(("append", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
     **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
@@ -90,6 +91,11 @@ def _reading(command: _Command) -> None:
         "--session", default="", metavar="ID", help="the session to take from a file that holds several"
     )
     context.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
+    diff = command(
+        "diff", "in what a session differs from the copy of it in the trash or the archive, or from another session"
+    )
+    diff.add_argument("id", metavar="ID", help=_ID)
+    diff.add_argument("other", nargs="?", default="", metavar="OTHER", help="the other session; without it the copy")
     text = command("text", "the words of every message of many sessions, without tools and thinking, for other tools")
     text.add_argument("path", nargs="+", metavar="PATH", help="transcripts, or folders of them")
 
@@ -185,3 +191,8 @@ def _removing(command: _Command) -> None:
     restore = command("restore", "bring sessions back from the trash or the archive; without ID, list the trash")
     restore.add_argument("ids", nargs="*", metavar="ID", help="a session id or a trash id")
     restore.add_argument("--all", action="store_true", help="everything in the trash")
+    restore.add_argument(
+        "--as", dest="new_id", default="", metavar="NEW-ID",
+        help="beside what its client has made anew in its place: the transcript alone, as a session of this id; the"
+        " copy stays where it is (not codex)",
+    )  # fmt: skip

@@ -49,7 +49,7 @@ def _target(args: argparse.Namespace) -> Opened:
     path = path_of(args.id)
     is_id = path is None or (os.sep not in args.id and path.is_dir())  # a folder may well be called like an id
     found = _known(args) if is_id else chosen_session(args, args.id)
-    writers = _writers(args)
+    writers = writers_for(args)
     if found is not None and found.size:
         return writers.known(found)
     cwd = (args.cwd or Path.cwd()).expanduser().absolute()
@@ -101,7 +101,7 @@ def tombstone(args: argparse.Namespace) -> int:
     dialect, files = opened(found)
     if all(message.id != args.uuid for message in dialect.read(files).messages):
         raise unknown(args.uuid, found.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         writer.tombstone(session, args.uuid)
     return _say(args, {"session": found.id, "deleted_uuid": args.uuid}, f"hidden: {args.uuid}")
 
@@ -120,7 +120,7 @@ def compact(args: argparse.Namespace) -> int:
         raise UsageError("--focus is for a summary that a model tells; leave --summary out")
     summary = _text(args.summary, "summary")
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         before, summarised = _tokens(found, args.keep_from)
         compaction = Compaction(summary, args.keep_from, before, tokens_summarised=summarised)
         checked(compaction)
@@ -144,7 +144,7 @@ def branch(args: argparse.Namespace) -> int:
     summary = None if args.summary is None else _text(args.summary, "summary")
     checked(summary)
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         made = writer.branch(session, args.from_message, summary)
     return _say(args, {"session": found.id, "uuid": made, "from": args.from_message}, made)
 
@@ -153,7 +153,7 @@ def label(args: argparse.Namespace) -> int:
     """Give a message a label, or take it away."""
     checked(args.label)
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         made = writer.label(session, args.message, args.label or None)
     shown = {"session": found.id, "uuid": made, "message": args.message, "label": args.label}
     return _say(args, shown, f"{'labelled' if args.label else 'label removed'}: {args.message}")
@@ -163,7 +163,7 @@ def name(args: argparse.Namespace) -> int:
     """Give a session the name that its client shows."""
     checked(args.name)
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         writer.name(session, args.name)
     return _say(args, {"session": found.id, "name": args.name}, f"named: {args.name}")
 
@@ -171,7 +171,7 @@ def name(args: argparse.Namespace) -> int:
 def fork(args: argparse.Namespace) -> int:
     """Copy a session, or the path to one of its messages, under a new id."""
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         folder = writer.folder(session)
         made = writer.new_id(folder, session)
         first, *_ = writer.fork(session, folder, made, args.at)
@@ -193,7 +193,8 @@ def _say(args: argparse.Namespace, fields: Mapping[str, object], text: str) -> i
     return DONE
 
 
-def _writers(args: argparse.Namespace) -> Writers:
+def writers_for(args: argparse.Namespace) -> Writers:
+    """Return the writers as the settings say."""
     settings = settings_of(args)
     means = Means(
         SystemClock(), home_folder(os.environ), part_bytes=settings.store.part_bytes, fsync=settings.store.fsync

@@ -1,5 +1,6 @@
 """Removing and restoring on request: under the same holds as the job, and in the same audit log."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,10 @@ from slowwave.stores.trash import MANIFEST, TrashItem, restore, trash_folder
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.shelf import Shelved
+    from slowwave.stores.writing.opened import Writers
+
+# a copy says where the file lies that it was made from
+_NAME_THEIR_ORIGIN = ("pi", "openclaw")
 
 
 def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[str, str]) -> None:
@@ -72,6 +77,36 @@ def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Cl
     """
     with alone(environ, wait_s=WAIT_S):
         return _bring_back(one, environ, clock)
+
+
+def bring_back_as(
+    one: "TrashItem | Shelved", new_id: str, writers: "Writers", environ: Mapping[str, str], clock: Clock
+) -> list[Path]:
+    """Write the transcript of a session that was put by under a new id into its old folder, and return its files.
+
+    What lies in its place stays, and so does the copy, with what belongs to the session beside its transcript.
+
+    Raises:
+        LockHeldError: a run of retention was at work for too long.
+        UsageError: its client's sessions cannot be copied, or the id is malformed or taken; nothing was written.
+        CorruptStateError: the pack or the audit log is damaged.
+        OSError: it left the trash meanwhile, or something cannot be written.
+    """
+    from slowwave.stores.put_by import laid_out_copy  # noqa: PLC0415 - few sessions come back so
+
+    with alone(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
+        writer, target = writers.known(found)
+        folder = Path(os.fspath(writer.folder(target)).removeprefix(base))
+        if writer.dialect in _NAME_THEIR_ORIGIN:
+            target = target._replace(path=Path(os.fspath(target.path).removeprefix(base)))
+        paths = writer.fork(target, folder, new_id)
+        item = one.id if isinstance(one, TrashItem) else Path(one.pack).name
+        size = sum(path.stat().st_size for path in paths)
+        entry = Entry(
+            action="restore", session=new_id, dialect=writer.dialect, files=len(paths), size=size, item=item
+        )  # fmt: skip
+        AuditLog(environ).append([entry], clock.now())
+    return paths
 
 
 def _bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Clock) -> list[str]:

@@ -223,7 +223,10 @@ def _check_free(file: TrashedFile, folder: Path) -> None:
             raise RefusedError(f"{target}: something else is there now; move it away, then restore again")
         return
     if os.path.lexists(source) and not _is_same_file(file, source, target):
-        raise RefusedError(f"{target}: exists again; move it away, then restore {folder.name} again")
+        raise RefusedError(
+            f"{target}: exists again; move it away, then restore {folder.name} again, or restore it beside it "
+            "(--as NEW-ID)"
+        )
 
 
 def _is_same_file(file: TrashedFile, source: Path, target: Path) -> bool:
