@@ -5,12 +5,14 @@ rollback takes every byte of a run out again. A run that was paused or killed go
 over the same range finds nothing to do.
 """
 
+import os
 from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.backfill.parameters import BackfillParameters
+from slowwave.retention.alone import beside_jobs
 from tasks.backfilling import answer_backfill, backfilled, published_backfill
 from tasks.discretion import discreet_errors
 
@@ -22,7 +24,7 @@ def backfill(params: BackfillParameters = BackfillParameters()) -> State[dict[st
     Args:
         params: The range, how fast it is read, and what is to be done.
     """
-    with discreet_errors():
+    with beside_jobs(os.environ), discreet_errors():
         ended = answer_backfill(params) or backfilled(params)
         changes_nothing = params.dry_run or params.action in ("preview", "coverage")
         return published_backfill(ended, params.action, dry_run=changes_nothing)

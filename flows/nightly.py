@@ -1,8 +1,8 @@
 """The night: read what is new in every session, dream over every project; compact and retain where settings say so.
 
 Gated by the gates of each step, project by project. It adds to memory folders and, only with compaction.nightly, to
-transcripts; only with retention.enforce it removes sessions, which wait in the trash and stay in the archive. Every
-dream, compaction and removal can be undone. A second run finds nothing new.
+transcripts; it archives what Claude Code deletes soon; only with retention.enforce it removes sessions, which wait in
+the trash and stay in the archive. Every dream, compaction and removal can be undone. A second run finds nothing new.
 """
 
 from typing import Any

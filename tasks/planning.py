@@ -11,6 +11,7 @@ from prefect.tasks import Task
 
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.tally import Plan, Tally, plan_job
+from slowwave.retention.alone import beside_jobs
 from tasks.discretion import discreet_errors
 
 
@@ -36,9 +37,11 @@ def plan_run(job: str, given: JobParameters) -> Plan:
 @contextmanager
 def planned(job: str, given: JobParameters) -> Generator[Tally]:
     """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
-    plan = plan_run(job, given)
-    try:
-        with discreet_errors(), plan.logs(), plan.followed(os.environ):
-            yield Tally(plan)
-    finally:
-        plan.manifest.unlink(missing_ok=True)
+    # also a dry run: what it shows is kept by the scheduler
+    with beside_jobs(os.environ):
+        plan = plan_run(job, given)
+        try:
+            with discreet_errors(), plan.logs(), plan.followed(os.environ):
+                yield Tally(plan)
+        finally:
+            plan.manifest.unlink(missing_ok=True)

@@ -17,7 +17,8 @@ from slowwave.settings import ENV_PREFIX, Settings
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 WORDS = {
     "bool": "true or false", "int": "number", "float": "number", "str": "text", "timedelta": "duration",
-    "Path": "path", "Period": "duration", "Count": "number or unlimited", "ByteCount": "size", "ClassRules": "table",
+    "Path": "path", "Period": "duration", "PeriodOrOff": "duration or off",
+    "Count": "number or unlimited", "ByteCount": "size", "ClassRules": "table",
 }  # fmt: skip
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 

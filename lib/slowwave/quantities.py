@@ -6,6 +6,7 @@ from math import inf
 from typing import Self
 
 UNLIMITED = "unlimited"
+OFF = "off"
 _MOST = 2**63 - 1
 _ITEM = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _FORMS = "write for example 12h, 30d, 2 weeks, 6 months, 1y or unlimited"
@@ -69,6 +70,25 @@ class Period:
     def __repr__(self) -> str:
         """Return it as Python would write it."""
         return f"Period({self.text!r})"
+
+
+class PeriodOrOff(Period):
+    """A period, or ``off``."""
+
+    __slots__ = ("is_off",)
+
+    def __init__(self, value: object) -> None:
+        """Read a period, or that there is none.
+
+        Raises:
+            ValueError: it is neither.
+        """
+        self.is_off = str(value).strip().lower() == OFF
+        try:
+            super().__init__("0s" if self.is_off else value)
+        except ValueError as error:
+            raise ValueError(f"{error}, or off") from error
+        self.text = OFF if self.is_off else self.text
 
 
 class Count(int):

@@ -49,7 +49,7 @@ def test_a_night_through_prefect_is_watched_logged_and_recorded(
     (night,), problems = read_nights(environ)
     assert problems == []
     assert (night.job, night.run_id, night.dreams) == ("nightly", "r1", 2)
-    assert {span.step for span in night.slowest} == {"extract", "consolidate"}
+    assert {span.step for span in night.slowest} == {"extract", "consolidate", "retain"}
     assert report_path(environ).is_file()
     events = [json.loads(line)["event"] for line in log.read_text().splitlines() if "event" in json.loads(line)]
     assert events.count("step") >= 4

@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from slowwave.quantities import ByteCount, Count, Period
+from slowwave.quantities import ByteCount, Count, Period, PeriodOrOff
 
 END = datetime(2026, 3, 31, 12, tzinfo=UTC)
 
@@ -36,6 +36,18 @@ def test_a_period_without_a_beginning(text: str) -> None:
 def test_what_is_no_period_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="write for example"):
         Period(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_off", "shown"), [("off", True, "off"), (" OFF ", True, "off"), ("8d", False, "8d")]
+)
+def test_a_period_may_be_off(text: str, *, is_off: bool, shown: str) -> None:
+    assert (PeriodOrOff(text).is_off, str(PeriodOrOff(text))) == (is_off, shown)
+
+
+def test_what_is_neither_a_period_nor_off_is_refused() -> None:
+    with pytest.raises(ValueError, match="unlimited, or off"):
+        PeriodOrOff("no")
 
 
 def test_periods_are_equal_by_length() -> None:

@@ -21,7 +21,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.stage import read_manifest, undo_folder
 from slowwave.memory.undo import undo
-from slowwave.settings import ModelSettings, Settings, load_settings
+from slowwave.settings import ModelSettings, RetentionSettings, Settings, load_settings
 from slowwave.stores.catalogue_file import VERSION as CATALOGUE
 from slowwave.stores.catalogue_file import open_database
 from slowwave.stores.search.file import VERSION as INDEX
@@ -49,7 +49,10 @@ def test_the_settings_of_the_first_release_mean_the_same(tmp_path: Path) -> None
         window_tokens=ModelSettings().window_tokens,
         max_output_tokens=ModelSettings().max_output_tokens,
     )
-    assert msgspec.structs.replace(given, model=as_now) == Settings()
+    # and so did what Claude Code deletes soon
+    rescue = msgspec.structs.replace(given.retention, rescue=RetentionSettings().rescue)
+    assert str(given.retention.rescue) == "3d"
+    assert msgspec.structs.replace(given, model=as_now, retention=rescue) == Settings()
 
 
 def test_the_memories_of_the_first_release_are_read_and_dreamt_on(house: House) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 from pathlib import Path
 
 from slowwave.cli.memory_folders import chosen
@@ -24,6 +25,8 @@ _ACTIONS = {
     ),
     "review": ("what waits for a person: list, show, accept, reject, edit", "memory_review", "show_review"),
 }
+# of these, those that may write
+_WRITING = ("undo", "export", "review")
 
 
 def configure(parser: Parser) -> None:
@@ -77,5 +80,11 @@ def configure(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
     args.folders = chosen(args)
-    _, module, function = _ACTIONS[args.action]
-    return int(getattr(importlib.import_module(f"slowwave.cli.{module}"), function)(args))
+    _, module, name = _ACTIONS[args.action]
+    function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
+    if args.action not in _WRITING:
+        return int(function(args))
+    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - only what writes
+
+    with beside_jobs(os.environ):
+        return int(function(args))

@@ -18,6 +18,7 @@ _ACTIONS = {
     "trash": "what lies in the trash, and from when on it is freed",
     "audit": "what was archived, removed, restored, freed, held and erased",
 }
+_WRITING = ("hold", "release")
 
 
 def configure(parser: Parser) -> None:
@@ -52,7 +53,13 @@ def _add_hold_options(action: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
-    return _DOES[args.action](args)
+    if args.action not in _WRITING:
+        return _DOES[args.action](args)
+    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - only what writes
+
+    # an erasure at work has read what is held, and would not know of another one
+    with beside_jobs(os.environ):
+        return _DOES[args.action](args)
 
 
 def _plan(args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ _MORE = {
     "tidied": "Entries of OpenClaw that led to no transcript, moved into the trash",
     "rescue": "Would be archived, since Claude Code deletes them soon",
     "rescued": "Archived, since Claude Code deletes them soon; they stay in their place",
+    "rescue room": "What the archive of these takes",
     "gone": "Deleted by their client before they were archived",
     "purge": "Hidden for good, and would be taken out of their files",
     "purged": "Hidden for good, and taken out of their files",

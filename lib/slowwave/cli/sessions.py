@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,12 +17,15 @@ _MODULES = {
     "context": "sessions_context",
     "text": "sessions_text",
     "search": "sessions_search",
+    "diff": "sessions_diff",
     "resume": "sessions_resume",
     "export": "sessions_export",
     **dict.fromkeys(("append", "new", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
     **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
     **dict.fromkeys(("rm", "restore"), "sessions_trash"),
 }
+# a search keeps what was said in its index, an export in its file
+_WRITING = ("sessions_write", "sessions_compact", "sessions_trash", "sessions_search", "sessions_export")
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
 DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
@@ -52,8 +56,14 @@ def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand and return its exit code."""
     import_msgspec()
     # --help stays fast: only the module of the chosen action is imported
-    module = importlib.import_module(f"slowwave.cli.{_MODULES[args.action]}")
-    return int(module.ACTIONS[args.action](args))
+    name = _MODULES[args.action]
+    module = importlib.import_module(f"slowwave.cli.{name}")
+    if name not in _WRITING:
+        return int(module.ACTIONS[args.action](args))
+    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - only what writes
+
+    with beside_jobs(os.environ):
+        return int(module.ACTIONS[args.action](args))
 
 
 def _reading(command: _Command) -> None:
@@ -90,6 +100,11 @@ def _reading(command: _Command) -> None:
     resume = command("resume", "the command with which its own client goes on with a session (the most recent one)")
     resume.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     resume.add_argument("--here", action="store_true", help=_HERE)
+    diff = command(
+        "diff", "in what a session differs from the copy of it in the trash or the archive, or from another session"
+    )
+    diff.add_argument("id", metavar="ID", help=_ID)
+    diff.add_argument("other", nargs="?", default="", metavar="OTHER", help="the other session; without it the copy")
     text = command("text", "the words of every message of many sessions, without tools and thinking, for other tools")
     text.add_argument("path", nargs="+", metavar="PATH", help="transcripts, or folders of them")
 
@@ -209,3 +224,8 @@ def _removing(command: _Command) -> None:
     restore = command("restore", "bring sessions back from the trash or the archive; without ID, list the trash")
     restore.add_argument("ids", nargs="*", metavar="ID", help="a session id or a trash id")
     restore.add_argument("--all", action="store_true", help="everything in the trash")
+    restore.add_argument(
+        "--as", dest="new_id", default="", metavar="NEW-ID",
+        help="beside what its client has made anew in its place: the transcript alone, as a session of this id; the"
+        " copy stays where it is (not codex)",
+    )  # fmt: skip

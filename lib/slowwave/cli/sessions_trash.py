@@ -12,7 +12,7 @@ from slowwave.cli.sessions_target import chosen_session
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.places import archive_folder
-from slowwave.retention.by_hand import bring_back, refuse_held, remove_by_hand
+from slowwave.retention.by_hand import bring_back, bring_back_as, refuse_held, remove_by_hand
 from slowwave.stores.removal import plan_removal
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, trash_folder, trash_items
 
@@ -51,6 +51,8 @@ def restore(args: argparse.Namespace) -> int:
     if not args.all and not args.ids:
         _list(trash_items(trash), as_json=args.json)
         return DONE
+    if args.new_id:
+        return _restore_as(args)
     items = _meant(trash, args)
     failed: list[SlowwaveError] = []
     for item in items:
@@ -72,6 +74,41 @@ def restore(args: argparse.Namespace) -> int:
     if not failed:
         return DONE
     return failed[0].exit_code if len(items) == 1 else PARTLY_FAILED
+
+
+def _restore_as(args: argparse.Namespace) -> int:
+    """Restore the transcript of one session under a new id, beside what lies in its place."""
+    from slowwave.cli.sessions_write import writers_for  # noqa: PLC0415 - only here
+    from slowwave.stores.ids import found_sessions  # noqa: PLC0415 - as above
+
+    if args.all or len(args.ids) != 1:
+        raise UsageError("--as gives one session one new id: write the id of one session")
+    found = found_sessions(settings_of(args), os.environ, [])
+    if any(session.id == args.new_id for session in found):
+        raise UsageError(f"{args.new_id}: a session is called so; nothing was written")
+    one = copy_of(args.ids[0])
+    if one is None:
+        raise NotFoundError(f"neither trash nor archive has a copy of {args.ids[0]!r}")
+    paths = bring_back_as(one, args.new_id, writers_for(args), os.environ, SystemClock())
+    form, session, _ = _told(one)
+    if args.json:
+        say_json([form | {"as": args.new_id, "paths": [str(path) for path in paths]}])
+    else:
+        say(f"restored the transcript of session {session} as {args.new_id}; its copy stays where it is")
+        say(f"in what they differ: slowwave sessions diff {session} {args.new_id}")
+    return DONE
+
+
+def copy_of(name: str) -> "TrashItem | Shelved | None":
+    """Return the copy of a session that was put by last: in the trash, else in the archive; None where there is none.
+
+    Raises:
+        RefusedError: a beginning fits more than one session.
+    """
+    try:
+        return matching_items(trash_folder(os.environ), [name])[-1]
+    except NotFoundError:
+        return _archived(name)
 
 
 def _meant(trash: Path, args: argparse.Namespace) -> "list[TrashItem | Shelved]":

@@ -64,7 +64,7 @@ def _target(args: argparse.Namespace) -> Opened:
     path = path_of(args.id)
     is_id = path is None or (os.sep not in args.id and path.is_dir())  # a folder may well be called like an id
     found = _known(args) if is_id else chosen_session(args, args.id)
-    writers = _writers(args)
+    writers = writers_for(args)
     if found is not None and found.size:
         return writers.known(found)
     if found is not None and found.dialect == "ulid":
@@ -80,7 +80,7 @@ def new(args: argparse.Namespace) -> int:
     metadata = {name: value for name, value in noted.items() if value}
     checked(metadata)
     folder = folder_for(args.dialect, settings_of(args), os.environ, Path.cwd())
-    made, path = _writers(args).of(args.dialect).empty(folder, args.id, metadata)
+    made, path = writers_for(args).of(args.dialect).empty(folder, args.id, metadata)
     return _say(args, {"session": made, "path": os.fspath(path)}, made)
 
 
@@ -128,7 +128,7 @@ def tombstone(args: argparse.Namespace) -> int:
     dialect, files = opened(found)
     if all(message.id != args.uuid for message in dialect.read(files).messages):
         raise unknown(args.uuid, found.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         writer.tombstone(session, args.uuid)
     return _say(args, {"session": found.id, "deleted_uuid": args.uuid}, f"hidden: {args.uuid}")
 
@@ -162,7 +162,7 @@ def _noted_summary(args: argparse.Namespace, found: FoundSession, compaction: Co
 
     session = stored_session(found)
     with noted_by_hand(session, folder_of(os.environ), compaction) as note:
-        means = replace(_writers(args).means, announce=note.announce)
+        means = replace(writers_for(args).means, announce=note.announce)
         with held(Writers(means).known(found)) as (writer, target):
             note.message = writer.compaction(target, compaction)
     return note.message
@@ -190,7 +190,7 @@ def branch(args: argparse.Namespace) -> int:
         from slowwave.cli.sessions_compact import summary_of_branch  # noqa: PLC0415 - of few commands
 
         summary = summary_of_branch(args, found)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         made = writer.branch(session, args.from_message, summary)
     return _say(args, {"session": found.id, "uuid": made, "from": args.from_message}, made)
 
@@ -199,7 +199,7 @@ def label(args: argparse.Namespace) -> int:
     """Give a message a label, or take it away."""
     checked(args.label)
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         made = writer.label(session, args.message, args.label or None)
     shown = {"session": found.id, "uuid": made, "message": args.message, "label": args.label}
     return _say(args, shown, f"{'labelled' if args.label else 'label removed'}: {args.message}")
@@ -209,7 +209,7 @@ def name(args: argparse.Namespace) -> int:
     """Give a session the name that its client shows."""
     checked(args.name)
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         writer.name(session, args.name)
     return _say(args, {"session": found.id, "name": args.name}, f"named: {args.name}")
 
@@ -217,7 +217,7 @@ def name(args: argparse.Namespace) -> int:
 def fork(args: argparse.Namespace) -> int:
     """Copy a session, or the path to one of its messages, under a new id."""
     found = chosen_session(args, args.id)
-    with held(_writers(args).known(found)) as (writer, session):
+    with held(writers_for(args).known(found)) as (writer, session):
         folder = writer.folder(session)
         made = writer.new_id(folder, session)
         first, *_ = writer.fork(session, folder, made, args.at)
@@ -239,7 +239,8 @@ def _say(args: argparse.Namespace, fields: Mapping[str, object], text: str) -> i
     return DONE
 
 
-def _writers(args: argparse.Namespace) -> Writers:
+def writers_for(args: argparse.Namespace) -> Writers:
+    """Return the writers as the settings say."""
     settings = settings_of(args)
     means = Means(
         SystemClock(), home_folder(os.environ), part_bytes=settings.store.part_bytes, fsync=settings.store.fsync

@@ -11,6 +11,7 @@ from slowwave.cli.screen_retain import readable
 from slowwave.cli.status_nights import of_nights
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
+from slowwave.quantities import OFF
 
 if TYPE_CHECKING:
     from slowwave.jobs.backfill.unfinished import Unfinished
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings, clock = settings_of(args), SystemClock()
     rows, problems = standings(settings, os.environ, clock, project=args.project)
-    kept, past = kept_by(os.environ), lately(settings.model, os.environ, clock.now())
+    kept, past = kept_by(settings.retention, os.environ), lately(settings.model, os.environ, clock.now())
     backfills, broken = unfinished(os.environ)
     if args.json:
         of_backfills = {"unfinished": backfills, "problems": broken}
@@ -54,11 +55,13 @@ def run(args: argparse.Namespace) -> int:
 def _write_report() -> int:
     """Write the page of the nights anew and print its path."""
     from slowwave.observability.page.store import view_of, write_page  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
 
-    view = view_of(os.environ)
-    if view is None:
-        raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
-    say(str(write_page(os.environ, view)))
+    with beside_jobs(os.environ):
+        view = view_of(os.environ)
+        if view is None:
+            raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
+        say(str(write_page(os.environ, view)))
     return PARTLY_FAILED if view.problems else DONE
 
 
@@ -80,12 +83,16 @@ def lines(rows: "list[Standing]", problems: list[str]) -> Iterator[str]:
 
 
 def _retention(kept: "Kept") -> Iterator[str]:
-    if kept == type(kept)():
-        return
     yield ""
     last = f"; last entry in the audit log {kept.last[:16].replace('T', ' ')}" if kept.last else ""
     trash = f"{counted(kept.trash, 'item')} in the trash ({readable(kept.trash_bytes)})"
     yield f"Retention: {trash}, {counted(kept.holds, 'hold')}{last}"
+    if kept.rescue == OFF:
+        yield "  rescue     off (retention.rescue): what Claude Code deletes is lost"
+    else:
+        most = f" of {readable(kept.rescue_max_bytes)} (retention.rescue_max_bytes)" if kept.rescue_max_bytes else ""
+        room = f"{counted(kept.rescued, 'pack')} with {readable(kept.rescued_bytes)}{most}"
+        yield f"  rescue     what Claude Code deletes within {kept.rescue} is archived: {room}"
     if kept.problem:
         yield f"  problem    {kept.problem}"
 

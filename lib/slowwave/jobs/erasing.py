@@ -16,7 +16,7 @@ from slowwave.jobs.discreet import discreet
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import chosen_projects
 from slowwave.report import Item, Report
-from slowwave.retention.alone import alone
+from slowwave.retention.alone import erasing
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
 from slowwave.retention.eraser import Across, Changed, Eraser
@@ -41,13 +41,13 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "")
 
     Raises:
         UsageError: a phrase or a pattern cannot be looked for.
-        RefusedError: a run of retention or another erasure is at work.
+        RefusedError: another job was at work for too long.
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         CorruptStateError: the list of holds or of what is blocked is damaged.
         OSError: the data folder cannot be written.
     """
-    with nullcontext() if run.dry_run else alone(run.environ):
+    with nullcontext() if run.dry_run else erasing(run.environ):
         return _erase(asked, run, scheduler, elsewhere)
 
 

@@ -91,6 +91,11 @@ RETAINING: dict[str, Whole] = {
 
 
 def retains(job: str, settings: Settings) -> bool:
+    """Say whether retention is part of a job: of a night also to archive what Claude Code deletes soon."""
+    return asks_rules(job, settings) or (job in RETAINING and not settings.retention.rescue.is_off)
+
+
+def asks_rules(job: str, settings: Settings) -> bool:
     """Say whether a job asks the retention rules: a night does where they are enforced."""
     return job in RETAINING and (job != "nightly" or settings.retention.enforce)
 

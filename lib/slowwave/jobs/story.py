@@ -5,6 +5,7 @@ and named in the report; a closed gate is an outcome with a reason, not a failur
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from time import perf_counter
 
 from slowwave.dialects.registry import NAMES
@@ -19,10 +20,20 @@ from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.model import journal_of, note_account
 from slowwave.jobs.run import Run
 from slowwave.jobs.run_files import remove_old
-from slowwave.jobs.steps import RETAINING, STEPS, asks_by_batch, consolidate, extract, finish_erasing, retains
+from slowwave.jobs.steps import (
+    RETAINING,
+    STEPS,
+    asks_by_batch,
+    asks_rules,
+    consolidate,
+    extract,
+    finish_erasing,
+    retains,
+)
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
+from slowwave.retention.alone import beside_jobs
 from slowwave.retention.policy.check import check
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
@@ -35,9 +46,14 @@ def run_job(job: str, run: Run) -> Report:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         SettingsError: the file that logs should go to cannot be opened.
+        LockHeldError: an erasure was at work for too long.
     """
     began = began_of(run)
-    with json_logs(run.settings.telemetry.log_file, run.id), followed(run.id, run.environ, dry_run=run.dry_run):
+    with (
+        nullcontext() if run.dry_run else beside_jobs(run.environ),
+        json_logs(run.settings.telemetry.log_file, run.id),
+        followed(run.id, run.environ, dry_run=run.dry_run),
+    ):
         projects, report = first_look(job, run, began)
         report = _told(job, run, projects, report)
         if not run.dry_run:
@@ -94,7 +110,7 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     Raises:
         SettingsError: the retention rules of a job that asks them contradict each other.
     """
-    if retains(job, run.settings):
+    if asks_rules(job, run.settings):
         check(run.settings.retention, NAMES)
     # what was erased and is there again goes again, and no other job sees it
     found = known_projects(run.settings, run.environ, with_erased=job == "erase")

@@ -22,6 +22,7 @@ from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.run import Run, Step
 from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
 from slowwave.report import Item, Report
+from slowwave.retention.alone import beside_jobs
 from slowwave.stores.model import Project
 
 # Starting two processes costs about as much as reading this many bytes of transcripts.
@@ -170,6 +171,14 @@ def _outcome(future: Future[Reports], project: Project, run_id: str) -> Reports:
 
 
 def _extract(manifest: Path, projects: tuple[int, ...], shares: Sequence[Share], environ: Mapping[str, str]) -> Reports:
+    # also held by a process whose parent was killed
+    with beside_jobs(environ):
+        return _extracted(manifest, projects, shares, environ)
+
+
+def _extracted(
+    manifest: Path, projects: tuple[int, ...], shares: Sequence[Share], environ: Mapping[str, str]
+) -> Reports:
     whole = read_manifest(manifest)
     run = whole.run(environ)
     done: Reports = {}

@@ -147,7 +147,12 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
         if size and os.pread(fd, 1, size - 1) != b"\n":
             data = b"\n" + data
         at_fault_point("write", path)
-        write_all(fd, data)
+        try:
+            write_all(fd, data)
+        except OSError:
+            # a full disk: half a line would be told as damage until the next one is written
+            os.ftruncate(fd, size)
+            raise
         at_fault_point("fsync", path)
         os.fsync(fd)
     finally:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from slowwave.errors import CorruptStateError, RefusedError
 from slowwave.files import at_fault_point, fsync_folder, write_all
@@ -18,6 +19,7 @@ from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events
+from slowwave.memory.names import name_from_json, name_to_json
 
 UNDO = f"{OWN_FOLDER}/undo"
 VERSION = 1
@@ -30,11 +32,12 @@ class Change:
     Attributes:
         id: of the dream or of the undo.
         at: when it was planned, ISO.
-        files: new content by file name, None for a file that shall not be there.
+        files: new content by path within the folder, None for a file that shall not be there.
         events: what is appended to the ledger.
         seen: the hash of every file that the plan rests on; the commit is refused when one has changed.
         only_seen: also refuse when a Markdown file appeared that the plan did not see.
         extra: further files for ``.slowwave/undo/<id>/``, by path within it.
+        undoable: keep what was there before; else nothing of it stays, and no record of the transaction either.
     """
 
     id: str
@@ -44,6 +47,7 @@ class Change:
     seen: Mapping[str, str | None]
     only_seen: bool = True
     extra: Mapping[str, bytes] | None = None
+    undoable: bool = True
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -52,6 +56,7 @@ class Manifest(msgspec.Struct, frozen=True):
     Attributes:
         files: for each changed file its hash before and after, None where there was or is no file.
         inodes: the inode of every other file at that time, by relative path.
+        undoable: whether it stays when the transaction is settled.
     """
 
     v: int
@@ -59,6 +64,7 @@ class Manifest(msgspec.Struct, frozen=True):
     at: str
     files: dict[str, tuple[str | None, str | None]]
     inodes: dict[str, int]
+    undoable: bool = True
 
 
 def undo_folder(memory: Path, transaction: str) -> Path:
@@ -84,7 +90,9 @@ def read_manifest(memory: Path, transaction: str) -> Manifest | None:
         raise CorruptStateError(path, f"is not a manifest ({error})", "restore it from a backup") from error
     if found.v > VERSION:
         raise CorruptStateError(path, f"was written by a newer slowwave (form {found.v})", "update slowwave")
-    return found
+    files = {name_from_json(name): hashes for name, hashes in found.files.items()}
+    inodes = {name_from_json(name): inode for name, inode in found.inodes.items()}
+    return replace(found, files=files, inodes=inodes)
 
 
 def build_stage(memory: Path, stage: Path, change: Change) -> None:
@@ -112,8 +120,9 @@ def build_stage(memory: Path, stage: Path, change: Change) -> None:
     for name, data in change.files.items():
         if data is not None:
             _write_like(stage / name, data, memory / name, like)
-    ledger = (read_or_none(memory / LEDGER) or b"") + encode_events(change.events)
-    _write_like(stage / LEDGER, ledger, memory / LEDGER, like)
+    if LEDGER not in change.files:
+        ledger = (read_or_none(memory / LEDGER) or b"") + encode_events(change.events)
+        _write_like(stage / LEDGER, ledger, memory / LEDGER, like)
     folders += _write_record(memory, stage, change, inodes, like)
     for folder in reversed(folders):
         old = memory / folder.relative_to(stage)
@@ -153,12 +162,14 @@ def _write_record(
     """Write the undo folder of the change; return the folders that were made or grew."""
     record = stage / UNDO / change.id
     before = {name: read_or_none(memory / name) for name in change.files}
-    files = {name: (digest(before[name]), digest(change.files[name])) for name in change.files}
-    manifest = Manifest(VERSION, change.id, change.at, files, inodes)
+    files = {name_to_json(name): (digest(before[name]), digest(change.files[name])) for name in change.files}
+    others = {name_to_json(name): inode for name, inode in inodes.items()}
+    manifest = Manifest(VERSION, change.id, change.at, files, others, change.undoable)
     contents: dict[str, bytes | None] = {"manifest.json": msgspec.json.format(msgspec.json.encode(manifest), indent=1)}
-    contents |= {f"before/{name}": data for name, data in before.items()}
-    contents |= {f"after/{name}": data for name, data in change.files.items()}
-    contents |= change.extra or {}
+    if change.undoable:
+        contents |= {f"before/{name}": data for name, data in before.items()}
+        contents |= {f"after/{name}": data for name, data in change.files.items()}
+        contents |= change.extra or {}
     made = [stage / UNDO] if (stage / UNDO).exists() else []
     for name, data in contents.items():
         if data is not None:

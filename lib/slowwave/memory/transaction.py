@@ -96,7 +96,7 @@ def _recover(memory: Path) -> None:
     """Under the guard nobody else is at work here: what lies around belongs to the dead."""
     for kind, transaction, path in siblings(memory):
         if kind == "trash":
-            _remove(path)
+            _remove(memory, transaction, path)
         elif read_manifest(memory, transaction) is not None:
             _settle(memory, path, transaction)
         elif kind == "stage":
@@ -174,14 +174,35 @@ def _discard(memory: Path, folder: Path, transaction: str) -> None:
     trash = sibling(memory, "trash", transaction)
     at_fault_point("rename", trash)
     folder.rename(trash)
-    _remove(trash)
+    _remove(memory, transaction, trash)
 
 
-def _remove(trash: Path) -> None:
-    """Remove a folder that was renamed out of the way, also what its owner made read-only in it."""
+def _remove(memory: Path, transaction: str, trash: Path) -> None:
+    """Remove a folder that was renamed out of the way, and with it what was noted of a change that nobody shall undo.
+
+    What was in it goes first: whatever else may not be changed, nothing of it stays. The empty folder goes last, since
+    it tells the next process that the note is still to go. Before the renaming the note had to stay: without it nobody
+    would know whether the exchange has happened.
+    """
     at_fault_point("unlink", trash)
-    trash.chmod(stat.S_IRWXU)
-    for name, info in walk(trash):
-        if stat.S_ISDIR(info.st_mode):
-            (trash / name).chmod(stat.S_IRWXU)
+    _empty(trash)
+    manifest = read_manifest(memory, transaction)
+    if manifest is not None and not manifest.undoable:
+        note = undo_folder(memory, transaction)
+        at_fault_point("rename", note)
+        note.rename(trash / note.name)
+        fsync_folder(note.parent)
     shutil.rmtree(trash)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what is in a folder, also what its owner made read-only."""
+    folder.chmod(stat.S_IRWXU)
+    for name, info in walk(folder):
+        if stat.S_ISDIR(info.st_mode):
+            (folder / name).chmod(stat.S_IRWXU)
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

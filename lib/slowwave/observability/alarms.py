@@ -29,7 +29,7 @@ def alarms_of(earlier: Sequence[Night], night: Night, settings: AlarmSettings) -
     if night.job in REMEMBERING:
         found += _silence([*earlier, night], settings.silent_nights)
         found += _backlog(night, settings.backlog)
-    return [*found, *_loss(night), *_unknown(earlier, night)]
+    return [*found, *_loss(night), *_rescue(night), *_unknown(earlier, night)]
 
 
 def _failures(night: Night) -> Iterator[Alarm]:
@@ -99,6 +99,12 @@ def _loss(night: Night) -> Iterator[Alarm]:
     if night.lossy:
         what = f"{_number(len(night.lossy), 'dream')} parked for losing too much, first: {night.lossy[0]}"
         yield Alarm("loss", f"{what}; slowwave memory review decides", len(night.lossy))
+
+
+def _rescue(night: Night) -> Iterator[Alarm]:
+    if left := night.counted("rescue_left_out"):
+        what = f"{_number(left, 'session')} that Claude Code deletes soon found no room in the archive"
+        yield Alarm("rescue", f"{what}; raise retention.rescue_max_bytes", left)
 
 
 def _unknown(earlier: Sequence[Night], night: Night) -> Iterator[Alarm]:

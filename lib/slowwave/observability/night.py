@@ -29,7 +29,7 @@ class Alarm(msgspec.Struct, frozen=True):
     """Something that a person has to look at.
 
     Attributes:
-        name: silence, failures, stopped, backlog, loss or unknown-records; it stays the same from night to night.
+        name: silence, failures, stopped, backlog, loss, rescue or unknown-records; the same from night to night.
         summary: what is wrong and what to do, in one line.
         count: how many nights, failures, days, dreams or types.
     """

@@ -25,7 +25,7 @@ _PRIVATE = 0o600
 
 @contextmanager
 def locked_file(
-    path: Path, *, create: bool = False, append: bool = False, timeout_s: float = TIMEOUT_S
+    path: Path, *, create: bool = False, append: bool = False, shared: bool = False, timeout_s: float = TIMEOUT_S
 ) -> Generator[int, None, None]:
     """Open ``path`` for reading and writing and hold its lock; yield the descriptor.
 
@@ -36,6 +36,7 @@ def locked_file(
         path: the file.
         create: make it (mode 0o600) when it is missing.
         append: open it so that every write goes to its end.
+        shared: hold it together with others that share it.
         timeout_s: how long to wait for the lock.
 
     Raises:
@@ -52,7 +53,7 @@ def locked_file(
             raise UnreadableError(path, error.strerror or "cannot be opened") from error
         try:
             require_file(path, os.fstat(fd))
-            _lock(fd, path, deadline)
+            _lock(fd, path, deadline, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
             if _is_still(path, fd):
                 yield fd
                 return
@@ -60,11 +61,11 @@ def locked_file(
             os.close(fd)  # also releases the lock
 
 
-def _lock(fd: int, path: Path, deadline: float) -> None:
+def _lock(fd: int, path: Path, deadline: float, kind: int) -> None:
     pause = _FIRST_PAUSE_S
     while True:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise UnreadableError(path, f"cannot be locked: {error.strerror}") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.files import atomic_write, private_folder
+from slowwave.memory.names import name_to_json
 from slowwave.places import data_folder
 from slowwave.report import Report
 from slowwave.retention.eraser import Changed
@@ -56,7 +57,9 @@ class Certificate(msgspec.Struct, frozen=True):
 
 def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Changed], at: datetime) -> Certificate:
     """Return the certificate of a run that has been done."""
-    lines = [Line(i.target, i.action, i.reason, i.project) for i in report.items]
+    lines = [
+        Line(name_to_json(i.target), i.action, name_to_json(i.reason), name_to_json(i.project)) for i in report.items
+    ]
     searched = {
         name: number for name, number in report.counts.items() if name in ("projects", "sessions", "searched_files")
     }
@@ -67,8 +70,8 @@ def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Chan
         searched,
         tuple(line for line in lines if line.what in _DONE),
         tuple(line for line in lines if line.what == "refused"),
-        tuple(report.failures),
-        tuple(files),
+        tuple(map(name_to_json, report.failures)),
+        tuple(one._replace(path=name_to_json(one.path)) for one in files),
         (*(line for line in lines if line.what == ACTION), Line("elsewhere", ACTION, NEVER)),
     )
 

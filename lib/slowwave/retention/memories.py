@@ -28,16 +28,16 @@ def erase_memory(project: str, memory: Path, eraser: Eraser, hashes: dict[str, s
         reason = f"{eraser.what.noun} taken out: {places} places here, {len(hashes)} hashes of transcripts renewed"
         event = Event(v=VERSION, event="erase", dream="", at=iso(eraser.now), reason=reason, run=eraser.report.run_id)
         changed = with_event(memory, changed, event)
-    write_own(project, memory, changed, eraser, loses=bool(gone))
+    write_own(project, memory, changed, eraser)
     if changed:
         eraser.forgot(project, gone)
 
 
-def write_own(project: str, folder: Path, changed: list[OwnFile], eraser: Eraser, *, loses: bool = False) -> None:
+def write_own(project: str, folder: Path, changed: list[OwnFile], eraser: Eraser) -> None:
     """Write files of slowwave's own, unless it is a dry run, and note what was in them."""
     moved: list[str] = []
     if changed and not eraser.dry_run:
-        moved = apply_own(folder, changed, is_memory=(folder / OWN_FOLDER).is_dir(), loses=loses)
+        moved = apply_own(folder, changed, is_memory=(folder / OWN_FOLDER).is_dir())
         for path in moved:
             eraser.refuse(project, path, "somebody wrote to it meanwhile; run it again")
     for one in changed:

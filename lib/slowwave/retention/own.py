@@ -6,20 +6,20 @@ a record that changed is replaced by the new one wherever it is recorded, so tha
 dreams can be undone and evidence re-reads. What can be rebuilt, the search index and the catalogue, is removed.
 """
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from slowwave.errors import RefusedError
+from slowwave.errors import MovedError, RefusedError
 from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder
-from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.memory.ledger import FILE as LEDGER_FILE
+from slowwave.memory.folder import digest
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash
-from slowwave.memory.transaction import recover, replace_file
+from slowwave.memory.stage import Change
+from slowwave.memory.transaction import commit
 from slowwave.retention.forgetting import Gone
 from slowwave.retention.forgotten import without
 from slowwave.retention.masking import STUCK, Masked, Place, marked
@@ -128,59 +128,48 @@ def with_event(memory: Path, changed: list[OwnFile], event: Event) -> list[OwnFi
     return [*(one for one in changed if one.path != path), own]
 
 
-def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool, loses: bool = False) -> list[str]:
-    """Write the files in an order in which a killed run can be completed by the next one.
+def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool) -> list[str]:
+    """Write the files: those of a memory folder all at once, others so that the next run completes a killed one.
 
     Args:
         folder: where they lie.
         changed: the files.
-        is_memory: it is a memory folder, which is locked for it.
-        loses: whole memories or candidates go.
+        is_memory: it is a memory folder, of which no reader sees a part that is changed and one that is not.
 
     Returns:
-        The files that somebody changed meanwhile; they are left for the next run.
+        The files that are left for the next run, since somebody changed them, or one of a memory folder, meanwhile.
+
+    Raises:
+        LockHeldError: another process kept the memory folder locked for too long.
+        RefusedError: the memory folder is a mount point; nothing was changed.
     """
-    moved: list[str] = []
-    if is_memory:
-        recover(folder)
-        with guarded(folder):
-            for one in _in_order(changed, loses=loses):
-                moved += _write(folder, one)
-    else:
-        for one in _in_order(changed, loses=loses):
-            moved += _write(folder, one)
-    return moved
+    changed = [one for one in changed if one.new != one.old]
+    if not is_memory:
+        # a line is never there before the files of hashes know it
+        every = sorted(changed, key=lambda one: (one.path.suffix not in {".jsonl", ".json"}, one.path))
+        return [str(one.path) for one in every if not _is_written(one)]
+    names = {one.path.relative_to(folder).as_posix(): one for one in changed}
+    files = {name: one.new for name, one in names.items()}
+    seen = {name: digest(one.old) for name, one in names.items()}
+    change = Change(f"e{os.urandom(8).hex()}", "", files, [], seen, only_seen=False, undoable=False)
+    try:
+        if changed:
+            commit(folder, change)
+    except MovedError:
+        return [str(one.path) for one in changed]
+    return []
 
 
-def _in_order(changed: list[OwnFile], *, loses: bool) -> list[OwnFile]:
-    """Put files with hashes first: a line is never there before the ledger knows it.
-
-    Where memories go it is the other way round: as long as the ledger has one, the next run knows which lines are to
-    go, and as long as its candidate is there, that it is to go.
-    """
-    last = (LEDGER_FILE, CANDIDATES) if loses else ()
-
-    def rank(one: OwnFile) -> tuple[int, bool, str]:
-        name = one.path.name
-        return last.index(name) + 1 if name in last else 0, one.path.suffix not in {".jsonl", ".json"}, str(one.path)
-
-    return sorted(changed, key=rank)
-
-
-def _write(folder: Path, one: OwnFile) -> list[str]:
-    if one.new == one.old:
-        return []
+def _is_written(one: OwnFile) -> bool:
     if file_bytes(one.path) != one.old:
-        return [str(one.path)]
+        return False
     if one.new is None:
         at_fault_point("unlink", one.path)
         one.path.unlink()
         fsync_folder(one.path.parent)
-    elif one.path.parent == folder and (folder / OWN_FOLDER).is_dir():
-        replace_file(folder, one.path.name, one.new)
     else:
         atomic_write(one.path, one.new)
-    return []
+    return True
 
 
 def caches(folder: Path, but: Collection[Path] = ()) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from slowwave.quantities import Count, Period
+from slowwave.quantities import ByteCount, Count, Period, PeriodOrOff
 from slowwave.retention.policy.model import Policy
 from slowwave.watching import AlarmSettings, TelemetrySettings
 
@@ -265,8 +265,14 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
         timedelta(0)
     )
     rescue: Annotated[
-        Period, Meta(description="What Claude Code itself would delete within this time is archived first")
-    ] = Period("3d")
+        PeriodOrOff,
+        Meta(
+            description="What Claude Code itself would delete within this time is archived first, every night; or off"
+        ),
+    ] = PeriodOrOff("8d")
+    rescue_max_bytes: Annotated[
+        ByteCount, Meta(description="The packs of all that was archived so take no more; beyond it the night fails")
+    ] = ByteCount("5 GB")
     openclaw: Annotated[
         Literal["client", "own"],
         Meta(description="Who carries out OpenClaw's session.maintenance: the client, or retain (own)"),

@@ -117,7 +117,8 @@ def trash_items(trash: Path) -> list[TrashItem]:
     """
     if not trash.is_dir():
         return []
-    items = [_read_manifest(folder) for folder in sorted(trash.iterdir()) if (folder / MANIFEST).is_file()]
+    folders = [folder for folder in sorted(trash.iterdir()) if (folder / MANIFEST).is_file()]
+    items = [item for folder in folders if (item := _read_manifest(folder)) is not None]
     return sorted(items, key=lambda item: (item.at, item.id))
 
 
@@ -222,7 +223,10 @@ def _check_free(file: TrashedFile, folder: Path) -> None:
             raise RefusedError(f"{target}: something else is there now; move it away, then restore again")
         return
     if os.path.lexists(source) and not _is_same_file(file, source, target):
-        raise RefusedError(f"{target}: exists again; move it away, then restore {folder.name} again")
+        raise RefusedError(
+            f"{target}: exists again; move it away, then restore {folder.name} again, or restore it beside it "
+            "(--as NEW-ID)"
+        )
 
 
 def _is_same_file(file: TrashedFile, source: Path, target: Path) -> bool:
@@ -277,10 +281,13 @@ def _write_manifest(folder: Path, item: TrashItem) -> None:
     atomic_write(folder / MANIFEST, text.encode("ascii"), mode=0o600)
 
 
-def _read_manifest(folder: Path) -> TrashItem:
+def _read_manifest(folder: Path) -> TrashItem | None:
+    """Return what an item is; None when it was freed or came back since it was seen."""
     path = folder / MANIFEST
     try:
         return msgspec.convert(cast("object", json.loads(file_bytes(path))), TrashItem)
+    except FileNotFoundError:
+        return None
     except (ValueError, msgspec.ValidationError) as error:
         raise CorruptStateError(
             path, f"is no manifest: {error}", "its files lie beside it; move them by hand"

@@ -53,6 +53,7 @@ def test_a_type_of_record_is_told_once() -> None:
         ({"oldest": (FIRST - timedelta(days=1)).isoformat(), "backlog": 2}, "backlog"),
         ({"lossy": ["-p: it would lose 9 of 10 memories (90%), more than 25%"], "parked": 1}, "loss"),
         ({"unknown": {"codex hologram": 1}}, "unknown-records"),
+        ({"counts": {"rescue_left_out": 2}}, "rescue"),
         ({"sessions": 0}, "silence"),
     ],
 )

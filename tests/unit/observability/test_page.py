@@ -49,6 +49,7 @@ def test_the_page_has_every_part_that_an_operator_looks_for() -> None:
         "Gates that refused",
         "Tokens and money",
         "Bytes reclaimed",
+        "Rescued from Claude Code's clean-up",
         "Backlog",
         "Slowest steps",
         "Nights",
@@ -72,6 +73,14 @@ def test_nothing_is_shown_that_was_not_recorded() -> None:
     assert not any(section.chart for title, section in page.items() if title != "From sessions to memories")
     assert page["Tokens and money"].says == "No language model was asked."
     assert page["Bytes reclaimed"].says == "Nothing was removed yet."
+    assert page["Rescued from Claude Code's clean-up"].says == "Nothing was due."
+
+
+def test_what_was_rescued_and_what_found_no_room_is_shown_by_night() -> None:
+    nights = [a_night(1), a_night(2, counts={"rescued": 3, "rescued_bytes": 4_096, "rescue_left_out": 2})]
+    page = {section.title: section for section in sections(View(nights))}
+    (row,) = page["Rescued from Claude Code's clean-up"].rows
+    assert row[1:] == ("3", "4.1 kB", "2", "0")
 
 
 def test_elements_are_closed_and_every_picture_is_told() -> None:

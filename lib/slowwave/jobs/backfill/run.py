@@ -22,6 +22,7 @@ from slowwave.jobs.parameters import clock_of, run_of
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report, Span
+from slowwave.retention.alone import beside_jobs
 from slowwave.secrets.redactor import NAMELESS
 
 # lets one shard land
@@ -35,9 +36,12 @@ def run_backfill(given: BackfillParameters, environ: Mapping[str, str]) -> Repor
         SlowwaveError: it cannot be begun; each kind of it names the remedy.
         OSError: the state folder cannot be written.
     """
-    answer = at_once(given, environ)
-    if answer is not None:
-        return answer.report
+    with beside_jobs(environ):
+        answer = at_once(given, environ)
+        return answer.report if answer is not None else _run(given, environ)
+
+
+def _run(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
     begun = begin(given, environ)
     if not begun.shards:
         return discreet(begun.report)

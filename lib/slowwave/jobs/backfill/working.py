@@ -22,6 +22,7 @@ from slowwave.jobs.backfill.throttle import PausedError, Throttle
 from slowwave.jobs.model import language_model
 from slowwave.observability.progress import watcher
 from slowwave.places import home_folder
+from slowwave.retention.alone import beside_jobs
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.model import StoredSession
@@ -63,7 +64,11 @@ class Reader:
         Raises:
             OSError: the run's folder cannot be written.
         """
-        piece = self.pieces[at]
+        # also held by a worker whose lead was killed, or that runs on another host
+        with beside_jobs(self._environ):
+            return self._read(self.pieces[at])
+
+    def _read(self, piece: Piece) -> Counts:
         try:
             result = self._result(piece)
         except PausedError:

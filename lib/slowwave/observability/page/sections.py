@@ -47,6 +47,7 @@ def sections(view: View) -> list[Section]:
         _refusals(view.latest),
         _spent(shown.nights),
         _reclaimed(shown.weeks),
+        _rescued(shown.nights),
         _backlog(shown.nights),
         _slowest(view.latest),
         _nights(shown.nights),
@@ -150,6 +151,27 @@ def _reclaimed(weeks: Sequence[Week]) -> Section:
     says = f"{size(sum(week.freed for week in weeks))} freed in the weeks shown; what is in the trash can be restored."
     head = ("week of", "into the trash", "freed")
     return Section("Bytes reclaimed", says, head, rows, Chart("columns", "Bytes freed by week", bars))
+
+
+def _rescued(nights: Sequence[Night]) -> Section:
+    """What Claude Code was about to delete, and what of it found no room."""
+    title = "Rescued from Claude Code's clean-up"
+    told = [night for night in nights if night.counted("rescued", "rescue_left_out", "already_gone")]
+    if not told:
+        return Section(title, "Nothing was due.")
+    rows = [
+        (
+            _when(night),
+            number(night.counted("rescued")),
+            size(night.counted("rescued_bytes")),
+            number(night.counted("rescue_left_out")),
+            number(night.counted("already_gone")),
+        )
+        for night in reversed(told[-MOST_ROWS:])
+    ]
+    total = sum(night.counted("rescued_bytes") for night in told)
+    says = f"{size(total)} of archive in the nights shown; slowwave sessions restore ID brings a session back."
+    return Section(title, says, ("night", "sessions", "bytes", "without room", "gone before"), rows)
 
 
 def _backlog(nights: Sequence[Night]) -> Section:

@@ -54,6 +54,17 @@ class Belonging:
             for path in belongings_of(member.session, self._user).paths:
                 yield from _below(os.fspath(path))
 
+    def may_be_due(self, member: Member, last: float) -> bool:
+        """Say whether a file of a session may be as old as ``last``, seconds since 1970; for most it costs no call.
+
+        Raises:
+            OSError: a folder of it cannot be listed.
+        """
+        for session in member.sessions:
+            if session.mtime_ns / 1e9 <= last or len(session.files.paths) > 1:
+                return True
+        return self._has_more(member)
+
     def _has_more(self, member: Member) -> bool:
         """Say whether something lies beside the transcripts; most sessions have nothing, and cost no call."""
         session, folder = member.session, member.session.files.paths[0].parent

@@ -1,21 +1,25 @@
 """Rescue: what Claude Code is about to delete by itself is archived first, and left in its place.
 
-What it deletes, and when, tells :mod:`cleanup`. Gate: ``retention.rescue``, and as every writing step a run that is no
-dry run. Deletes nothing; a second run finds everything in a pack.
+What it deletes, and when, tells :mod:`cleanup`. Every night does it, whether or not retention is enforced. Gates:
+``retention.rescue``, ``retention.rescue_max_bytes``, and as every writing step a run that is no dry run. It deletes
+nothing; a second run finds everything in a pack.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
+from slowwave.places import archive_folder
 from slowwave.report import Item, Report
 from slowwave.retention.job.cleanup import Belonging, claude_home, cleanup_days
 from slowwave.retention.job.context import Context
 from slowwave.retention.job.failing import reason_of
 from slowwave.retention.job.fleet import Member
 from slowwave.retention.job.traces import Told, of_shelved
+from slowwave.retention.rescued import pack_name, rescued_bytes
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.rows import with_rows
 from slowwave.stores.archive.shelf import Shelved, ids_of
@@ -31,17 +35,17 @@ _SOON = "Claude Code would delete it soon"
 
 
 class Due(NamedTuple):
-    """A session of which the client is about to delete a file: when it may, in seconds since 1970."""
+    """A session of which its client is about to delete a file: when it may, in seconds since 1970; all its bytes."""
 
     member: Member
     at: float
+    size: int
 
 
 def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
     """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first."""
     until = 2 * run.now.timestamp() - run.rules.rescue.start(run.now)
-    every = run.archive.all()
-    packed = {(file.path, file.size, file.mtime_ns) for one in every for file in one.session.files if file.hash}
+    packed: set[tuple[str, int, int]] | None = None
     homes: dict[Path, tuple[float, Belonging]] = {}
     found: list[Due] = []
     for member in members:
@@ -52,25 +56,47 @@ def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
             homes[home] = cleanup_days(home, run.report) * _DAY_S, Belonging(home, run.home)
         keeps, belonging = homes[home]
         try:
-            ends = [file.mtime_ns / 1e9 + keeps for file in belonging.files(member) if file not in packed]
+            if not belonging.may_be_due(member, until - keeps):
+                continue
+            files = list(belonging.files(member))
         except OSError:
-            ends = [run.now.timestamp()]  # nobody knows what else is there: who archives it says what is wrong
+            # nobody knows what else is there: who archives it says what is wrong
+            found.append(Due(member, run.now.timestamp(), member.session.size))
+            continue
+        if packed is None:
+            packed = _packed(run)
+        ends = [file.mtime_ns / 1e9 + keeps for file in files if file not in packed]
         if ends and min(ends) <= until:
-            found.append(Due(member, min(ends)))
+            found.append(Due(member, min(ends), sum(file.size for file in files)))
     return sorted(found, key=lambda due: (due.at, due.member.session.id))
 
 
-def rescue(due: Iterable[Due], run: Context) -> None:
+def _packed(run: Context) -> set[tuple[str, int, int]]:
+    return {
+        (file.path, file.size, file.mtime_ns) for one in run.archive.all() for file in one.session.files if file.hash
+    }
+
+
+def rescue(due: Iterable[Due], run: Context) -> list[str]:
     """Archive what is due; one session that cannot be read costs no other one anything.
+
+    Returns:
+        What found no room below ``retention.rescue_max_bytes``, in words. Nobody knows how small something becomes
+        before it is packed, so room is asked for as much as it is now, and again after each pack.
 
     Raises:
         CorruptStateError: the audit log is damaged.
         OSError: the audit log cannot be written.
     """
     left = list(due)
-    report = run.report
-    while left:
-        batch, left = left[:_PACK_SESSIONS], left[_PACK_SESSIONS:]
+    report, folder = run.report, archive_folder(run.environ)
+    before = used = rescued_bytes(folder)
+    while True:
+        batch = _fitting(left, run.rules.rescue_max_bytes - used)
+        if not batch:
+            break
+        taken = set(map(id, batch))
+        left = [one for one in left if id(one) not in taken]
         try:
             added = _archived(batch, run)
         except Exception:  # noqa: BLE001 - one that somebody writes to must not keep the others
@@ -81,6 +107,30 @@ def rescue(due: Iterable[Due], run: Context) -> None:
             Item(one.session.id, "rescued", f"{_SOON}; it lies in the archive, too", one.session.project)
             for one in added
         ]
+        used = rescued_bytes(folder)
+    if used > before:
+        report.count("rescued_bytes", used - before)
+        most = run.rules.rescue_max_bytes
+        limit = "" if most.is_unlimited else f", of {most:,} at most (retention.rescue_max_bytes)"
+        reason = f"{used - before:,} bytes by this run, {used:,} in all{limit}"
+        report.items.append(Item(os.fspath(folder), "rescue room", reason))
+    if not left:
+        return []
+    report.count("rescue_left_out", len(left))
+    what = f"{len(left)} sessions of {sum(one.size for one in left):,} bytes"
+    room = f"{used:,} of {run.rules.rescue_max_bytes:,} bytes are taken"
+    remedy = "raise retention.rescue_max_bytes, or cleanupPeriodDays in the settings.json of Claude Code"
+    return [f"rescue: {what}, which Claude Code deletes within {run.rules.rescue}, are not archived: {room}; {remedy}"]
+
+
+def _fitting(due: Iterable[Due], room: int) -> list[Due]:
+    """Return as many as go into one pack, the most urgent first, that surely take no more than the room there is."""
+    found: list[Due] = []
+    for one in due:
+        if one.size <= room and len(found) < _PACK_SESSIONS:
+            found.append(one)
+            room -= one.size
+    return found
 
 
 def note_gone(projects: Iterable[Project], said: Told, run: Context) -> None:
@@ -123,7 +173,7 @@ def note_due(due: Iterable[Due], report: Report) -> None:
 
 
 def _archived(batch: list[Due], run: Context) -> list[Shelved]:
-    return run.archive.add(f"{run.report.run_id}-rescue", [wanted_of(due.member, run) for due in batch])
+    return run.archive.add(pack_name(run.report.run_id), [wanted_of(due.member, run) for due in batch])
 
 
 def _alone(due: Due, run: Context) -> Iterator[Shelved]:

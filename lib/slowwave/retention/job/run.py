@@ -11,7 +11,7 @@ from datetime import datetime
 
 from slowwave.clock import Clock
 from slowwave.dialects.registry import NAMES
-from slowwave.errors import RefusedError
+from slowwave.errors import LockHeldError
 from slowwave.places import archive_folder, state_folder
 from slowwave.report import Gate, Report
 from slowwave.retention.alone import alone
@@ -24,7 +24,7 @@ from slowwave.retention.job.fleet import Fleet
 from slowwave.retention.job.free import Freer
 from slowwave.retention.job.openclaw import Loose, tidy, with_upkeep
 from slowwave.retention.job.packing import Archive
-from slowwave.retention.job.plan import Plan, note_plan, note_planned, plan_removals
+from slowwave.retention.job.plan import note_plan, note_planned, plan_removals
 from slowwave.retention.job.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.job.settling import settle
 from slowwave.retention.job.traces import Told
@@ -48,6 +48,7 @@ def retain(
     dry_run: bool,
     force: bool = False,
     chosen: Collection[str] | None = None,
+    removes: bool = True,
     rest: Callable[[float], None] = time.sleep,
 ) -> Report:
     """Remove what the rules say, as far as no guard keeps it.
@@ -61,6 +62,7 @@ def retain(
         dry_run: plan and report, change nothing.
         force: pass the gate about the clock.
         chosen: keys of the projects in which something may go; None for all.
+        removes: whether anything may go at all; else what Claude Code deletes soon is archived, and that is all.
         rest: waits for so many seconds between two removals.
 
     Raises:
@@ -68,12 +70,14 @@ def retain(
         CorruptStateError: holds, audit log or trash are damaged; nothing is removed by guessing.
         OSError: the state or data folder cannot be written.
     """
-    check(settings.retention, NAMES)
+    if removes:
+        check(settings.retention, NAMES)
     report = Report("retain", run_id)
     log = AuditLog(environ)
     _ask_clock(log, clock.now(), report, force=force)
     if not all(gate.passed for gate in report.gates):
         return report
+    left_out: list[str] = []
     with _alone(environ, report, dry_run=dry_run) as is_alone:
         if is_alone:
             with at_work(state_folder(environ), report, dry_run=dry_run) as was_left:
@@ -87,7 +91,9 @@ def retain(
                 if was_left:
                     report.count("resumed")
                     clear_leftovers(run)
-                _take_steps(run, said, projects)
+                left_out = _take_steps(run, said, projects, removes=removes)
+    # not before: such a run came to its end, and left nothing that the next one would have to look for
+    report.failures += left_out
     return report
 
 
@@ -104,7 +110,19 @@ def _begun(
     return archive, settle(trash_folder(environ), archive, log, clock.now(), report)
 
 
-def _take_steps(run: Context, said: Told, projects: Sequence[Project]) -> None:
+def _take_steps(run: Context, said: Told, projects: Sequence[Project], *, removes: bool) -> list[str]:
+    """Take all steps; return what was left out for want of room."""
+    goes = _remove(run, said) if removes else set[str]()
+    # what goes by the plan lies in the archive, or will
+    left_out = _rescue(run, goes if run.dry_run else set())
+    note_gone(projects, said, run)
+    if removes and run.rules.purge:
+        Purger(run).purge(goes)
+    return left_out
+
+
+def _remove(run: Context, said: Told) -> set[str]:
+    """Remove what the rules say, or would; return the keys of what goes."""
     Freer(run).free(said)
     now = run.now.astimezone()
     plan = plan_removals(run.fleet, run.rules, now, run.guards, run.chosen)
@@ -118,20 +136,18 @@ def _take_steps(run: Context, said: Told, projects: Sequence[Project]) -> None:
         if plan.goes:
             Remover(run).remove(plan.goes)
         tidy(loose, run)
-    _rescue(run, plan)
-    note_gone(projects, said, run)
-    if run.rules.purge:
-        Purger(run).purge({verdict.subject.id for verdict in plan.goes})
+    return {verdict.subject.id for verdict in plan.goes}
 
 
-def _rescue(run: Context, plan: Plan) -> None:
-    """Archive what its client deletes soon; what goes by the plan lies in the archive, or will."""
-    goes = {verdict.subject.id for verdict in plan.goes} if run.dry_run else set[str]()
+def _rescue(run: Context, goes: Collection[str]) -> list[str]:
+    """Archive what its client deletes soon; return what was left out for want of room."""
+    if run.rules.rescue.is_off:
+        return []
     due = due_soon((member for key, member in run.fleet.members.items() if key not in goes), run)
     if run.dry_run:
         note_due(due, run.report)
-    elif due:
-        rescue(due, run)
+        return []
+    return rescue(due, run)
 
 
 def _ask_clock(log: AuditLog, now: datetime, report: Report, *, force: bool) -> None:
@@ -148,7 +164,7 @@ def _alone(environ: Mapping[str, str], report: Report, *, dry_run: bool) -> Gene
     with ExitStack() as held:
         try:
             held.enter_context(nullcontext() if dry_run else alone(environ))
-        except RefusedError as error:
+        except LockHeldError as error:
             report.gates.append(Gate("lock", "", passed=False, reason=str(error)))
             yield False
             return

@@ -11,6 +11,7 @@ from pathlib import Path
 from slowwave.dialects.codex.home import home_of
 from slowwave.files import at_fault_point
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.transaction import recover
 from slowwave.places import data_folder, state_folder
 from slowwave.report import Report
 from slowwave.retention.beside import remove_leftovers
@@ -41,13 +42,16 @@ def at_work(state: Path, report: Report, *, dry_run: bool) -> Generator[bool]:
 
 
 def clear_leftovers(run: Context) -> None:
-    """Remove temporary files of processes that are gone wherever a run writes.
+    """Remove temporary files of processes that are gone wherever a run writes; settle what they changed in memories.
 
     Raises:
+        LockHeldError: another process kept a memory folder locked for too long.
         OSError: one of them cannot be removed.
     """
     state, data = state_folder(run.environ), data_folder(run.environ)
     folders = {state, state / PURGE, data}
+    for memory in sorted({member.project.memory for member in run.fleet.members.values()}):
+        recover(memory)
     for member in run.fleet.members.values():
         for path in paths_of(member):
             folders |= {path.parent, home_of(path) or path.parent}

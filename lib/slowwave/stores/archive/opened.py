@@ -44,7 +44,7 @@ def laid_out(
         CorruptStateError: its pack is damaged.
         OSError: there is no room for it.
     """
-    with _private_folder(state_folder(environ) / FOLDER) as base:
+    with private_place(state_folder(environ) / FOLDER) as base:
         shelf = shelf or Shelf(archive_folder(environ))
         _lay_out(shelf, [one], base)
         store = _store_of(one, row)
@@ -75,7 +75,7 @@ def laid_out_file(one: Shelved, path: Path, environ: Mapping[str, str]) -> Gener
         CorruptStateError: its pack is damaged.
         OSError: there is no room for it.
     """
-    with _private_folder(state_folder(environ) / FOLDER) as base, Pack(one.pack) as pack:
+    with private_place(state_folder(environ) / FOLDER) as base, Pack(one.pack) as pack:
         for file in one.session.files:
             if file.path == str(path):
                 _put(pack, file, base)
@@ -105,7 +105,7 @@ def clear_away(folder: Path) -> None:
 
 
 @contextmanager
-def _private_folder(folder: Path) -> Generator[Path]:
+def private_place(folder: Path) -> Generator[Path]:
     """Make a folder of one's own, and remove it in the end."""
     private_folder(folder)
     path = folder / secrets.token_hex(8)

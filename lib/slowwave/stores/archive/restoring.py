@@ -108,7 +108,9 @@ def _is_there(file: PackedFile) -> bool:
         same = path.is_file() and not path.is_symlink() and path.stat().st_size == file.size
         same = same and _hash(path) == file.hash
     if not same:
-        raise RefusedError(f"{path}: something else is there now; move it away, then restore again")
+        raise RefusedError(
+            f"{path}: something else is there now; move it away, then restore again, or restore it beside (--as NEW-ID)"
+        )
     return True
 
 

@@ -4,15 +4,23 @@ import errno
 import json
 import os
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from slowwave.cli import main
+from slowwave.errors import DONE
+from slowwave.jobs.kept import kept_by
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import append_batches
 from slowwave.memory.model import ExtractedRange, SessionRef
+from slowwave.observability.history import read_nights
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.job.cleanup import cleanup_days
+from slowwave.retention.rescued import rescue_packs
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 from tests.unit.retention.job.homes import Home
@@ -23,12 +31,18 @@ def kept(tmp_path: Path, **retention: object) -> Home:
     return Home(tmp_path, max_age="unlimited", **retention)
 
 
+def night(home: Home, *, dry_run: bool = False) -> Report:
+    """Run a whole night, in which retention is not enforced."""
+    home.runs += 1
+    return run_job("nightly", Run(f"n{home.runs}", home.settings, home.clock, home.environ, dry_run=dry_run))
+
+
 def actions(report: Report) -> list[tuple[str, str]]:
     return [(item.action, item.target[-1]) for item in report.items]
 
 
-@pytest.mark.parametrize(("days", "due"), [(26.9, False), (27.1, True), (29.9, True), (40, True)])
-def test_what_is_due_within_three_days_is_archived_and_stays(tmp_path: Path, days: float, *, due: bool) -> None:
+@pytest.mark.parametrize(("days", "due"), [(21.9, False), (22.1, True), (29.9, True), (40, True)])
+def test_what_is_due_within_eight_days_is_archived_and_stays(tmp_path: Path, days: float, *, due: bool) -> None:
     home = kept(tmp_path)
     path = home.add("claude", 1, days, side=True)
     before = home.clients()
@@ -42,6 +56,80 @@ def test_what_is_due_within_three_days_is_archived_and_stays(tmp_path: Path, day
     if due:
         assert home.run().counts.get("rescued") is None  # it lies in a pack as it is
         assert [(line.action, line.rule) for line in AuditLog(home.environ).lines()] == [("archive", "rescue")]
+
+
+def test_a_night_that_removes_nothing_archives_what_is_due_and_says_what_that_takes(tmp_path: Path) -> None:
+    home = Home(tmp_path, max_age="1d", purge=True)  # rules that no night asks as long as retention.enforce is off
+    home.add("claude", 1, 29, side=True)
+    home.add("codex", 2, 400)
+    before = home.clients()
+    report = night(home)
+    archive = home.data / "archive"
+    taken = sum(path.stat().st_size for path in rescue_packs(archive))
+    assert taken
+    assert (report.counts["rescued"], report.counts["rescued_bytes"]) == (1, taken)
+    assert ("rescue room", str(archive)) in [(item.action, item.target) for item in report.items]
+    assert not {"removed", "freed", "purged", "refused"} & set(report.counts)
+    assert before.items() <= home.clients().items()
+    assert night(home).counts.get("rescued") is None
+    kept = kept_by(home.settings.retention, home.environ)
+    assert (kept.rescued, kept.rescued_bytes, kept.rescue) == (1, taken, "8d")
+
+
+def test_a_session_that_is_resumed_after_a_night_is_archived_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = kept(tmp_path)
+    for name, value in home.environ.items():
+        monkeypatch.setenv(name, value)
+    path = home.add("claude", 1, 29)
+    night(home)
+    home.clock.advance(days=1)
+    path.write_bytes(path.read_bytes() * 2)
+    home.touch(path, 29)
+    assert [night(home).counts.get("rescued") for _ in range(2)] == [1, None]
+    path.unlink()
+    assert main(["sessions", "restore", path.stem]) == DONE
+    assert path.stat().st_size == max(one.session.size for one in Shelf(home.data / "archive").sessions())
+
+
+def test_off_ends_it(tmp_path: Path) -> None:
+    home = kept(tmp_path, rescue="off")
+    home.add("claude", 1, 29)
+    assert night(home).counts.get("rescued") is None
+    assert home.run().counts.get("rescued") is None
+    assert rescue_packs(home.data / "archive") == []
+    assert kept_by(home.settings.retention, home.environ).rescue == "off"
+
+
+def test_beyond_the_quota_nothing_is_archived_and_the_night_fails_and_says_so(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    small, large = home.add("claude", 1, 25), home.add("claude", 2, 29)
+    # what cannot be packed smaller, so that it finds no room however often it is asked
+    noise = Random(1).randbytes(20_000).hex()
+    large.write_bytes(large.read_bytes().replace(b"hello 2", noise.encode()))
+    home.touch(large, 29)
+    home.set(rescue_max_bytes="30 kB")
+    for rescued in (1, None):
+        report = night(home)
+        assert (report.counts.get("rescued"), report.counts["rescue_left_out"]) == (rescued, 1)
+        (said,) = report.failures
+        assert "1 sessions of" in said
+        assert "raise retention.rescue_max_bytes" in said
+        assert [one.session.id for one in Shelf(home.data / "archive").sessions()] == [small.stem]
+        # it came to its end: the next one has nothing to clear away
+        assert report.counts.get("resumed") is None
+    assert [alarm.name for alarm in read_nights(home.environ)[0][-1].alarms] == ["failures", "rescue"]
+    home.set(rescue_max_bytes="unlimited")
+    assert night(home).counts["rescued"] == 1
+    assert night(home).failures == []
+
+
+def test_a_dry_night_says_what_it_would_archive(tmp_path: Path) -> None:
+    home = kept(tmp_path)
+    home.add("claude", 1, 29)
+    report = night(home, dry_run=True)
+    assert (report.counts["would_rescue"], home.data.exists()) == (1, False)
 
 
 def test_a_session_that_went_on_after_it_was_rescued_is_rescued_again(tmp_path: Path) -> None:

@@ -259,9 +259,10 @@ def test_a_client_that_writes_between_archive_and_trash_loses_nothing(
     assert trash_items(trash_folder(home.environ)) == []
 
 
-def test_two_runs_at_once_are_one(tmp_path: Path) -> None:
+def test_two_runs_at_once_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from slowwave.records.lock import locked_file  # noqa: PLC0415 - only here
 
+    monkeypatch.setattr("slowwave.retention.alone.COMES_BACK_S", 0.0)
     home = Home(tmp_path)
     home.add("claude", 1, 40)
     lock = tmp_path / "state" / "slowwave" / "retain.lock"
@@ -277,6 +278,7 @@ def test_an_erasure_waits_for_the_end_of_a_run(
 ) -> None:
     home = Home(tmp_path)
     path = home.add("claude", 1, 40)
+    monkeypatch.setattr("slowwave.retention.alone.COMES_BACK_S", 0.0)
     for name, value in home.environ.items():
         monkeypatch.setenv(name, value)
     with alone(home.environ):

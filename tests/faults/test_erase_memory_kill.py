@@ -1,0 +1,69 @@
+"""A memory folder during an erasure of a person is as it was, or as it will be, wherever the erasure is killed."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from slowwave.cli import main
+from tests.faults import calls
+from tests.faults.killed import killed_at
+from tests.unit.consolidation.dreams import no_fsync
+from tests.unit.retention.test_subjects_erased import CWD, GATES, NAME, aged, home_of, left_in
+
+STRIDE = 1 if os.environ.get("DRILLS") else 5
+MOST_POINTS = 3_000
+ERASE = ["run", "erase", "--person", NAME, "--apply", "--json"]
+
+
+def state_of(memory: Path) -> dict[str, bytes]:
+    """Return every file of a memory folder, without what says when it was erased, and what notes an exchange."""
+    found: dict[str, bytes] = {}
+    for path in sorted(memory.rglob("*")):
+        is_note = path.parent.parent.name == "undo" and path.parent.name.startswith("e")
+        if path.is_file() and path.name != "guard.lock" and not is_note:
+            lines = path.read_bytes().split(b"\n")
+            found[str(path.relative_to(memory))] = b"\n".join(one for one in lines if b'"event":"erase"' not in one)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["at what is announced", "at any call of the system"])
+def test_a_memory_folder_is_as_before_or_as_after_wherever_an_erasure_is_killed(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "fsync", no_fsync)
+    home, kept = home_of(tmp_path, monkeypatch), tmp_path / "kept"
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    aged(home)
+    # a file whose name is no UTF-8 is kept like the others
+    memory = home / ".claude" / "projects" / CWD.replace("/", "-") / "memory"
+    (memory / os.fsdecode(b"odd-\xff.txt")).write_text(f"ask {NAME}\n")
+    shutil.copytree(home, kept, symlinks=True)
+    before = state_of(memory)
+    assert main(ERASE) == 0
+    after = state_of(memory)
+    assert NAME.encode() not in b"".join(after.values())
+    assert not list(memory.glob(".slowwave/undo/e*"))
+    met = 0
+    for point in range(1, MOST_POINTS, STRIDE):
+        shutil.rmtree(home)
+        shutil.copytree(kept, home, symlinks=True)
+
+        def work() -> None:
+            main(ERASE)
+
+        was_killed = killed_at(point, work) if kind[3] == "w" else calls.killed_at(point, home, work)
+        if not was_killed:
+            break
+        found = state_of(memory)
+        assert found in (before, after), (point, {n for n in found | after if found.get(n) != after.get(n)})
+        met += found == after
+        assert main(ERASE) == 0
+        assert left_in(home) == []
+        assert state_of(memory) == after
+        assert not list(memory.glob(".slowwave/undo/e*"))
+    else:
+        pytest.fail("more changes than there should be")
+    assert 0 < met < point // STRIDE
+    capsys.readouterr()
