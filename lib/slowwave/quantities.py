@@ -12,7 +12,7 @@ _FORMS = "write for example 12h, 30d, 2 weeks, 6 months, 1y or unlimited"
 # a calendar's own units keep their meaning: one month before 31 March is the end of February
 _CALENDAR = {"month": 1, "mo": 1, "mon": 1, "y": 12, "yr": 12, "year": 12}
 _EXACT = {
-    "s": "seconds", "sec": "seconds", "second": "seconds", "m": "minutes", "min": "minutes", "minute": "minutes",
+    "s": "seconds", "sec": "seconds", "second": "seconds", "min": "minutes", "minute": "minutes",
     "h": "hours", "hour": "hours", "d": "days", "day": "days", "w": "weeks", "week": "weeks",
 }  # fmt: skip
 _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(b|bytes?|[kmgt]i?b?)?", re.IGNORECASE)
@@ -30,7 +30,8 @@ class Period:
             value: a text such as ``30d``, ``6 months``, ``1y 6 months`` or ``unlimited``.
 
         Raises:
-            ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file.
+            ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file, and
+                so is ``6m``, since half of those who write it mean months.
         """
         self.text = str(value).strip()
         # months, and what is of a fixed length
@@ -127,6 +128,8 @@ def _length(text: str) -> tuple[int, timedelta]:
         name = unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")
         if name in _EXACT:
             rest += timedelta(**{_EXACT[name]: float(number)})
+        elif unit == "m":
+            raise ValueError(f"{text!r} could be minutes or months; write {number} min or {number} months")
         elif name not in _CALENDAR:
             raise ValueError(f"unknown unit {unit!r}; {_FORMS}")
         elif not number.isdecimal():

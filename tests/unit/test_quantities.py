@@ -38,6 +38,12 @@ def test_what_is_no_period_is_refused(text: str) -> None:
         Period(text)
 
 
+@pytest.mark.parametrize("text", ["6m", "1h 6 m", "6M"])
+def test_months_are_not_taken_for_minutes(text: str) -> None:
+    with pytest.raises(ValueError, match="write 6 min or 6 months"):
+        Period(text)
+
+
 def test_periods_are_equal_by_length() -> None:
     assert Period("2 weeks") == Period("14d")
     assert Period("12 months") == Period("1y")

@@ -45,7 +45,12 @@ def _add_hold_options(action: argparse.ArgumentParser) -> None:
     what.add_argument("--session", default="", metavar="ID", help="one session")
     what.add_argument("--person", default="", metavar="NAME", help="sessions in which this stands, in whatever form")
     what.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
-    what.add_argument("--until", default="", metavar="DATE", help="sessions in which something happened before")
+    what.add_argument(
+        "--until",
+        default="",
+        metavar="DATE",
+        help="sessions in which something happened by then (a date is its whole day)",
+    )
     action.add_argument("--reason", required=True, metavar="TEXT", help="why, for whoever finds it later")
     action.add_argument("--by", default="", metavar="NAME", help="who sets it; without it you")
 
@@ -75,20 +80,21 @@ def _plan(args: argparse.Namespace) -> int:
 def _hold(args: argparse.Namespace) -> int:
     import getpass  # noqa: PLC0415 - only here
 
-    from slowwave.cli.moments import parse_moment  # noqa: PLC0415 - only here
+    from slowwave.moments import moment  # noqa: PLC0415 - only here
     from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
     from slowwave.retention.sessions_gone import unknown  # noqa: PLC0415 - as above
     from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
 
     settings = settings_of(args)
+    now = SystemClock().now()
     times = {
-        name: parse_moment(text, f"--{name}").isoformat()
+        name: moment(f"--{name}", text, now, ends=name == "until").isoformat()
         for name in ("since", "until")
         if (text := getattr(args, name))
     }
     what = {name: getattr(args, name) for name in ("project", "session", "person")}
     by = args.by or getpass.getuser()
-    hold = place_hold(os.environ, SystemClock().now(), reason=args.reason, by=by, **what, **times)
+    hold = place_hold(os.environ, now, reason=args.reason, by=by, **what, **times)
     if args.json:
         say_json([hold])
     else:
@@ -119,7 +125,7 @@ def _holds(args: argparse.Namespace) -> int:
         say_json(holds)
         return DONE
     for hold in holds:
-        say(f"{hold.id}  {hold.at[:16].replace('T', ' ')}  {hold.what}")
+        say(f"{hold.id}  {_told(hold.at)}  {hold.what}")
         say(f"    {hold.reason} (set by {hold.by})")
     say(counted(len(holds), "hold") if holds else "nothing is held")
     return DONE
@@ -147,7 +153,7 @@ def _trash(args: argparse.Namespace) -> int:
         say_json(rows)
         return DONE
     for item in items:
-        waits = "grace is over" if due[item.id] else f"stays {grace} from {item.at[:16].replace('T', ' ')}"
+        waits = "grace is over" if due[item.id] else f"stays {grace} from {_told(item.at)}"
         say(f"{item.session}  {readable(trash_size([item]))}  {item.dialect}  {item.reason}; {waits}")
     total = readable(trash_size(items))
     say(
@@ -173,7 +179,7 @@ def _audit(args: argparse.Namespace) -> int:
         number = line.n
         about = "  ".join(text for text in (line.session, line.dialect, line.rule, line.item) if text)
         size = f"  {line.size} bytes in {counted(line.files, 'file')}" if line.files else ""
-        say(f"{line.at[:19].replace('T', ' ')}  {line.action:<8} {about}{size}")
+        say(f"{_told(line.at)}  {line.action:<8} {about}{size}")
     say(counted(number, "line") if number else "nothing was written down yet")
     return DONE
 
@@ -201,6 +207,15 @@ def _verify(args: argparse.Namespace) -> int:
     for problem in damaged:
         warn(str(problem))
     return UNREADABLE if flaws or damaged else DONE
+
+
+def _told(at: str) -> str:
+    """Return an ISO time as a person here reads it."""
+    from datetime import datetime  # noqa: PLC0415 - --help stays fast
+
+    from slowwave.moments import told  # noqa: PLC0415 - as above
+
+    return told(datetime.fromisoformat(at))
 
 
 _DOES: dict[str, Callable[[argparse.Namespace], int]] = {

@@ -1,6 +1,7 @@
 """``slowwave retain`` and ``run retain`` as a person calls them, in a home of their own."""
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE, UNREADABLE, USAGE
+from slowwave.retention.holds import Facts, held_reason, read_holds
 from tests.unit.retention.job.fleets import ADD
 from tests.unit.retention.job.homes import Home
 
@@ -76,6 +78,30 @@ def test_a_hold_a_run_the_trash_and_back(home: Home, capsys: pytest.CaptureFixtu
     assert [line["action"] for line in lines(capsys)] == ["hold", "archive", "trash", "archive", "restore", "release"]
 
 
+def test_a_hold_of_one_day_is_told_in_the_zone_of_who_asks(
+    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        day = ["--since", "2026-03-05", "--until", "5 March 2026"]
+        assert main(["retain", "hold", *day, "--reason", "why"]) == DONE
+        assert main(["retain", "holds"]) == DONE
+        said = capsys.readouterr().out
+        assert said.count("since 2026-03-05 00:00 JST, until 2026-03-05 23:59 JST") == 2
+        (hold,) = read_holds(home.environ)
+        assert hold.since.endswith("T00:00:00+09:00")
+        last = datetime(2026, 3, 5, 14, 59, 59, tzinfo=UTC).timestamp()  # the last second of the day in Tokyo
+        for name, is_held in (("2026-03-05", True), ("2026-03-04", False)):
+            assert main(["retain", "release", read_holds(home.environ)[0].id]) == DONE
+            assert main(["retain", "hold", "--since", name, "--until", name, "--reason", "why"]) == DONE
+            (hold,) = read_holds(home.environ)
+            assert bool(held_reason(hold, Facts((), (), lambda: (last, last), tuple))) == is_held
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_the_log_shows_who_meddled_with_it(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "retain", "--direct", *AGE, "--apply"]) == DONE
     assert main(["retain", "audit", "--verify"]) == DONE
@@ -98,6 +124,9 @@ def test_the_log_shows_who_meddled_with_it(home: Home, capsys: pytest.CaptureFix
         ["retain", "hold", "--person", "...", "--reason", "why"],
         ["retain", "hold", "--since", "2026-02-01", "--until", "2026-01-01", "--reason", "why"],
         ["retain", "hold", "--since", "soon", "--reason", "why"],
+        ["retain", "hold", "--since", "03/04/2026", "--reason", "why"],
+        ["retain", "hold", "--until", "05.03.2026", "--reason", "why"],
+        ["run", "retain", "--direct", "--set", "retention.max_age=6m"],
         ["run", "nightly", "--direct", "--apply"],
         ["run", "retain", "--direct", "--set", "retention.keep_within=1y", "--set", "retention.max_age=1d"],
     ],
