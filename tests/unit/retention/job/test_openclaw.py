@@ -8,6 +8,8 @@ from typing import Any
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold
+from slowwave.retention.job.fleet import Fleet
+from slowwave.stores.known import known_projects
 from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import restore, trash_folder, trash_items
 from tests.unit.dialects.openclaw_files import session
@@ -45,6 +47,22 @@ def told(report: Report) -> list[tuple[str, str, str]]:
 
 def keys(folder: Path) -> list[str]:
     return list(read_store(folder / "sessions.json"))
+
+
+def test_jobs_and_hooks_are_classed_by_their_keys(tmp_path: Path) -> None:
+    kinds = {
+        "agent:main:main": "interactive",
+        "agent:main:cron:job": "cron",
+        "cron:job": "cron",
+        "agent:main:hook:mail": "cron",
+        "agent:main:subagent:one": "subagent",
+    }
+    home = Home(tmp_path, max_age="unlimited", classes=[{"source": "cron", "max_age": "30d"}])
+    store_of(home, dict.fromkeys(kinds, 40))
+    fleet = Fleet(known_projects(home.settings, home.environ).projects)
+    found = {Path(subject.id).stem: subject.source for subject in fleet.subjects()}
+    assert found == {f"s{number}": kind for number, kind in enumerate(kinds.values())}
+    assert sorted(target for target, *_ in told(home.run())) == ["s1", "s2", "s3"]
 
 
 def test_by_default_it_is_left_to_the_client(tmp_path: Path) -> None:
