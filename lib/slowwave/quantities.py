@@ -42,6 +42,11 @@ class Period:
         """Whether it has no end."""
         return self._length is None
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is of no length at all."""
+        return self._length == (0, timedelta())
+
     def start(self, end: datetime) -> float:
         """Return when a period began that ends at ``end``, in seconds since 1970; minus infinity without a beginning.
 
@@ -54,6 +59,20 @@ class Period:
             return (_months_before(end, months) - rest).timestamp()
         except (OverflowError, ValueError):
             return -inf  # further back than the calendar goes
+
+    def over(self, begin: datetime) -> datetime | None:
+        """Return from when on ``begin`` lies further back than this, None when it never does."""
+        if self._length is None:
+            return None
+        months, rest = self._length
+        try:
+            end = _months_before(begin, -months) + rest
+            # the last days of a month lie before shorter months, too
+            while self.start(end) < begin.timestamp():
+                end += timedelta(days=1)
+        except (OverflowError, ValueError):
+            return None  # further ahead than the calendar goes
+        return end
 
     def __eq__(self, other: object) -> bool:
         """Say whether two periods are of the same length."""

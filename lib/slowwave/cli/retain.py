@@ -11,7 +11,7 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
 
 _ACTIONS = {
-    "plan": "what would go now, what must stay, and why; changes nothing",
+    "plan": "every session with its age: what would go now, what stays, and why; changes nothing",
     "hold": "hold sessions: nothing of them is removed, purged or erased",
     "release": "take a hold back",
     "holds": "what is held, since when, by whom and why",
@@ -71,7 +71,7 @@ def _plan(args: argparse.Namespace) -> int:
     if args.json:
         say_json([report])
     else:
-        show(report, dry_run=True)
+        show(report, dry_run=True, whole=True)
     for failure in report["failures"]:
         warn(failure)
     return PARTLY_FAILED if report["failures"] else DONE

@@ -77,7 +77,8 @@ def test_stale_sessions_go_with_their_entries_and_come_back_with_them(tmp_path: 
     folder = store_of(home)
     before = home.clients()
     dry = home.run(apply=False)
-    assert told(dry) == [("s1", "remove", "openclaw.pruneAfter"), ("s2", "remove", "openclaw.pruneAfter")]
+    gone = [("s1", "remove", "openclaw.pruneAfter"), ("s2", "remove", "openclaw.pruneAfter")]
+    assert told(dry) == [*gone, ("s0", "stay", ""), ("s3", "stay", "")]
     assert home.clients() == before
     report = home.run()
     assert told(report) == [("s1", "removed", "openclaw.pruneAfter"), ("s2", "removed", "openclaw.pruneAfter")]
