@@ -2,13 +2,18 @@
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import counted, say, say_json, warn
 from slowwave.cli.parser import Parser, declared
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
+
+if TYPE_CHECKING:
+    from slowwave.retention.holds import Hold
+    from slowwave.settings import Settings
 
 _ACTIONS = {
     "plan": "every session with its age: what would go now, what stays, and why; changes nothing",
@@ -82,8 +87,6 @@ def _hold(args: argparse.Namespace) -> int:
 
     from slowwave.moments import moment  # noqa: PLC0415 - only here
     from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
-    from slowwave.retention.sessions_gone import unknown  # noqa: PLC0415 - as above
-    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
 
     settings = settings_of(args)
     now = SystemClock().now()
@@ -95,13 +98,30 @@ def _hold(args: argparse.Namespace) -> int:
     what = {name: getattr(args, name) for name in ("project", "session", "person")}
     by = args.by or getpass.getuser()
     hold = place_hold(os.environ, now, reason=args.reason, by=by, **what, **times)
+    number = _numbers([hold], settings)[hold.id]
     if args.json:
-        say_json([hold])
+        say_json([_row(hold, number)])
     else:
-        say(f"{hold.id} holds {hold.what}; take it back with: slowwave retain release {hold.id}")
-    if args.session and unknown([args.session], known_projects(settings, os.environ).projects, os.environ):
-        warn(f"no session is called {args.session!r} yet, so nothing is held; write its whole id")
+        say(f"{hold.id} holds {counted(number, 'session')}: {hold.what}")
+        say(f"take it back with: slowwave retain release {hold.id}")
+    if not number:
+        warn(f"{hold.id} holds nothing yet: no session fits {hold.what}; look how it is spelt in what it should hold")
     return DONE
+
+
+def _numbers(holds: "Sequence[Hold]", settings: "Settings") -> dict[str, int]:
+    """Return how many sessions each hold holds."""
+    from slowwave.retention.held import held_sessions  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+
+    found = held_sessions(holds, known_projects(settings, os.environ).projects if holds else (), os.environ)
+    return {name: len(sessions) for name, sessions in found.items()}
+
+
+def _row(hold: "Hold", number: int) -> dict[str, object]:
+    import msgspec  # noqa: PLC0415 - --help stays fast
+
+    return {**msgspec.to_builtins(hold), "sessions": number}
 
 
 def _release(args: argparse.Namespace) -> int:
@@ -119,13 +139,13 @@ def _release(args: argparse.Namespace) -> int:
 def _holds(args: argparse.Namespace) -> int:
     from slowwave.retention.holds import read_holds  # noqa: PLC0415 - --help stays fast
 
-    settings_of(args)
     holds = read_holds(os.environ)
+    numbers = _numbers(holds, settings_of(args))
     if args.json:
-        say_json(holds)
+        say_json(_row(hold, numbers[hold.id]) for hold in holds)
         return DONE
     for hold in holds:
-        say(f"{hold.id}  {_told(hold.at)}  {hold.what}")
+        say(f"{hold.id}  {_told(hold.at)}  {counted(numbers[hold.id], 'session')}: {hold.what}")
         say(f"    {hold.reason} (set by {hold.by})")
     say(counted(len(holds), "hold") if holds else "nothing is held")
     return DONE

@@ -69,7 +69,7 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
         return erase_project(project, eraser())
 
     first = eraser()
-    refuse_held(first)
+    refuse_held(projects, first)
     report.absorb(first.report)
     blocked = Blocked(redact.key, read_blocked(run.environ))
     report.warnings += [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from slowwave.dialects.rows import row_in
 from slowwave.errors import SlowwaveError
-from slowwave.retention.databases import bytes_hold, clean_database, found_in_database
+from slowwave.retention.databases import bytes_hold, clean_database, files_of, found_in_database
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_rows
 from slowwave.retention.journal import has_journal, hashes_of_rows, write_parts_journal
@@ -46,7 +46,7 @@ def _one(path: Path, eraser: Eraser, records: Collection[str]) -> None:
     is_left = has_journal(eraser.journals, path) or bytes_hold(path, eraser.what)
     if not (found.places or found.refused or is_left):
         return
-    if reason := eraser.across.databases.get(path, ""):
+    if reason := eraser.across.databases.get(path, "") or _held(path, eraser):
         eraser.refuse("", str(path), reason)
         return
     if not eraser.dry_run:
@@ -57,6 +57,13 @@ def _one(path: Path, eraser: Eraser, records: Collection[str]) -> None:
     eraser.found("", str(path), found.places)
     for wrong in found.refused:
         eraser.refuse("", str(path), wrong)
+
+
+def _held(path: Path, eraser: Eraser) -> str:
+    """Return which hold on a person a database falls under that has no sessions, or ""."""
+    if path in eraser.across.databases or not eraser.holds:
+        return ""
+    return next((held for one in files_of(path) if (held := eraser.held_text(one.read_bytes(), path))), "")
 
 
 def _note(path: Path, eraser: Eraser, known: Mapping[str, str], database: sqlite3.Connection) -> None:

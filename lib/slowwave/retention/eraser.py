@@ -14,7 +14,7 @@ from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.facts import facts_of
 from slowwave.retention.forgetting import Gone, what_goes
-from slowwave.retention.holds import held_by, read_holds
+from slowwave.retention.holds import Facts, held_by, read_holds
 from slowwave.retention.job.fleet import Fleet, Member, key_of
 from slowwave.retention.journal import FOLDER
 from slowwave.retention.linked import Names
@@ -46,6 +46,7 @@ class Across:
         changed: what was written.
         seen: files that were dealt with.
         names: counts the names of files where all of them are dealt with.
+        held: ids of the sessions that something holds.
         databases: of clients, those with sessions in them, and why one is not written, or "".
     """
 
@@ -53,6 +54,7 @@ class Across:
     forbid: Callable[[str], None] = lambda _session: None
     changed: list[Changed] = field(default_factory=list[Changed])
     seen: set[Path] = field(default_factory=set[Path])
+    held: set[str] = field(default_factory=set[str])
     databases: dict[Path, str] = field(default_factory=dict[Path, str])
     names: Names = field(default_factory=lambda: Names(tuple))
 
@@ -100,7 +102,15 @@ class Eraser:
         """Return what of a memory folder goes as a whole; nothing does because of secrets."""
         if not self.what.keeps_length:
             return None
-        return what_goes(memory, self.across.sessions, lambda text: bool(self.what.hits(text)))
+        return what_goes(memory, self.across.sessions, lambda text: bool(self.what.hits(text)), self.across.held)
+
+    def held_text(self, text: bytes, path: Path) -> str:
+        """Return what holds a piece of a file that no session has for itself, or "": a held session, or a person."""
+        if self.across.held and (name := next((one for one in self.across.held if one.encode() in text), "")):
+            return f"held: it is of session {name}, which is held"
+        facts = Facts((), [os.fspath(path)], lambda: None, lambda: [text])
+        held = held_by((hold for hold in self.holds if hold.person), facts)
+        return f"held: {held}" if held else ""
 
     def forgot(self, project: str, gone: Gone | None) -> None:
         """Note which memories and candidates went."""

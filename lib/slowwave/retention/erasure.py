@@ -19,7 +19,7 @@ from slowwave.memory.names import name_from_json
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers, session_files
 from slowwave.retention.eraser import Eraser
-from slowwave.retention.facts import files_below
+from slowwave.retention.facts import files_below, files_of
 from slowwave.retention.journal import left_by, write_journal
 from slowwave.retention.memories import erase_memory
 from slowwave.retention.transcripts import (
@@ -76,7 +76,7 @@ def _session(
         eraser.refuse(project.key, session.id, reason)
         eraser.across.sessions.discard(session.id)
         # nor is what its client keeps of it in its home
-        seen.update((*session_files(session), *files_below(belongings_of(session, eraser.home).paths)))
+        seen.update(files_of(session, eraser.home))
         return {}
     if session.in_database:
         return {}

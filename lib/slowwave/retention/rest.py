@@ -13,6 +13,7 @@ from slowwave.retention.client_homes import erase_from_homes, look_into_names
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_in
 from slowwave.retention.everywhere import homes
+from slowwave.retention.held import held_sessions
 from slowwave.retention.holds import Facts, held_by
 from slowwave.retention.journal import settle, standing
 from slowwave.retention.left_out import note_left_out
@@ -111,12 +112,16 @@ def _recorded(memories: Collection[Path]) -> Ranges:
     return recorded
 
 
-def refuse_held(eraser: Eraser) -> None:
+def refuse_held(projects: Sequence[Project], eraser: Eraser) -> None:
     """Let no session go of which a copy in the trash or the archive is held; asked before anything is done.
+
+    What rests on held sessions stays as well, so that all of them are known from here on.
 
     Raises:
         CorruptStateError: a manifest of the trash does not parse.
+        OSError: the trash or the archive cannot be read.
     """
+    eraser.across.held.update(*held_sessions(eraser.holds, projects, eraser.environ).values())
     for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.across.sessions else ():
         wanted = eraser.across.sessions.intersection(facts.ids)
         if wanted and (held := _held(facts, eraser)):

@@ -111,7 +111,9 @@ def test_a_hold_a_run_the_trash_and_back(home: Home, capsys: pytest.CaptureFixtu
     assert main([*hold, "--json"]) == DONE
     name = printed(capsys)["id"]
     assert main(["retain", "holds", "--json"]) == DONE
-    assert [(one["id"], one["person"], one["by"]) for one in lines(capsys)] == [(name, "erika mustermann", "ann")]
+    assert [(one["id"], one["person"], one["by"], one["sessions"]) for one in lines(capsys)] == [
+        (name, "erika mustermann", "ann", 1)
+    ]
     assert main(["run", "retain", "--direct", *SURE, "--apply", "--json"]) == DONE
     report = printed(capsys)
     assert (report["counts"]["removed"], report["counts"]["refused_held"]) == (1, 1)
@@ -133,6 +135,24 @@ def test_a_hold_a_run_the_trash_and_back(home: Home, capsys: pytest.CaptureFixtu
     assert main(["retain", "audit", "--json"]) == DONE
     # what is held was archived, too: Claude Code itself would delete it
     assert [line["action"] for line in lines(capsys)] == ["hold", "archive", "trash", "archive", "restore", "release"]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_hold_says_how_many_sessions_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    for option, text, number in (
+        ("--project", "shop", 3),
+        ("--person", "erika mustermann", 1),
+        ("--project", "zzz", 0),
+    ):
+        assert main(["retain", "hold", option, text, "--reason", "why"]) == DONE
+        said = capsys.readouterr()
+        assert f"holds {number} session" in said.out
+        assert ("holds nothing yet" in said.err) == (number == 0)
+    assert main(["run", "retain", "--direct", *SURE, "--apply"]) == DONE
+    capsys.readouterr()
+    assert main(["retain", "holds"]) == DONE
+    out = capsys.readouterr().out
+    assert [f" {number} session" in out for number in (3, 1, 0)] == [True] * 3
 
 
 def test_a_hold_of_one_day_is_told_in_the_zone_of_who_asks(

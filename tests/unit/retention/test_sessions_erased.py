@@ -190,6 +190,24 @@ def test_what_is_held_is_refused_and_remembered(folder: Path, capsys: pytest.Cap
     assert texts(folder) | {"never push on Fridays"} == known | {"never push on Fridays"}
 
 
+def test_what_rests_on_a_held_session_is_neither_erased_nor_overwritten(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
+    memory = folder / "memory"
+    before = {c.id: c for c in read_candidates(memory)[0] if c.session.id == FIRST}
+    done = erase(capsys, "--topic", "on Fridays", "--topic", "in pairs", "--apply")
+    assert any("rest on sessions that are held" in item["reason"] for item in done["items"])
+    left = {c.id: c for c in read_candidates(memory)[0]}
+    assert {name: left[name] for name in before} == before
+    assert "never push on Fridays" in texts(folder)
+    assert "always write tests in pairs" not in texts(folder)
+    assert [path.name for path in memory.glob("*.md") if b"on Fridays" in path.read_bytes()]
+    assert not [path.name for path in memory.rglob("*") if path.is_file() and b"in pairs" in path.read_bytes()]
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    assert "never push on Fridays" in texts(folder)
+
+
 def test_a_copy_in_the_trash_goes_with_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sessions", "rm", FIRST]) == 0
     erase(capsys, "--session", FIRST, "--apply")
