@@ -15,16 +15,19 @@ from slowwave.jobs.containing import contained, for_all
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import chosen_projects
+from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.alone import alone
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
-from slowwave.retention.eraser import Across, Changed, Eraser
+from slowwave.retention.eraser import Across, Eraser
 from slowwave.retention.erasure import erase_project
+from slowwave.retention.journal import FOLDER as JOURNALS
 from slowwave.retention.own_places import names_in
 from slowwave.retention.rest import finish, finish_within, refuse_held
 from slowwave.retention.sessions_gone import unknown
 from slowwave.retention.subjects.wanted import Asked, Subjects
+from slowwave.retention.written import Changed, Written, left
 from slowwave.secrets.blocked import Blocked, block, read_blocked
 from slowwave.secrets.key import redactor_of
 from slowwave.stores.model import Project
@@ -58,7 +61,12 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
     if not run.dry_run:
         # first: whatever is killed after it, what goes does not come back
         block(run.environ, redact.key, (*asked.persons, *asked.topics), ())
+    subjects = [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)]
     across = Across(set(asked.sessions), lambda session: block(run.environ, redact.key, (), [session]))
+    if not run.dry_run:
+        notes = state_folder(run.environ) / JOURNALS
+        _certify_killed(report, notes, what, run)
+        across.written = Written(notes, run.id, run.clock.now().isoformat(), subjects)
     if not run.project:
         across.names = names_in(run.settings, run.environ)
 
@@ -90,7 +98,6 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
         report.absorb(first.report)
     report = _speechless(discreet(report), what)
     if not run.dry_run:
-        subjects = [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)]
         _conclude(report, subjects, what, across, run, redact.key)
     return report
 
@@ -101,21 +108,38 @@ def _conclude(report: Report, subjects: list[str], what: Subjects, across: Acros
         block(run.environ, key, sorted(what.met), sorted(across.sessions))
     except OSError as error:
         report.failures.append(f"what was met is not blocked: {_clean(told(error, 'the data folder'), what)}")
-    changed = [Changed(_clean(one.path, what), one.before, one.after) for one in across.changed]
     try:
-        _certify(report, subjects, changed, run)
+        path, digest = _certify(report, subjects, across.written.changed, what, run)
+        across.written.close()
     except OSError as error:
         report.failures.append(
             f"no certificate, or none in the audit log: {_clean(told(error, 'the data folder'), what)}"
         )
-
-
-def _certify(report: Report, subjects: list[str], changed: list[Changed], run: Run) -> None:
-    now = run.clock.now()
-    path, digest = write_certificate(certificate_of(report, subjects, changed, now), run.environ)
-    entry = Entry(action="erase", run=run.id, files=len(changed), sha256=digest, item=path.name)
-    AuditLog(run.environ).append([entry], now)
+        return
     report.items.append(Item(str(path), "certificate", f"what was searched, taken out and refused; SHA-256 {digest}"))
+
+
+def _certify_killed(report: Report, folder: Path, what: Subjects, run: Run) -> None:
+    """Certify what runs did that were killed before they could: every file that they had changed by then."""
+    for one in left(folder):
+        theirs = Report("erase", one.run)
+        theirs.failures.append(f"it began at {one.at} and was killed before its end; run {run.id} found its notes")
+        path, digest = _certify(theirs, one.subjects, one.changed, what, run)
+        one.note.unlink()
+        reason = f"of a run that was killed: {len(one.changed)} files that it had changed; SHA-256 {digest}"
+        report.items.append(Item(str(path), "certificate", reason))
+
+
+def _certify(
+    report: Report, subjects: Sequence[str], changed: Sequence[Changed], what: Subjects, run: Run
+) -> tuple[Path, str]:
+    """Write a certificate and its line of the audit log; return its path and hash."""
+    now = run.clock.now()
+    files = [one._replace(path=_clean(one.path, what)) for one in changed]
+    path, digest = write_certificate(certificate_of(report, subjects, files, now), run.environ)
+    entry = Entry(action="erase", run=report.run_id, files=len(files), sha256=digest, item=path.name)
+    AuditLog(run.environ).append([entry], now)
+    return path, digest
 
 
 def _speechless(report: Report, what: Subjects) -> Report:

@@ -16,7 +16,6 @@ from slowwave.retention.databases import bytes_hold, clean_database, files_of, f
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_rows
 from slowwave.retention.journal import has_journal, hashes_of_rows, write_parts_journal
-from slowwave.retention.scheduler import digest_of
 
 
 def erase_from_databases(eraser: Eraser, others: Iterable[Path], memories: Iterable[Path]) -> None:
@@ -50,10 +49,9 @@ def _one(path: Path, eraser: Eraser, records: Collection[str]) -> None:
         eraser.refuse("", str(path), reason)
         return
     if not eraser.dry_run:
-        before = digest_of(path)
         known = hashes_of_rows(path, records)
-        found = clean_database(path, eraser.what, alone=True, before=partial(_note, path, eraser, known))
-        eraser.became(path, before, digest_of(path))
+        with eraser.rewriting(path):
+            found = clean_database(path, eraser.what, alone=True, before=partial(_note, path, eraser, known))
     eraser.found("", str(path), found.places)
     for wrong in found.refused:
         eraser.refuse("", str(path), wrong)

@@ -40,7 +40,8 @@ def _drop_sessions(path: Path, eraser: Eraser) -> None:
     if sessions and (number := lines_of(path, sessions)) and not eraser.linked("", path):
         eraser.found("", str(path), [Place(0, 0, "session", "lines of erased sessions")] * number)
         if not eraser.dry_run:
-            drop_lines(path, sessions)
+            with eraser.rewriting(path):
+                drop_lines(path, sessions)
 
 
 def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path]) -> list[Path]:

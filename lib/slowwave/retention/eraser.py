@@ -2,17 +2,16 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
-from slowwave.retention.facts import facts_of
+from slowwave.retention.facts import facts_of, files_below
 from slowwave.retention.forgetting import Gone, what_goes
 from slowwave.retention.holds import Facts, held_by, read_holds
 from slowwave.retention.job.fleet import Fleet, Member, key_of
@@ -21,19 +20,13 @@ from slowwave.retention.linked import Names
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import remove_for_good
 from slowwave.retention.what import What
+from slowwave.retention.written import Written, digest_of
 from slowwave.settings import Settings
+from slowwave.stores.belongings import belongings_of
 from slowwave.stores.live import live_reason
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.trash import TrashItem
 from slowwave.stores.writing.base import Means
-
-
-class Changed(NamedTuple):
-    """A file that was written, with the SHA-256 of its bytes before and after; "" when it went."""
-
-    path: str
-    before: str
-    after: str
 
 
 @dataclass(slots=True)
@@ -43,7 +36,7 @@ class Across:
     Attributes:
         sessions: ids of the sessions that go as a whole.
         forbid: is told of a session before it goes.
-        changed: what was written.
+        written: what was written, and notes of it for the next run.
         seen: files that were dealt with.
         names: counts the names of files where all of them are dealt with.
         held: ids of the sessions that something holds.
@@ -52,7 +45,7 @@ class Across:
 
     sessions: set[str] = field(default_factory=set[str])
     forbid: Callable[[str], None] = lambda _session: None
-    changed: list[Changed] = field(default_factory=list[Changed])
+    written: Written = field(default_factory=Written)
     seen: set[Path] = field(default_factory=set[Path])
     held: set[str] = field(default_factory=set[str])
     databases: dict[Path, str] = field(default_factory=dict[Path, str])
@@ -123,13 +116,21 @@ class Eraser:
             self.report.items.append(Item(name, "forget", reason, project))
         self.report.count("candidates_erased", len(gone.candidates))
 
-    def wrote(self, path: Path, before: bytes, after: bytes | None) -> None:
-        """Note the hashes of a file that was written; without new content it went."""
-        self.became(path, sha256(before).hexdigest(), "" if after is None else sha256(after).hexdigest())
+    @contextmanager
+    def rewriting(self, *paths: Path) -> Generator[dict[Path, str]]:
+        """Note the hashes of files before they are written within, and after.
 
-    def became(self, path: Path, before: str, after: str) -> None:
-        """Note the hashes of a file that changed in its place."""
-        self.across.changed.append(Changed(os.fspath(path), before, after))
+        What turns out to be left to somebody else is taken out of what is yielded.
+
+        Raises:
+            OSError: the state folder cannot be written; then nothing is written within.
+        """
+        before = {path: digest_of(path) for path in paths}
+        self.across.written.begins(before)
+        try:
+            yield before
+        finally:
+            self.across.written.ended(before)
 
     def reason_against(self, project: Project, session: StoredSession) -> str:
         """Return why a session's files are not written, or ""."""
@@ -163,7 +164,8 @@ class Eraser:
             OSError: something cannot be moved.
         """
         self.across.forbid(session.id)
-        return remove_for_good(session, self.environ, self.clock, self.report.run_id)
+        with self.rewriting(*files_below(belongings_of(session, self.home).paths)):
+            return remove_for_good(session, self.environ, self.clock, self.report.run_id)
 
     def linked(self, project: str, *paths: Path) -> list[Path]:
         """Return which files have names that would keep what goes; they stay, and the run has failed in part.

@@ -149,9 +149,8 @@ def write_plan(plan: FilePlan, eraser: Eraser) -> None:
         LockHeldError: another process held its lock all the time.
         OSError: the disk is full.
     """
-    old = plain_bytes(plan.path)
-    apply_file(plan)
-    eraser.wrote(plan.path, old, planned_bytes(old, plan))
+    with eraser.rewriting(plan.path):
+        apply_file(plan)
 
 
 @contextmanager

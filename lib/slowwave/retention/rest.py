@@ -163,8 +163,12 @@ def _sessions(eraser: Eraser) -> None:
             eraser.refuse("", name, reason)
     linked = _linked_sessions(eraser)
     if not eraser.dry_run and (gone := eraser.across.sessions - linked):
-        free_from_trash(gone, environ, eraser.clock, run)
-        leave_archive(gone, environ)
+        trash, shelf = trash_folder(environ), Shelf(archive_folder(environ))
+        stored = [trash / item.id / file.stored for item in in_trash(gone, environ) for file in item.files]
+        packs = {one.pack for name in gone for one in shelf.find(name)}
+        with eraser.rewriting(*(path for path in stored if path.is_file()), *sorted(packs)):
+            free_from_trash(gone, environ, eraser.clock, run)
+            leave_archive(gone, environ)
 
 
 def _linked_sessions(eraser: Eraser) -> set[str]:
