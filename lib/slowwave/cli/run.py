@@ -37,7 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--apply", action="store_true", help="erase, retain: do it; otherwise only the plan is shown")
     parser.add_argument("--purge", action="store_true", help="retain: also take out what is hidden for good in files")
     parser.add_argument(
-        "--confirm", type=positive, default=0, metavar="N", help="retain: so many may go although it is most of them"
+        "--confirm",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="so many may go although they are most (retain), or in paths (erase)",
     )
     parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
@@ -74,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
 def _add_overrides(args: argparse.Namespace) -> None:
     for name, (key, jobs) in _AS_SETTINGS.items():
         if value := getattr(args, name):
+            if name == "confirm" and run_erase.has_subjects(args):
+                continue  # it is told
             if args.job not in jobs:
                 raise UsageError(f"--{name} belongs to {jobs[0]}")
             args.overrides = [*args.overrides, f"{key}={'true' if value is True else value}"]

@@ -4,13 +4,14 @@ Told in this process only: a scheduler keeps the parameters of its runs, and the
 go.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowwave.errors import UsageError, told
+from slowwave.errors import RefusedError, UsageError, told
 from slowwave.jobs.containing import contained, for_all
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.run import Run
@@ -18,6 +19,7 @@ from slowwave.jobs.story import chosen_projects
 from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.alone import alone
+from slowwave.retention.asked_for import in_folders, is_unseen, missing, path_warning
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
 from slowwave.retention.eraser import Across, Eraser
@@ -25,38 +27,74 @@ from slowwave.retention.erasure import erase_project
 from slowwave.retention.journal import FOLDER as JOURNALS
 from slowwave.retention.own_places import names_in
 from slowwave.retention.rest import finish, finish_within, refuse_held
-from slowwave.retention.sessions_gone import unknown
 from slowwave.retention.subjects.wanted import Asked, Subjects
 from slowwave.retention.written import Changed, Written, left
 from slowwave.secrets.blocked import Blocked, block, read_blocked
 from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import Redactor
 from slowwave.stores.model import Project
 
 
-def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "") -> Report:
+def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "", confirm: int = 0) -> Report:
     """Take subjects and sessions out of everything, block their return, and leave a certificate.
+
+    Everything is looked through first: what is nowhere, or would break the paths of whole folders, is told before
+    anything is done.
 
     Args:
         asked: what goes.
         run: the run.
         scheduler: folder of the scheduler's own files.
         elsewhere: what of a scheduler lies elsewhere and is not reached, or "".
+        confirm: so many places may be overwritten although a name is part of folders that somebody works in.
 
     Raises:
-        UsageError: a phrase or a pattern cannot be looked for.
-        RefusedError: a run of retention or another erasure is at work.
+        UsageError: a phrase or a pattern cannot be looked for, or what was asked for is nowhere.
+        RefusedError: a name is part of folders that somebody works in, and ``confirm`` is less than its places; or a
+            run of retention or another erasure is at work.
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         CorruptStateError: the list of holds or of what is blocked is damaged.
         OSError: the data folder cannot be written.
     """
     with nullcontext() if run.dry_run else alone(run.environ):
-        return _erase(asked, run, scheduler, elsewhere)
+        redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
+        what = Subjects(asked, redact)
+        plan = _erase(asked, what, redact, dataclasses.replace(run, dry_run=True), scheduler, elsewhere)
+        warnings = _look_first(asked, what, redact.key, run, plan, elsewhere, confirm)
+        report = plan if run.dry_run else _erase(asked, what, redact, run, scheduler, elsewhere)
+        report.warnings += warnings
+        return _speechless(report, what)
 
 
-def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
-    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
-    what = Subjects(asked, redact)
+def _look_first(
+    asked: Asked, what: Subjects, key: bytes, run: Run, plan: Report, elsewhere: str, confirm: int
+) -> list[str]:
+    """Return what is to be said before anything is done: what is nowhere, and how many paths would break.
+
+    Raises:
+        UsageError: something that was asked for is nowhere.
+        RefusedError: whole folders would get names that lead nowhere, and nobody confirmed that.
+    """
+    projects, _ = chosen_projects("erase", dataclasses.replace(run, dry_run=True))
+    blocked = Blocked(key, read_blocked(run.environ))
+    warnings: list[str] = []
+    if nowhere := list(missing(asked, what, projects, blocked, run.environ)):
+        where = "in the chosen projects" if run.project else "anywhere"
+        remedy = "write a name as it stands there, and a whole id (slowwave sessions list --all shows them)"
+        if not plan.failures and not any(is_unseen(item) for item in plan.items if item.target != elsewhere):
+            raise UsageError(f"{', '.join(nowhere)}: not found {where}, so nothing was done; {remedy}")
+        warnings.append(f"{', '.join(nowhere)}: not found {where} that could be looked into")
+    if said := path_warning(plan):
+        warnings.append(said)
+    if said and (whose := in_folders(what, projects, run.environ)):
+        warnings.append(f"{whose}: say --confirm {plan.counts['found']} to overwrite all the same")
+        if not run.dry_run and plan.counts["found"] > confirm:
+            raise RefusedError(". ".join(warnings))
+    return warnings
+
+
+def _erase(asked: Asked, what: Subjects, redact: Redactor, run: Run, scheduler: Path, elsewhere: str) -> Report:
     projects, report = chosen_projects("erase", run)
     if not run.dry_run:
         # first: whatever is killed after it, what goes does not come back
@@ -79,12 +117,6 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
     first = eraser()
     refuse_held(projects, first)
     report.absorb(first.report)
-    blocked = Blocked(redact.key, read_blocked(run.environ))
-    report.warnings += [
-        f"session {name}: not found, so nothing of it went; write its whole id (slowwave sessions list --all shows it)"
-        for name in unknown(asked.sessions, projects, run.environ)
-        if not blocked.has_session(name)
-    ]
     for project in projects:
         report.absorb(contained(erase, project, run))
 

@@ -85,11 +85,18 @@ class Eraser:
 
     def found(self, project: str, target: str, places: Iterable[Place]) -> None:
         """Note what was found at one place, by family and fingerprint."""
-        action = "found" if self.dry_run else "replaced"
-        for mark, number in Counter(place.mark for place in places).items():
+        action, every = "found" if self.dry_run else "replaced", list(places)
+        for mark, number in Counter(place.mark for place in every).items():
             self.report.count(action, number)
             reason = mark if number == 1 else f"{mark}, {number} times"
             self.report.items.append(Item(target, action, reason, project))
+        if number := sum(place.in_path for place in every):
+            self.report.count("in_paths", number)
+
+    def look_into(self, texts: Iterable[bytes]) -> None:
+        """Look for what must go where a plan does not, in what is refused or goes as a whole: it shows who is there."""
+        for text in texts if self.dry_run and self.what.keeps_length else ():
+            self.what.hits(text)
 
     def gone_from(self, memory: Path) -> Gone | None:
         """Return what of a memory folder goes as a whole; nothing does because of secrets."""

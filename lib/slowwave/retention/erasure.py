@@ -19,7 +19,7 @@ from slowwave.memory.names import name_from_json
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers, session_files
 from slowwave.retention.eraser import Eraser
-from slowwave.retention.facts import files_below, files_of
+from slowwave.retention.facts import files_below, files_of, texts_in
 from slowwave.retention.journal import left_by, write_journal
 from slowwave.retention.memories import erase_memory
 from slowwave.retention.transcripts import (
@@ -68,6 +68,8 @@ def _session(
     if not eraser.removed.isdisjoint((first, *first.parents)):
         return {}  # it went with the session that it belongs to
     reason = eraser.reason_against(project, session)
+    if not session.in_database and (reason or session.id in eraser.across.sessions):
+        eraser.look_into(texts_in(dict.fromkeys(files_of(session, eraser.home))))
     if session.in_database and eraser.what.keeps_length:
         # it shares its file with sessions of other projects, which are all looked at first
         kept = f"its session {session.id} is {reason}" if reason else ""

@@ -144,6 +144,7 @@ def _held_places(eraser: Eraser) -> set[Path]:
         if held := _held(facts, eraser):
             places.add(place)
             eraser.refuse("", str(place), f"held: {held}")
+            eraser.look_into(facts.texts())
     return places
 
 

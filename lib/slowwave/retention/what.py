@@ -23,6 +23,7 @@ class Hit(NamedTuple):
         family: what kind of thing it is.
         mark: stands for it in reports, and in texts whose length may change; no way leads back from it.
         fill: as many bytes as the range has, for where no byte may move.
+        in_path: it is part of the path of a file or folder.
     """
 
     start: int
@@ -30,6 +31,7 @@ class Hit(NamedTuple):
     family: str
     mark: str
     fill: bytes
+    in_path: bool = False
 
 
 class What(Protocol):

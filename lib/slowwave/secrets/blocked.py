@@ -51,6 +51,7 @@ class Blocked:
         for phrase in kept.phrases:
             self._lengths.setdefault(phrase.first, set()).add(phrase.words)
         self._all = {(phrase.words, phrase.all) for phrase in kept.phrases}
+        self._phrases = frozenset(kept.phrases)
         self._known: dict[str, str] = {}
 
     @property
@@ -61,6 +62,10 @@ class Blocked:
     def has_session(self, name: str) -> bool:
         """Say whether a session was erased."""
         return bool(self._sessions) and fingerprint(self._key, name) in self._sessions
+
+    def has_phrase(self, text: str) -> bool:
+        """Say whether a text is blocked itself, not only something in it."""
+        return bool(self._phrases) and phrase_of(self._key, text) in self._phrases
 
     def masked(self, text: str) -> tuple[str, int]:
         """Return a text with every blocked phrase replaced, and how many there were."""

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from slowwave.cli import main
-from slowwave.errors import DONE, REFUSED
+from slowwave.errors import DONE, REFUSED, USAGE
 from slowwave.retention.holds import place_hold, read_holds
 from slowwave.retention.job import free
 from slowwave.stores.archive.shelf import Shelf
@@ -218,8 +218,8 @@ def test_an_id_that_no_session_has_is_told(home: Home, place: str, capsys: pytes
         assert (name in capsys.readouterr().err) != is_known
         assert main(["retain", "release", read_holds(home.environ)[0].id]) == DONE
         capsys.readouterr()
-        main(["run", "erase", "--session", name])
-        assert ("not found" in capsys.readouterr().out) != is_known
+        assert main(["run", "erase", "--session", name]) == (DONE if is_known else USAGE)
+        assert ("not found" in capsys.readouterr().err) != is_known
 
 
 def test_a_sub_agent_in_the_trash_of_its_session_is_refused(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
