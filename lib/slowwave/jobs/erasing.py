@@ -19,6 +19,7 @@ from slowwave.jobs.story import chosen_projects
 from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.alone import alone
+from slowwave.retention.along import along, forks_of
 from slowwave.retention.asked_for import in_folders, is_unseen, missing, path_warning
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
@@ -32,6 +33,7 @@ from slowwave.retention.written import Changed, Written, left
 from slowwave.secrets.blocked import Blocked, block, read_blocked
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor
+from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 
 
@@ -96,17 +98,7 @@ def _look_first(
 
 def _erase(asked: Asked, what: Subjects, redact: Redactor, run: Run, scheduler: Path, elsewhere: str) -> Report:
     projects, report = chosen_projects("erase", run)
-    if not run.dry_run:
-        # first: whatever is killed after it, what goes does not come back
-        block(run.environ, redact.key, (*asked.persons, *asked.topics), ())
-    subjects = [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)]
-    across = Across(set(asked.sessions), lambda session: block(run.environ, redact.key, (), [session]))
-    if not run.dry_run:
-        notes = state_folder(run.environ) / JOURNALS
-        _certify_killed(report, notes, what, run)
-        across.written = Written(notes, run.id, run.clock.now().isoformat(), subjects)
-    if not run.project:
-        across.names = names_in(run.settings, run.environ)
+    across = _across(asked, what, redact.key, run, projects, report)
 
     def eraser() -> Eraser:
         return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run, across=across)
@@ -115,9 +107,17 @@ def _erase(asked: Asked, what: Subjects, redact: Redactor, run: Run, scheduler: 
         return erase_project(project, eraser())
 
     first = eraser()
+    for name in sorted(across.along.keys() - across.sessions):
+        one = across.along[name]
+        first.refuse(one.project, name, f"{one.reason}; it lies in another project, so run this without --project")
     refuse_held(projects, first)
     report.absorb(first.report)
-    for project in projects:
+
+    def depth(project: Project) -> int:
+        return max((across.along[one.id].depth for one in project.sessions if one.id in across.along), default=0)
+
+    # forks may lie in other projects, and go before what they came from
+    for project in sorted(projects, key=depth, reverse=True):
         report.absorb(contained(erase, project, run))
 
     def finish_all(every: Sequence[Project], _run: Run) -> Report:
@@ -130,8 +130,32 @@ def _erase(asked: Asked, what: Subjects, redact: Redactor, run: Run, scheduler: 
         report.absorb(first.report)
     report = _speechless(discreet(report), what)
     if not run.dry_run:
-        _conclude(report, subjects, what, across, run, redact.key)
+        _conclude(report, _subjects(asked, what), what, across, run, redact.key)
     return report
+
+
+def _across(asked: Asked, what: Subjects, key: bytes, run: Run, projects: Sequence[Project], report: Report) -> Across:
+    """Return what all steps share, with the forks and copies of the sessions that go as a whole, in all projects."""
+    if not run.dry_run:
+        # first: whatever is killed after it, what goes does not come back
+        block(run.environ, key, (*asked.persons, *asked.topics), ())
+    across = Across(set(asked.sessions), forbid=lambda name, records: block(run.environ, key, (), [name], records))
+    if asked.sessions:
+        every = known_projects(run.settings, run.environ, with_erased=True).projects if run.project else projects
+        across.along, problems = along(asked.sessions, every, forks_of(run.settings, run.environ), run.environ)
+        report.warnings += problems
+        across.sessions |= across.along.keys() & {one.id for project in projects for one in project.sessions}
+    if not run.project:
+        across.names = names_in(run.settings, run.environ)
+    if not run.dry_run:
+        notes = state_folder(run.environ) / JOURNALS
+        _certify_killed(report, notes, what, run)
+        across.written = Written(notes, run.id, run.clock.now().isoformat(), _subjects(asked, what))
+    return across
+
+
+def _subjects(asked: Asked, what: Subjects) -> list[str]:
+    return [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)]
 
 
 def _conclude(report: Report, subjects: list[str], what: Subjects, across: Across, run: Run, key: bytes) -> None:

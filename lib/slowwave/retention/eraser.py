@@ -11,6 +11,7 @@ from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
+from slowwave.retention.along import Along, records_of
 from slowwave.retention.facts import facts_of, files_below
 from slowwave.retention.forgetting import Gone, what_goes
 from slowwave.retention.holds import Facts, held_by, read_holds
@@ -35,7 +36,8 @@ class Across:
 
     Attributes:
         sessions: ids of the sessions that go as a whole.
-        forbid: is told of a session before it goes.
+        along: those of them that go as forks and copies of others.
+        forbid: is told of a session, and of the names of its records, before it goes.
         written: what was written, and notes of it for the next run.
         seen: files that were dealt with.
         names: counts the names of files where all of them are dealt with.
@@ -44,7 +46,8 @@ class Across:
     """
 
     sessions: set[str] = field(default_factory=set[str])
-    forbid: Callable[[str], None] = lambda _session: None
+    along: Mapping[str, Along] = field(default_factory=dict[str, Along])
+    forbid: Callable[[str, Iterable[str]], None] = lambda _session, _records: None
     written: Written = field(default_factory=Written)
     seen: set[Path] = field(default_factory=set[Path])
     held: set[str] = field(default_factory=set[str])
@@ -170,7 +173,7 @@ class Eraser:
             UsageError: only its client can remove it.
             OSError: something cannot be moved.
         """
-        self.across.forbid(session.id)
+        self.across.forbid(session.id, records_of(session))
         with self.rewriting(*files_below(belongings_of(session, self.home).paths)):
             return remove_for_good(session, self.environ, self.clock, self.report.run_id)
 

@@ -49,7 +49,9 @@ def erase_project(project: Project, eraser: Eraser) -> Report:
     recorded = recorded_in(project.memory)
     hashes: dict[str, str] = {}
     seen: set[Path] = set()
-    for session in project.sessions:
+    # a fork before what it came from
+    depths = {name: one.depth for name, one in eraser.across.along.items()}
+    for session in sorted(project.sessions, key=lambda one: depths.get(one.id, 0), reverse=True):
         eraser.report.count("sessions")
         hashes |= _session(project, session, eraser, recorded, seen)
     if not eraser.dry_run:
@@ -99,6 +101,12 @@ def _session(
 
 def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:
     """Remove a session with all that belongs to it."""
+    across = eraser.across
+    forks = [one.session.id for one in across.along.values() if one.needs == session.id]
+    if left := next((fork for fork in forks if fork not in across.sessions), ""):
+        eraser.refuse(project, session.id, f"session {left}, which came from it, stays and needs it")
+        across.sessions.discard(session.id)
+        return
     try:
         files = belongings_of(session, eraser.home).paths
         if eraser.linked(project, *files_below(files)):
@@ -113,7 +121,9 @@ def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:
     eraser.removed |= set(files)
     eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
     reason = f"the whole session: {len(files)} files and folders"
-    eraser.report.items.append(Item(session.id, "found" if eraser.dry_run else "erased", reason, project))
+    if session.id in across.along:
+        reason = f"{reason}; it goes along, since it {across.along[session.id].reason}"
+    eraser.report.items.append(Item(session.id, "goes" if eraser.dry_run else "erased", reason, project))
 
 
 def _file(

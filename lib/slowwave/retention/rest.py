@@ -29,6 +29,7 @@ from slowwave.retention.own_places import (
 from slowwave.retention.scheduler import erase_from_scheduler
 from slowwave.retention.sessions_gone import free_from_trash, in_archive, in_trash, leave_archive, put_by
 from slowwave.retention.transcripts import Ranges
+from slowwave.secrets.records import record_names
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.model import Project
 from slowwave.stores.trash import ids_in, trash_folder, trash_items
@@ -155,7 +156,7 @@ def _sessions(eraser: Eraser) -> None:
     places += [("archive", name) for name in in_archive(eraser.across.sessions, environ)]
     for place, name in places:
         eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
-        eraser.report.items.append(Item(name, "found" if eraser.dry_run else "erased", f"its copy in the {place}"))
+        eraser.report.items.append(Item(name, "goes" if eraser.dry_run else "erased", f"its copy in the {place}"))
     for item in trash_items(trash_folder(environ)):
         # an item goes, or comes back, as a whole
         inside = eraser.across.sessions & ids_in(item) if item.session not in eraser.across.sessions else ()
@@ -164,6 +165,9 @@ def _sessions(eraser: Eraser) -> None:
             eraser.refuse("", name, reason)
     linked = _linked_sessions(eraser)
     if not eraser.dry_run and (gone := eraser.across.sessions - linked):
+        for _, facts in put_by(environ):
+            for name in sorted(gone.intersection(facts.ids)):
+                eraser.across.forbid(name, record_names(facts.texts()))
         trash, shelf = trash_folder(environ), Shelf(archive_folder(environ))
         stored = [trash / item.id / file.stored for item in in_trash(gone, environ) for file in item.files]
         packs = {one.pack for name in gone for one in shelf.find(name)}
