@@ -52,12 +52,14 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False) -> Iter
     yield from _left_out(report["counts"])
     yield from _model(report["items"])
     if report["job"] == "erase":
+        yield from _problems(report)  # what would go wrong is read before a long list
         yield from erased(report["items"], dry_run=dry_run)
     else:
         yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
         yield from retained(report["items"], None if whole else MOST_SESSIONS)
     yield from _compactions(report["items"], dry_run=dry_run)
-    yield from _problems(report)
+    if report["job"] != "erase":
+        yield from _problems(report)
     yield from _numbers(report["counts"])
     if changed and not dry_run:
         yield from _index(report)

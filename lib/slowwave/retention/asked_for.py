@@ -48,7 +48,7 @@ def in_folders(what: Subjects, projects: Collection[Project], environ: Mapping[s
     if not marks:
         return ""
     number = sum(map(bool, hits))
-    return f"{', '.join(marks)} is part of the names of {number} of the {len(folders)} folders that somebody works in"
+    return f"{', '.join(marks)} is part of {number} of the {len(folders)} folders that somebody works in"
 
 
 def path_warning(report: Report) -> str:
@@ -57,10 +57,7 @@ def path_warning(report: Report) -> str:
     if not number:
         return ""
     every = report.counts.get("found", number)
-    return (
-        f"{number:,} of {every:,} places stand within paths: overwritten there, a path leads nowhere any more, and no"
-        " client finds what it names"
-    )
+    return f"{number:,} of {every:,} places stand within paths, which would lead nowhere any more"
 
 
 def is_unseen(item: Item) -> bool:

@@ -77,8 +77,7 @@ def _session(
         kept = f"its session {session.id} is {reason}" if reason else ""
         eraser.across.databases[first] = eraser.across.databases.get(first, "") or kept
     if reason:
-        eraser.refuse(project.key, session.id, reason)
-        eraser.across.sessions.discard(session.id)
+        _leave(project.key, session, reason, eraser)
         # nor is what its client keeps of it in its home
         seen.update(files_of(session, eraser.home))
         return {}
@@ -97,6 +96,13 @@ def _session(
         except SlowwaveError as error:
             eraser.refuse(project.key, str(path), str(error))
     return hashes
+
+
+def _leave(project: str, session: StoredSession, reason: str, eraser: Eraser) -> None:
+    """Note a session that stays, unless nobody asked for anything in it."""
+    if eraser.what.is_sought or session.id in eraser.across.sessions:
+        eraser.refuse(project, session.id, reason)
+    eraser.across.sessions.discard(session.id)
 
 
 def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:

@@ -144,7 +144,8 @@ def _held_places(eraser: Eraser) -> set[Path]:
     for place, facts in put_by(eraser.environ) if eraser.holds else ():
         if held := _held(facts, eraser):
             places.add(place)
-            eraser.refuse("", str(place), f"held: {held}")
+            if eraser.what.is_sought:
+                eraser.refuse("", str(place), f"held: {held}")
             eraser.look_into(facts.texts())
     return places
 

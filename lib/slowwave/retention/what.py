@@ -47,6 +47,11 @@ class What(Protocol):
         """Whether it is overwritten also in what slowwave wrote; else its mark stands there."""
         ...
 
+    @property
+    def is_sought(self) -> bool:
+        """Whether anything is looked for at all; else only whole sessions go."""
+        ...
+
     def hits(self, data: bytes) -> Sequence[Hit]:
         """Return what must go from ``data``, in order, without overlaps."""
         ...
@@ -63,6 +68,7 @@ class Secrets:
     redact: Redactor
     noun: str = "secrets"
     keeps_length: bool = False
+    is_sought: bool = True
 
     def hits(self, data: bytes) -> Sequence[Hit]:
         """Return the secrets in ``data``."""

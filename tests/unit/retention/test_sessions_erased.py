@@ -192,6 +192,21 @@ def test_what_is_held_is_refused_and_remembered(folder: Path, capsys: pytest.Cap
     assert texts(folder) | {"never push on Fridays"} == known | {"never push on Fridays"}
 
 
+def test_what_is_held_beside_it_is_no_matter_of_a_session_that_goes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", "rm", FIRST]) == 0
+    assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
+    held = folder / f"{FORK}.jsonl"
+    held.write_bytes((folder / f"{SECOND}.jsonl").read_bytes().replace(b"bbbbbbbb", b"cccccccc"))
+    aged(folder)
+    assert main(["retain", "hold", "--session", FORK, "--reason", "another one"]) == 0
+    done = erase(capsys, "--session", SECOND, "--apply")
+    assert not [item for item in done["items"] if item["action"] == "refused"]
+    assert not (folder / f"{SECOND}.jsonl").exists()
+    assert held.exists()
+
+
 FORK, COPY = "cccccccc-1111-4222-8333-444444444444", "dddddddd-1111-4222-8333-444444444444"
 
 

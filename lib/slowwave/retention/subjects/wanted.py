@@ -77,6 +77,11 @@ class Subjects:
         """What stands for each subject in a certificate."""
         return [*(mark for _, mark, _ in self._needles), *map(self._mark_of, self._patterns)]
 
+    @property
+    def is_sought(self) -> bool:
+        """Whether anything is looked for; else only whole sessions go."""
+        return bool(self._needles or self._patterns)
+
     def _mark_of(self, pattern: Pattern) -> str:
         return f"[erased:pattern:{self._redact.fingerprint(pattern.text)}]"
 
