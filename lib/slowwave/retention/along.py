@@ -50,10 +50,10 @@ def along(
     """
     every, problems = list(projects), list[str]()
     known = [(project.key, one) for project in every for one in project.sessions if not one.in_database]
-    records = {id(one): _read(one, problems) for _, one in known}
     theirs: dict[str, set[str]] = {name: set() for name in names}
     for _, one in known:
-        theirs.get(one.id, set[str]()).update(records[id(one)])
+        if one.id in theirs:
+            theirs[one.id] |= _read(one, problems)
     for _, facts in put_by(environ):
         for name in theirs.keys() & set(facts.ids):
             theirs[name].update(record_names(facts.texts()))
@@ -67,7 +67,7 @@ def along(
         if forks.get(one.id) in names:
             found[one.id] = Along(one, project, f"came from session {forks[one.id]}")
             continue
-        own = records[id(one)]
+        own = _read(one, problems)
         same = {name: len(own & of_it) for name, of_it in theirs.items()}
         name = max(same, key=lambda name: same[name])
         if same[name]:
