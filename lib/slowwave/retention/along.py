@@ -7,6 +7,7 @@ from typing import NamedTuple
 from slowwave.errors import SlowwaveError
 from slowwave.retention.beside import session_files
 from slowwave.retention.facts import texts_in
+from slowwave.retention.holds import Facts
 from slowwave.retention.job.fleet import Fleet
 from slowwave.retention.sessions_gone import put_by
 from slowwave.secrets.records import record_name, record_names
@@ -56,7 +57,7 @@ def along(
             theirs[one.id] |= _read(one, problems)
     for _, facts in put_by(environ):
         for name in theirs.keys() & set(facts.ids):
-            theirs[name].update(record_names(facts.texts()))
+            theirs[name] |= records_put_by(name, facts, problems)
     fleet = Fleet(every)
     found = {one.session.id: one for one in _needing(names, fleet)}
     goes = [member for member in fleet.members.values() if member.session.id in names]
@@ -80,6 +81,18 @@ def forks_of(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     with own_catalogue(settings, environ) as catalogue:
         rows = list_sessions(settings, environ, catalogue, archived=False).rows
     return {row.id: row.parent for row in rows if row.kind == "fork" and row.parent}
+
+
+def records_put_by(name: str, facts: Facts, problems: list[str]) -> set[str]:
+    """Return the names of the records of a session in the trash or the archive; none when it is not whole there.
+
+    A removal that was killed leaves such an item; what it did not move yet lies in its place.
+    """
+    try:
+        return set(record_names(facts.texts()))
+    except SlowwaveError as error:
+        problems.append(f"session {name}: its copy in the trash or the archive tells nothing about others: {error}")
+        return set()
 
 
 def _read(session: StoredSession, problems: list[str]) -> set[str]:

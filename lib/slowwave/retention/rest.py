@@ -6,6 +6,7 @@ from pathlib import Path
 from slowwave.errors import SlowwaveError
 from slowwave.places import archive_folder, data_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
+from slowwave.retention.along import records_put_by
 from slowwave.retention.archived import erase_from_packs
 from slowwave.retention.beside import remove_leftovers
 from slowwave.retention.client_databases import erase_from_databases
@@ -29,7 +30,6 @@ from slowwave.retention.own_places import (
 from slowwave.retention.scheduler import erase_from_scheduler
 from slowwave.retention.sessions_gone import free_from_trash, in_archive, in_trash, leave_archive, put_by
 from slowwave.retention.transcripts import Ranges
-from slowwave.secrets.records import record_names
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.model import Project
 from slowwave.stores.trash import ids_in, trash_folder, trash_items
@@ -168,7 +168,7 @@ def _sessions(eraser: Eraser) -> None:
     if not eraser.dry_run and (gone := eraser.across.sessions - linked):
         for _, facts in put_by(environ):
             for name in sorted(gone.intersection(facts.ids)):
-                eraser.across.forbid(name, record_names(facts.texts()))
+                eraser.across.forbid(name, records_put_by(name, facts, eraser.report.warnings))
         trash, shelf = trash_folder(environ), Shelf(archive_folder(environ))
         stored = [trash / item.id / file.stored for item in in_trash(gone, environ) for file in item.files]
         packs = {one.pack for name in gone for one in shelf.find(name)}
