@@ -13,7 +13,7 @@ _FORMS = "write for example 12h, 30d, 2 weeks, 6 months, 1y or unlimited"
 # a calendar's own units keep their meaning: one month before 31 March is the end of February
 _CALENDAR = {"month": 1, "mo": 1, "mon": 1, "y": 12, "yr": 12, "year": 12}
 _EXACT = {
-    "s": "seconds", "sec": "seconds", "second": "seconds", "m": "minutes", "min": "minutes", "minute": "minutes",
+    "s": "seconds", "sec": "seconds", "second": "seconds", "min": "minutes", "minute": "minutes",
     "h": "hours", "hour": "hours", "d": "days", "day": "days", "w": "weeks", "week": "weeks",
 }  # fmt: skip
 _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(b|bytes?|[kmgt]i?b?)?", re.IGNORECASE)
@@ -31,7 +31,8 @@ class Period:
             value: a text such as ``30d``, ``6 months``, ``1y 6 months`` or ``unlimited``.
 
         Raises:
-            ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file.
+            ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file, and
+                so is ``6m``, since half of those who write it mean months.
         """
         self.text = str(value).strip()
         # months, and what is of a fixed length
@@ -41,6 +42,11 @@ class Period:
     def is_unlimited(self) -> bool:
         """Whether it has no end."""
         return self._length is None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is of no length at all."""
+        return self._length == (0, timedelta())
 
     def start(self, end: datetime) -> float:
         """Return when a period began that ends at ``end``, in seconds since 1970; minus infinity without a beginning.
@@ -54,6 +60,20 @@ class Period:
             return (_months_before(end, months) - rest).timestamp()
         except (OverflowError, ValueError):
             return -inf  # further back than the calendar goes
+
+    def over(self, begin: datetime) -> datetime | None:
+        """Return from when on ``begin`` lies further back than this, None when it never does."""
+        if self._length is None:
+            return None
+        months, rest = self._length
+        try:
+            end = _months_before(begin, -months) + rest
+            # the last days of a month lie before shorter months, too
+            while self.start(end) < begin.timestamp():
+                end += timedelta(days=1)
+        except (OverflowError, ValueError):
+            return None  # further ahead than the calendar goes
+        return end
 
     def __eq__(self, other: object) -> bool:
         """Say whether two periods are of the same length."""
@@ -147,6 +167,8 @@ def _length(text: str) -> tuple[int, timedelta]:
         name = unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")
         if name in _EXACT:
             rest += timedelta(**{_EXACT[name]: float(number)})
+        elif unit == "m":
+            raise ValueError(f"{text!r} could be minutes or months; write {number} min or {number} months")
         elif name not in _CALENDAR:
             raise ValueError(f"unknown unit {unit!r}; {_FORMS}")
         elif not number.isdecimal():

@@ -9,6 +9,8 @@ import msgspec
 PARKED_FOR_REVIEW = "parked for review"
 # Why a dream waits that nothing is wrong with; any other reason is that it would lose too much.
 BY_SETTING = "consolidation.mode is review"
+# The gate that stops what only somebody who names a number lets through.
+UNCONFIRMED = "confirm"
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -49,11 +51,19 @@ class RetainItem(Item, frozen=True):
         rule: the setting that decided.
         guard: what keeps it, one word or two, or "".
         bytes: of all that goes with it.
+        at: when something last happened in it, as ISO time in the zone of this machine.
+        age_days: how long ago that was.
+        limit: the setting as it is written: ``retention.classes[0].max_age = 30d``.
+        due: from when on ``max_age`` lets it go, as ``at``; "" when no age does.
     """
 
     rule: str = ""
     guard: str = ""
     bytes: int = 0
+    at: str = ""
+    age_days: float = 0
+    limit: str = ""
+    due: str = ""
 
 
 class Span(msgspec.Struct, frozen=True):

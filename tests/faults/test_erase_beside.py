@@ -26,6 +26,7 @@ from tests.unit.retention.test_subjects_erased import GATES, NAME, aged, home_of
 STARTS = 50 if os.environ.get("DRILLS") else 1
 ERASE = ("run", "erase", "--person", NAME, "--apply", "--json")
 NIGHT = ("run", "nightly", "--direct", *GATES)
+RETAIN = ("run", "retain", "--direct", "--apply", "--set", "retention.confirm=unlimited")
 # the job -> what is run before it
 JOBS: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("run", "extract", "--direct", *GATES): (),
@@ -33,11 +34,12 @@ JOBS: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("run", "consolidate", "--direct", *GATES): (("run", "extract", "--direct", *GATES),),
     ("run", "backfill", "--direct", "--since", "2000-01-01", *GATES): (),
     ("run", "compact", "--direct", *GATES, "--set", "compaction.context_window=20000"): (),
-    ("run", "retain", "--direct", "--apply", "--set", "retention.max_age=1d"): (NIGHT,),
+    (*RETAIN, "--set", "retention.max_age=1d"): (NIGHT,),
     ("run", "erase", "--secrets", "--direct", "--apply"): (),
-    ("sessions", "restore", "--all"): (("run", "retain", "--direct", "--apply", "--set", "retention.max_age=1d",
-                                        "--set", "retention.require_extracted=false"),),
-}  # fmt: skip
+    ("sessions", "restore", "--all"): (
+        (*RETAIN, "--set", "retention.max_age=1d", "--set", "retention.require_extracted=false"),
+    ),
+}
 
 
 class Command:
@@ -164,6 +166,8 @@ def test_a_holder_that_was_killed_keeps_nobody_out(
         ("sessions", "rm", "x"),
         ("sessions", "compact", "x"),
         ("sessions", "search", "x"),
+        ("sessions", "new"),
+        ("sessions", "export", "x", "--into", "y"),
         ("retain", "hold", "--session", "x", "--reason", "y"),
         ("retain", "release", "x"),
         ("status", "--html"),

@@ -19,7 +19,7 @@ COMMANDS = (
     ("run", "nightly", "--direct", "--force"),
     ("status", "--html"),
     ("run", "compact", "--direct", "--force"),
-    ("run", "retain", "--direct", "--apply", "--set", "retention.max_count=1"),
+    ("run", "retain", "--direct", "--apply", "--confirm", "99", "--set", "retention.max_count=1"),
     ("run", "backfill", "--since", "2020-01-01", "--direct"),
     ("run", "erase", "--secrets", "--direct", "--apply"),
     ("run", "erase", "--topic", "pytest", "--apply"),

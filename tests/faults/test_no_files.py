@@ -18,7 +18,7 @@ MEMORY = ".claude/projects/-home-ana-quill/memory"
 STATE, DATA, CONFIG = "state/slowwave", "data/slowwave", "config/slowwave"
 GATES = ("--direct", "--force", "--set", "consolidation.min_sessions=0")
 NIGHT = ("run", "nightly", *GATES)
-ERASE = ("run", "erase", "--person", "Nobody Atall", "--apply")
+ERASE = ("run", "erase", "--topic", "on-call is paged", "--apply")
 # the file -> a command that needs it
 FILES = {
     f"{MEMORY}/MEMORY.md": NIGHT,
@@ -31,7 +31,7 @@ FILES = {
     f"{MEMORY}/.slowwave/shown.jsonl": NIGHT,
     f"{STATE}/nights.jsonl": NIGHT,
     f"{STATE}/retain.lock": ERASE,
-    f"{DATA}/audit.jsonl": ("run", "retain", "--apply", "--direct", "--set", "retention.max_count=1"),
+    f"{DATA}/audit.jsonl": ("run", "retain", "--apply", "--direct", "--confirm=9", "--set", "retention.max_count=1"),
     f"{STATE}/audit.head": ("retain", "audit", "--verify"),
     f"{DATA}/erased.json": NIGHT,
     f"{DATA}/holds.json": ERASE,

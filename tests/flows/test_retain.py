@@ -12,7 +12,7 @@ from tests.unit.retention.job.homes import Home
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
-AGE = ["retention.max_age=30d", "retention.require_extracted=false"]
+AGE = ["retention.max_age=30d", "retention.require_extracted=false", "retention.confirm=2"]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_without_apply_it_shows_its_plan(home: Home, monkeypatch: pytest.MonkeyP
     assert report_of(state)["counts"]["would_remove"] == 2
     assert home.clients() == before
     rows = json.loads(newest("retain-plan"))
-    assert [(row["action"], row["rule"]) for row in rows] == [("remove", "max_age")] * 2
+    assert [(row["action"], row["rule"]) for row in rows] == [("remove", "max_age")] * 2 + [("stay", "")]
     assert all(row["bytes"] > 0 for row in rows)
 
 

@@ -1,6 +1,6 @@
 """Limits as people write them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import inf
 
 import pytest
@@ -48,6 +48,22 @@ def test_a_period_may_be_off(text: str, *, is_off: bool, shown: str) -> None:
 def test_what_is_neither_a_period_nor_off_is_refused() -> None:
     with pytest.raises(ValueError, match="unlimited, or off"):
         PeriodOrOff("no")
+
+
+@pytest.mark.parametrize("text", ["6m", "1h 6 m", "6M"])
+def test_months_are_not_taken_for_minutes(text: str) -> None:
+    with pytest.raises(ValueError, match="write 6 min or 6 months"):
+        Period(text)
+
+
+@pytest.mark.parametrize("text", ["12h", "30d", "1 month", "6 months", "1y", "2 years 3 days"])
+@pytest.mark.parametrize("begin", [END, END.replace(month=1), END.replace(year=2024, month=2, day=29)])
+def test_what_lies_over_a_period_back_does_so_from_then_on(text: str, begin: datetime) -> None:
+    over = Period(text).over(begin)
+    assert over is not None
+    assert Period(text).start(over) >= begin.timestamp()
+    assert Period(text).start(over - timedelta(days=1)) < begin.timestamp()
+    assert Period("unlimited").over(begin) is None
 
 
 def test_periods_are_equal_by_length() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
-from slowwave.cli.moments import parse_moment
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import harmless, say, say_json
+from slowwave.clock import SystemClock
 from slowwave.dialects.rows import names_row
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.memory.book import Memory, read_book
@@ -20,11 +20,12 @@ from slowwave.memory.model import iso
 from slowwave.memory.said import said_at
 from slowwave.memory.standing import Standing, standing_of
 from slowwave.memory.verify import totals, verify
+from slowwave.moments import moment
 
 
 def show_list(args: argparse.Namespace) -> int:
     """Print every memory; ``--json`` prints one object a line, also for those that no longer hold."""
-    at = iso(parse_moment(args.at, "--at")) if args.at is not None else ""
+    at = iso(moment("--at", args.at, SystemClock().now())) if args.at is not None else ""
     number = 0
     for folder in args.folders:
         book = read_book(folder.path)

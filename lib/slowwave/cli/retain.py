@@ -2,7 +2,8 @@
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import counted, say, say_json, warn
@@ -10,8 +11,12 @@ from slowwave.cli.parser import Parser, declared
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
 
+if TYPE_CHECKING:
+    from slowwave.retention.holds import Hold
+    from slowwave.settings import Settings
+
 _ACTIONS = {
-    "plan": "what would go now, what must stay, and why; changes nothing",
+    "plan": "every session with its age: what would go now, what stays, and why; changes nothing",
     "hold": "hold sessions: nothing of them is removed, purged or erased",
     "release": "take a hold back",
     "holds": "what is held, since when, by whom and why",
@@ -46,7 +51,12 @@ def _add_hold_options(action: argparse.ArgumentParser) -> None:
     what.add_argument("--session", default="", metavar="ID", help="one session")
     what.add_argument("--person", default="", metavar="NAME", help="sessions in which this stands, in whatever form")
     what.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
-    what.add_argument("--until", default="", metavar="DATE", help="sessions in which something happened before")
+    what.add_argument(
+        "--until",
+        default="",
+        metavar="DATE",
+        help="sessions in which something happened by then (a date is its whole day)",
+    )
     action.add_argument("--reason", required=True, metavar="TEXT", help="why, for whoever finds it later")
     action.add_argument("--by", default="", metavar="NAME", help="who sets it; without it you")
 
@@ -73,7 +83,7 @@ def _plan(args: argparse.Namespace) -> int:
     if args.json:
         say_json([report])
     else:
-        show(report, dry_run=True)
+        show(report, dry_run=True, whole=True)
     for failure in report["failures"]:
         warn(failure)
     return PARTLY_FAILED if report["failures"] else DONE
@@ -82,27 +92,43 @@ def _plan(args: argparse.Namespace) -> int:
 def _hold(args: argparse.Namespace) -> int:
     import getpass  # noqa: PLC0415 - only here
 
-    from slowwave.cli.moments import parse_moment  # noqa: PLC0415 - only here
+    from slowwave.moments import moment  # noqa: PLC0415 - only here
     from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
-    from slowwave.retention.sessions_gone import unknown  # noqa: PLC0415 - as above
-    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
 
     settings = settings_of(args)
+    now = SystemClock().now()
     times = {
-        name: parse_moment(text, f"--{name}").isoformat()
+        name: moment(f"--{name}", text, now, ends=name == "until").isoformat()
         for name in ("since", "until")
         if (text := getattr(args, name))
     }
     what = {name: getattr(args, name) for name in ("project", "session", "person")}
     by = args.by or getpass.getuser()
-    hold = place_hold(os.environ, SystemClock().now(), reason=args.reason, by=by, **what, **times)
+    hold = place_hold(os.environ, now, reason=args.reason, by=by, **what, **times)
+    number = _numbers([hold], settings)[hold.id]
     if args.json:
-        say_json([hold])
+        say_json([_row(hold, number)])
     else:
-        say(f"{hold.id} holds {hold.what}; take it back with: slowwave retain release {hold.id}")
-    if args.session and unknown([args.session], known_projects(settings, os.environ).projects, os.environ):
-        warn(f"no session is called {args.session!r} yet, so nothing is held; write its whole id")
+        say(f"{hold.id} holds {counted(number, 'session')}: {hold.what}")
+        say(f"take it back with: slowwave retain release {hold.id}")
+    if not number:
+        warn(f"{hold.id} holds nothing yet: no session fits {hold.what}; look how it is spelt in what it should hold")
     return DONE
+
+
+def _numbers(holds: "Sequence[Hold]", settings: "Settings") -> dict[str, int]:
+    """Return how many sessions each hold holds."""
+    from slowwave.retention.held import held_sessions  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+
+    found = held_sessions(holds, known_projects(settings, os.environ).projects if holds else (), os.environ)
+    return {name: len(sessions) for name, sessions in found.items()}
+
+
+def _row(hold: "Hold", number: int) -> dict[str, object]:
+    import msgspec  # noqa: PLC0415 - --help stays fast
+
+    return {**msgspec.to_builtins(hold), "sessions": number}
 
 
 def _release(args: argparse.Namespace) -> int:
@@ -120,13 +146,13 @@ def _release(args: argparse.Namespace) -> int:
 def _holds(args: argparse.Namespace) -> int:
     from slowwave.retention.holds import read_holds  # noqa: PLC0415 - --help stays fast
 
-    settings_of(args)
     holds = read_holds(os.environ)
+    numbers = _numbers(holds, settings_of(args))
     if args.json:
-        say_json(holds)
+        say_json(_row(hold, numbers[hold.id]) for hold in holds)
         return DONE
     for hold in holds:
-        say(f"{hold.id}  {hold.at[:16].replace('T', ' ')}  {hold.what}")
+        say(f"{hold.id}  {_told(hold.at)}  {counted(numbers[hold.id], 'session')}: {hold.what}")
         say(f"    {hold.reason} (set by {hold.by})")
     say(counted(len(holds), "hold") if holds else "nothing is held")
     return DONE
@@ -154,7 +180,7 @@ def _trash(args: argparse.Namespace) -> int:
         say_json(rows)
         return DONE
     for item in items:
-        waits = "grace is over" if due[item.id] else f"stays {grace} from {item.at[:16].replace('T', ' ')}"
+        waits = "grace is over" if due[item.id] else f"stays {grace} from {_told(item.at)}"
         say(f"{item.session}  {readable(trash_size([item]))}  {item.dialect}  {item.reason}; {waits}")
     total = readable(trash_size(items))
     say(
@@ -180,7 +206,7 @@ def _audit(args: argparse.Namespace) -> int:
         number = line.n
         about = "  ".join(text for text in (line.session, line.dialect, line.rule, line.item) if text)
         size = f"  {line.size} bytes in {counted(line.files, 'file')}" if line.files else ""
-        say(f"{line.at[:19].replace('T', ' ')}  {line.action:<8} {about}{size}")
+        say(f"{_told(line.at)}  {line.action:<8} {about}{size}")
     say(counted(number, "line") if number else "nothing was written down yet")
     return DONE
 
@@ -208,6 +234,15 @@ def _verify(args: argparse.Namespace) -> int:
     for problem in damaged:
         warn(str(problem))
     return UNREADABLE if flaws or damaged else DONE
+
+
+def _told(at: str) -> str:
+    """Return an ISO time as a person here reads it."""
+    from datetime import datetime  # noqa: PLC0415 - --help stays fast
+
+    from slowwave.moments import told  # noqa: PLC0415 - as above
+
+    return told(datetime.fromisoformat(at))
 
 
 _DOES: dict[str, Callable[[argparse.Namespace], int]] = {

@@ -6,19 +6,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.cli import run_backfill, run_erase, screen_backfill
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
 from slowwave.cli.output import say_json, warn
 from slowwave.cli.progress import WISHES, shown_progress
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
 from slowwave.jobs import JOBS
+from slowwave.report import UNCONFIRMED
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
 
 # what cannot be taken back only shows its plan unless it is told otherwise
 _PLANNED_FIRST = ("erase", "retain")
+# options that stand for a setting in this run, and the jobs that take them
+_AS_SETTINGS = {
+    "focus": ("compaction.focus", ("compact", "nightly")),
+    "purge": ("retention.purge", ("retain", "nightly")),
+    "confirm": ("retention.confirm", ("retain", "nightly")),
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +36,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
     parser.add_argument("--apply", action="store_true", help="erase, retain: do it; otherwise only the plan is shown")
     parser.add_argument("--purge", action="store_true", help="retain: also take out what is hidden for good in files")
+    parser.add_argument(
+        "--confirm",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="so many may go although they are most (retain), or in paths (erase)",
+    )
     parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
     parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
@@ -45,14 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the job, print its report, return the exit code that the report means."""
     if args.sample:
         _enter_sample(args)
-    if args.focus:
-        if args.job not in ("compact", "nightly"):
-            raise UsageError("--focus belongs to compact")
-        args.overrides = [*args.overrides, f"compaction.focus={args.focus}"]
-    if args.purge:
-        if args.job not in ("retain", "nightly"):
-            raise UsageError("--purge belongs to retain")
-        args.overrides = [*args.overrides, "retention.purge=true"]
+    _add_overrides(args)
     settings = settings_of(args)  # bad settings are refused before anything starts
     _check_together(args, settings)
     with shown_progress(args.progress, quiet=args.json or args.verbose):
@@ -65,7 +72,17 @@ def run(args: argparse.Namespace) -> int:
         show(report, dry_run=args.dry_run)
     for failure in report["failures"]:
         warn(failure)
-    return _exit_code(report, require=args.require, erased=args.job == "erase" and not args.dry_run)
+    return _exit_code(report, require=args.require, erases=args.job == "erase", planned=args.dry_run)
+
+
+def _add_overrides(args: argparse.Namespace) -> None:
+    for name, (key, jobs) in _AS_SETTINGS.items():
+        if value := getattr(args, name):
+            if name == "confirm" and run_erase.has_subjects(args):
+                continue  # it is told
+            if args.job not in jobs:
+                raise UsageError(f"--{name} belongs to {jobs[0]}")
+            args.overrides = [*args.overrides, f"{key}={'true' if value is True else value}"]
 
 
 def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
@@ -136,13 +153,15 @@ def _enter_sample(args: argparse.Namespace) -> None:
     args.store = [home]
 
 
-def _exit_code(report: dict[str, Any], *, require: bool, erased: bool) -> int:
+def _exit_code(report: dict[str, Any], *, require: bool, erases: bool, planned: bool) -> int:
     if report["failures"]:
         return PARTLY_FAILED
     if report["parked"]:
         return PARKED
-    if erased and report["counts"].get("refused"):
+    if erases and not planned and report["counts"].get("refused"):
         return REFUSED  # something stays that was to go
+    if any(gate["gate"] == UNCONFIRMED and not gate["passed"] for gate in report["gates"]) and not planned:
+        return REFUSED  # somebody has to say that so much may go
     if require and any(not gate["passed"] for gate in report["gates"]):
         return REFUSED
     return DONE

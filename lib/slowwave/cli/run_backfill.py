@@ -4,9 +4,10 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from slowwave.cli.moments import parse_moment
 from slowwave.cli.options import positive
+from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
+from slowwave.moments import moment
 
 if TYPE_CHECKING:
     from slowwave.jobs.backfill.parameters import BackfillParameters
@@ -23,7 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the job."""
     more = parser.add_argument_group("backfill (--dry-run shows sessions, bytes, tokens, money and time)")
     more.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
-    more.add_argument("--until", default="", metavar="DATE", help="sessions in which nothing happened then or later")
+    more.add_argument(
+        "--until",
+        default="",
+        metavar="DATE",
+        help="sessions in which nothing happened after it (a date is its whole day)",
+    )
     more.add_argument("--projects", nargs="+", default=[], metavar="TEXT", help="several projects, as --project")
     more.add_argument("--dialect", action="append", default=[], metavar="NAME", help="sessions of it (repeatable)")
     more.add_argument("--limit", type=positive, default=0, metavar="N", help="at most so many sessions, oldest first")
@@ -94,11 +100,12 @@ def _checked(parameters: dict[str, Any]) -> "BackfillParameters":
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
     action = next((name for name in _ACTIONS if getattr(args, name)), "preview" if args.dry_run else "run")
-    moments = {name: getattr(args, name) for name in ("since", "until")}
+    now = SystemClock().now()
     return {
         "action": action,
         "backfill": args.resume or args.pause or args.rollback,
-        **{name: parse_moment(text, f"--{name}").isoformat() if text else None for name, text in moments.items()},
+        "since": moment("--since", args.since, now).isoformat() if args.since else None,
+        "until": moment("--until", args.until, now, ends=True).isoformat() if args.until else None,
         "projects": list(args.projects),
         "dialects": list(args.dialect),
         "sessions": list(args.session),

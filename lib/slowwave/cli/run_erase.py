@@ -63,7 +63,8 @@ def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         dry_run=args.dry_run,
     )
     asked = Asked(tuple(args.session), tuple(args.person), tuple(args.topic), tuple(args.pattern))
-    return erase_subjects(asked, run, prefect_home(os.environ), _elsewhere(os.environ)).to_builtins()
+    elsewhere = _elsewhere(os.environ)
+    return erase_subjects(asked, run, prefect_home(os.environ), elsewhere, args.confirm).to_builtins()
 
 
 def _elsewhere(environ: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from slowwave.cli.output import say
 from slowwave.cli.screen_erase import erased
+from slowwave.cli.screen_retain import MOST_ROWS as MOST_SESSIONS
 from slowwave.cli.screen_retain import retained
 from slowwave.report import PARKED_FOR_REVIEW
 
@@ -42,8 +43,8 @@ _DEEDS = (
 )
 
 
-def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
-    """Yield the lines of the report."""
+def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False) -> Iterator[str]:
+    """Yield the lines of the report; ``whole`` with every session that retention looked at."""
     changed = bool(report["dream_ids"] or report["counts"].get("candidates"))
     yield f"{report['job']} {report['run_id']}" + ("  (dry run: nothing was changed)" if dry_run else "")
     yield from _gates(report["gates"])
@@ -51,12 +52,14 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     yield from _left_out(report["counts"])
     yield from _model(report["items"])
     if report["job"] == "erase":
+        yield from _problems(report)  # what would go wrong is read before a long list
         yield from erased(report["items"], dry_run=dry_run)
     else:
         yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
-        yield from retained(report["items"])
+        yield from retained(report["items"], None if whole else MOST_SESSIONS)
     yield from _compactions(report["items"], dry_run=dry_run)
-    yield from _problems(report)
+    if report["job"] != "erase":
+        yield from _problems(report)
     yield from _numbers(report["counts"])
     if changed and not dry_run:
         yield from _index(report)
@@ -66,9 +69,9 @@ def lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
         yield "Nothing was done." if is_left else "Nothing to do."
 
 
-def show(report: dict[str, Any], *, dry_run: bool) -> None:
-    """Print the report."""
-    for line in lines(report, dry_run=dry_run):
+def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False) -> None:
+    """Print the report; ``whole`` with every session that retention looked at."""
+    for line in lines(report, dry_run=dry_run, whole=whole):
         say(line)
 
 

@@ -11,9 +11,11 @@ _DONE = {
     "removed": "Removed, to be built anew",
 }
 _PLANNED = {
+    "goes": "Would be erased as a whole",
     "found": "Found, and would be taken out",
     "forget": "Memories that would go",
 }
+_WHOLE = ("goes", "erased")
 _ALWAYS = {
     "refused": "Left alone, and still there",
     "not searched": "Not searched",
@@ -30,8 +32,10 @@ def erased(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
             continue
         yield ""
         yield f"{title}: {len(rows)}"
-        for item in rows[:MOST_ROWS]:
+        # nobody may lose a session of which they did not see the name
+        most = len(rows) if action in _WHOLE else MOST_ROWS
+        for item in rows[:most]:
             yield f"  {item['target']}"
             yield f"    {item['reason']}"
-        if len(rows) > MOST_ROWS:
+        if len(rows) > most:
             yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"

@@ -11,6 +11,7 @@ _TITLES = {
     "freed": "Freed from the trash",
     "refused": "Must stay, although a rule says that it goes",
     "wait": "Goes in a later run",
+    "stay": "Stays",
 }
 # what has no rule of the policy: OpenClaw's index, Claude Code's own clean-up, tombstones
 _MORE = {
@@ -25,10 +26,10 @@ _MORE = {
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def retained(items: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Yield what happened to sessions, grouped by it."""
+def retained(items: Iterable[dict[str, Any]], most: int | None = MOST_ROWS) -> Iterator[str]:
+    """Yield what happened to sessions, grouped by it: so many of each group, or with ``None`` all of them."""
     every = list(items)
-    yield from _more([item for item in every if item["action"] in _MORE])
+    yield from _more([item for item in every if item["action"] in _MORE], most)
     every = [item for item in every if "rule" in item]
     for action, title in _TITLES.items():
         rows = [item for item in every if item["action"] == action]
@@ -36,22 +37,31 @@ def retained(items: Iterable[dict[str, Any]]) -> Iterator[str]:
             continue
         yield ""
         yield f"{title}: {len(rows)}, {readable(sum(item['bytes'] for item in rows))}"
-        for item in rows[:MOST_ROWS]:
+        for item in rows[:most]:
             yield f"  {item['target']}  {readable(item['bytes'])}  {item['project']}"
             yield f"    {item['reason']}"
-        if len(rows) > MOST_ROWS:
-            yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
+            if item["at"]:
+                yield f"    {_when(item)}"
+        if most is not None and len(rows) > most:
+            yield f"  and {len(rows) - most} more (slowwave retain plan and --json show all)"
 
 
-def _more(items: list[dict[str, Any]]) -> Iterator[str]:
+def _when(item: dict[str, Any]) -> str:
+    """Return the age of a session, the limit that speaks of it, and when it reaches that."""
+    due = f"; old enough at {item['due'][:16].replace('T', ' ')}" if item["due"] else ""
+    limit = f"; {item['limit']}" if item["limit"] else ""
+    return f"{item['age_days']:g} days old, last active {item['at'][:16].replace('T', ' ')}{limit}{due}"
+
+
+def _more(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
     for action, title in _MORE.items():
         rows = [item for item in items if item["action"] == action]
         if rows:
             yield ""
             yield f"{title}: {len(rows)}"
-            yield from (f"  {item['target']}  {item['reason']}" for item in rows[:MOST_ROWS])
-        if len(rows) > MOST_ROWS:
-            yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
+            yield from (f"  {item['target']}  {item['reason']}" for item in rows[:most])
+        if most is not None and len(rows) > most:
+            yield f"  and {len(rows) - most} more (--json shows all)"
 
 
 def readable(number: int) -> str:

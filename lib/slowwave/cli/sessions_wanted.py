@@ -5,7 +5,7 @@ import argparse
 from slowwave.clock import SystemClock
 from slowwave.dialects.registry import NAMES
 from slowwave.errors import UsageError
-from slowwave.stores.search.moments import moment
+from slowwave.moments import moment
 from slowwave.stores.search.wanted import Wanted
 
 

@@ -15,6 +15,7 @@ from slowwave.extraction.mining import EXTRACTOR, Mined, mine
 from slowwave.extraction.quarantine import Quarantined, others_of, quarantine_of
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.streams import stamp
+from slowwave.extraction.unerased import unerased
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
@@ -111,9 +112,11 @@ def read_session(
         # of what was left before only what is active again gives events
         return any(_is_new(span, states) or _was_left(span, states) for span in event.sources)
 
-    events = events_of(messages, counter)
+    spoken = unerased(messages, around.redact.blocked)
+    events = events_of(spoken, counter)
     least = around.settings.extraction.min_confidence
     mined = mine(events, ref, transcript.files.paths, around.redact, is_new=is_new, min_confidence=least)
+    mined = replace(mined, erased=mined.erased + len(messages) - len(spoken))
     sidechain = sum(m.sidechain for m in new)
     abandoned = sum(not m.active and not m.sidechain for m in new)
     states = _after(states, messages)

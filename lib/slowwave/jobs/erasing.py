@@ -4,63 +4,102 @@ Told in this process only: a scheduler keeps the parameters of its runs, and the
 go.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowwave.errors import UsageError, told
+from slowwave.errors import RefusedError, UsageError, told
 from slowwave.jobs.containing import contained, for_all
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import chosen_projects
+from slowwave.memory.transaction import recover
+from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.alone import erasing
+from slowwave.retention.along import along, forks_of
+from slowwave.retention.asked_for import in_folders, is_unseen, missing, path_warning
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.certificate import certificate_of, write_certificate
-from slowwave.retention.eraser import Across, Changed, Eraser
+from slowwave.retention.eraser import Across, Eraser
 from slowwave.retention.erasure import erase_project
+from slowwave.retention.journal import FOLDER as JOURNALS
 from slowwave.retention.own_places import names_in
 from slowwave.retention.rest import finish, finish_within, refuse_held
-from slowwave.retention.sessions_gone import unknown
 from slowwave.retention.subjects.wanted import Asked, Subjects
+from slowwave.retention.written import Changed, Written, left
 from slowwave.secrets.blocked import Blocked, block, read_blocked
 from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import Redactor
+from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 
 
-def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "") -> Report:
+def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "", confirm: int = 0) -> Report:
     """Take subjects and sessions out of everything, block their return, and leave a certificate.
+
+    Everything is looked through first: what is nowhere, or would break the paths of whole folders, is told before
+    anything is done.
 
     Args:
         asked: what goes.
         run: the run.
         scheduler: folder of the scheduler's own files.
         elsewhere: what of a scheduler lies elsewhere and is not reached, or "".
+        confirm: so many places may be overwritten although a name is part of folders that somebody works in.
 
     Raises:
-        UsageError: a phrase or a pattern cannot be looked for.
-        RefusedError: another job was at work for too long.
+        UsageError: a phrase or a pattern cannot be looked for, or what was asked for is nowhere.
+        RefusedError: a name is part of folders that somebody works in, and ``confirm`` is less than its places; or
+            another job was at work for too long.
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         CorruptStateError: the list of holds or of what is blocked is damaged.
         OSError: the data folder cannot be written.
     """
     with nullcontext() if run.dry_run else erasing(run.environ):
-        return _erase(asked, run, scheduler, elsewhere)
+        redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
+        what = Subjects(asked, redact)
+        plan = _erase(asked, what, redact, dataclasses.replace(run, dry_run=True), scheduler, elsewhere)
+        warnings = _look_first(asked, what, redact.key, run, plan, elsewhere, confirm)
+        report = plan if run.dry_run else _erase(asked, what, redact, run, scheduler, elsewhere)
+        report.warnings += warnings
+        return _speechless(report, what)
 
 
-def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
-    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
-    what = Subjects(asked, redact)
+def _look_first(
+    asked: Asked, what: Subjects, key: bytes, run: Run, plan: Report, elsewhere: str, confirm: int
+) -> list[str]:
+    """Return what is to be said before anything is done: what is nowhere, and how many paths would break.
+
+    Raises:
+        UsageError: something that was asked for is nowhere.
+        RefusedError: whole folders would get names that lead nowhere, and nobody confirmed that.
+    """
+    projects, _ = chosen_projects("erase", dataclasses.replace(run, dry_run=True))
+    blocked = Blocked(key, read_blocked(run.environ))
+    warnings: list[str] = []
+    if nowhere := list(missing(asked, what, projects, blocked, run.environ)):
+        where = "in the chosen projects" if run.project else "anywhere"
+        remedy = "write a name as it stands there, and a whole id (slowwave sessions list --all shows them)"
+        if not plan.failures and not any(is_unseen(item) for item in plan.items if item.target != elsewhere):
+            raise UsageError(f"{', '.join(nowhere)}: not found {where}, so nothing was done; {remedy}")
+        warnings.append(f"{', '.join(nowhere)}: not found {where} that could be looked into")
+    if said := path_warning(plan):
+        warnings.append(said)
+    if said and (whose := in_folders(what, projects, run.environ)):
+        warnings.append(f"{whose}: say --confirm {plan.counts['found']} to overwrite all the same")
+        if not run.dry_run and plan.counts["found"] > confirm:
+            raise RefusedError(". ".join(warnings))
+    return warnings
+
+
+def _erase(asked: Asked, what: Subjects, redact: Redactor, run: Run, scheduler: Path, elsewhere: str) -> Report:
     projects, report = chosen_projects("erase", run)
-    if not run.dry_run:
-        # first: whatever is killed after it, what goes does not come back
-        block(run.environ, redact.key, (*asked.persons, *asked.topics), ())
-    across = Across(set(asked.sessions), lambda session: block(run.environ, redact.key, (), [session]))
-    if not run.project:
-        across.names = names_in(run.settings, run.environ)
+    across = _across(asked, what, redact.key, run, projects, report)
 
     def eraser() -> Eraser:
         return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run, across=across)
@@ -69,15 +108,17 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
         return erase_project(project, eraser())
 
     first = eraser()
-    refuse_held(first)
+    for name in sorted(across.along.keys() - across.sessions):
+        one = across.along[name]
+        first.refuse(one.project, name, f"{one.reason}; it lies in another project, so run this without --project")
+    refuse_held(projects, first)
     report.absorb(first.report)
-    blocked = Blocked(redact.key, read_blocked(run.environ))
-    report.warnings += [
-        f"session {name}: not found, so nothing of it went; write its whole id (slowwave sessions list --all shows it)"
-        for name in unknown(asked.sessions, projects, run.environ)
-        if not blocked.has_session(name)
-    ]
-    for project in projects:
+
+    def depth(project: Project) -> int:
+        return max((across.along[one.id].depth for one in project.sessions if one.id in across.along), default=0)
+
+    # forks may lie in other projects, and go before what they came from
+    for project in sorted(projects, key=depth, reverse=True):
         report.absorb(contained(erase, project, run))
 
     def finish_all(every: Sequence[Project], _run: Run) -> Report:
@@ -90,9 +131,40 @@ def _erase(asked: Asked, run: Run, scheduler: Path, elsewhere: str) -> Report:
         report.absorb(first.report)
     report = _speechless(discreet(report), what)
     if not run.dry_run:
-        subjects = [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)]
-        _conclude(report, subjects, what, across, run, redact.key)
+        _conclude(report, _subjects(asked, what), what, across, run, redact.key)
     return report
+
+
+def _across(asked: Asked, what: Subjects, key: bytes, run: Run, projects: Sequence[Project], report: Report) -> Across:
+    """Return what all steps share, with the forks and copies of the sessions that go as a whole, in all projects."""
+    if not run.dry_run:
+        # first: whatever is killed after it, what goes does not come back
+        block(run.environ, key, (*asked.persons, *asked.topics), ())
+    across = Across(set(asked.sessions), forbid=lambda name, records: block(run.environ, key, (), [name], records))
+    if asked.sessions:
+        every = known_projects(run.settings, run.environ, with_erased=True).projects if run.project else projects
+        across.along, problems = along(asked.sessions, every, forks_of(run.settings, run.environ), run.environ)
+        report.warnings += problems
+        across.sessions |= across.along.keys() & {one.id for project in projects for one in project.sessions}
+    if not run.project:
+        across.names = names_in(run.settings, run.environ)
+    if not run.dry_run:
+        # what a killed run left half-way in a memory folder may yet be taken back
+        for project in projects:
+            report.absorb(contained(_settled, project, run))
+        notes = state_folder(run.environ) / JOURNALS
+        _certify_killed(report, notes, what, run)
+        across.written = Written(notes, run.id, run.clock.now().isoformat(), _subjects(asked, what))
+    return across
+
+
+def _settled(project: Project, run: Run) -> Report:
+    recover(project.memory)
+    return Report("erase", run.id)
+
+
+def _subjects(asked: Asked, what: Subjects) -> list[str]:
+    return [*what.marks, *(f"[erased:session:{one}]" for one in asked.sessions)]
 
 
 def _conclude(report: Report, subjects: list[str], what: Subjects, across: Across, run: Run, key: bytes) -> None:
@@ -101,21 +173,38 @@ def _conclude(report: Report, subjects: list[str], what: Subjects, across: Acros
         block(run.environ, key, sorted(what.met), sorted(across.sessions))
     except OSError as error:
         report.failures.append(f"what was met is not blocked: {_clean(told(error, 'the data folder'), what)}")
-    changed = [Changed(_clean(one.path, what), one.before, one.after) for one in across.changed]
     try:
-        _certify(report, subjects, changed, run)
+        path, digest = _certify(report, subjects, across.written.changed, what, run)
+        across.written.close()
     except OSError as error:
         report.failures.append(
             f"no certificate, or none in the audit log: {_clean(told(error, 'the data folder'), what)}"
         )
-
-
-def _certify(report: Report, subjects: list[str], changed: list[Changed], run: Run) -> None:
-    now = run.clock.now()
-    path, digest = write_certificate(certificate_of(report, subjects, changed, now), run.environ)
-    entry = Entry(action="erase", run=run.id, files=len(changed), sha256=digest, item=path.name)
-    AuditLog(run.environ).append([entry], now)
+        return
     report.items.append(Item(str(path), "certificate", f"what was searched, taken out and refused; SHA-256 {digest}"))
+
+
+def _certify_killed(report: Report, folder: Path, what: Subjects, run: Run) -> None:
+    """Certify what runs did that were killed before they could: every file that they had changed by then."""
+    for one in left(folder):
+        theirs = Report("erase", one.run)
+        theirs.failures.append(f"it began at {one.at} and was killed before its end; run {run.id} found its notes")
+        path, digest = _certify(theirs, one.subjects, one.changed, what, run)
+        one.note.unlink()
+        reason = f"of a run that was killed: {len(one.changed)} files that it had changed; SHA-256 {digest}"
+        report.items.append(Item(str(path), "certificate", reason))
+
+
+def _certify(
+    report: Report, subjects: Sequence[str], changed: Sequence[Changed], what: Subjects, run: Run
+) -> tuple[Path, str]:
+    """Write a certificate and its line of the audit log; return its path and hash."""
+    now = run.clock.now()
+    files = [one._replace(path=_clean(one.path, what)) for one in changed]
+    path, digest = write_certificate(certificate_of(report, subjects, files, now), run.environ)
+    entry = Entry(action="erase", run=report.run_id, files=len(files), sha256=digest, item=path.name)
+    AuditLog(run.environ).append([entry], now)
+    return path, digest
 
 
 def _speechless(report: Report, what: Subjects) -> Report:

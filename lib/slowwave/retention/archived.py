@@ -48,11 +48,11 @@ def _one(path: Path, eraser: Eraser, recorded: Ranges) -> None:
     if seen.places and eraser.linked("", path):
         return
     if seen.places and not eraser.dry_run:
-        before, done = path.read_bytes(), _Changes(eraser.what, recorded)
+        done = _Changes(eraser.what, recorded)
         parts = {str(number): digest for number, digest in enumerate(seen.digests)}
         write_parts_journal(eraser.journals, path, parts, seen.hashes)
-        change_pack(path, done.file, done.row)
-        eraser.wrote(path, before, path.read_bytes())
+        with eraser.rewriting(path):
+            change_pack(path, done.file, done.row)
     eraser.found("", str(path), seen.places)
 
 

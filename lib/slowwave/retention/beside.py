@@ -4,7 +4,9 @@ Copies of the person's own files (``file-history`` of Claude Code) are no transc
 themselves, and a rewind must give them back as they were.
 """
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from slowwave.dialects.codex.home import INDEX, home_of, sibling
@@ -19,6 +21,10 @@ from slowwave.stores.walk import SIDE_FOLDER
 _TEXTS = frozenset({".jsonl", ".json", ".txt", ".md", ".log"})
 # what people typed, over all projects (Claude Code and Codex)
 _PROMPTS = "history.jsonl"
+# from a transcript up to the home of its client: Codex has a folder for each day
+_MOST_ABOVE = 5
+# between a session and its sub-agent in the name of a list of tasks
+_OF_AGENT = "-agent-"
 
 
 def session_files(session: StoredSession) -> Iterator[Path]:
@@ -45,6 +51,41 @@ def _inside(folder: Path, path: Path) -> Iterator[Path]:
         is_session = one.suffix == ".jsonl" and SIDE_FOLDER in one.relative_to(folder).parts
         if one.suffix in _TEXTS and not is_session and one.is_file() and not one.is_symlink():
             yield one
+
+
+def named_after(session: StoredSession, home: Path) -> Iterator[Path]:
+    """Yield the files and folders near a session that are named after it, whatever its client keeps in them.
+
+    Looked at are the folders above its transcript and those in them, below the user's home: lists of tasks, notes of
+    errors, differences, messages each have a folder of their own in the home of their client.
+    """
+    first = session.files.paths[0]
+    for folder in first.parents[:_MOST_ABOVE]:
+        if folder in (home, folder.parent):
+            break
+        for one in (folder, *_folders_in(folder)):
+            yield from (one / name for name in _by_token(one).get(session.id, ()))
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    with os.scandir(folder) as entries:
+        return sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
+
+
+def _by_token(folder: Path) -> Mapping[str, tuple[str, ...]]:
+    """Return what lies in a folder by what its name begins with."""
+    at = folder.stat()
+    return _listed(os.fspath(folder), at.st_mtime_ns, at.st_ino)
+
+
+@lru_cache(maxsize=4096)
+def _listed(folder: str, mtime_ns: int, ino: int) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG001 - the key
+    found: dict[str, list[str]] = {}
+    for name in sorted(os.listdir(folder)):  # noqa: PTH208 - names only
+        token = name.partition(".")[0]
+        for one in dict.fromkeys((name, token, token.partition(_OF_AGENT)[0])):
+            found.setdefault(one, []).append(name)
+    return {token: tuple(names) for token, names in found.items()}
 
 
 def home_files(sessions: Iterable[StoredSession]) -> list[Path]:

@@ -11,8 +11,8 @@ from slowwave.files import atomic_write, private_folder
 from slowwave.memory.names import name_to_json
 from slowwave.places import data_folder
 from slowwave.report import Report
-from slowwave.retention.eraser import Changed
 from slowwave.retention.left_out import ACTION, NEVER
+from slowwave.retention.written import Changed
 
 FOLDER = "certificates"
 _SEARCHED = ("projects", "sessions", "searched_files")

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from slowwave.dialects.rows import row_in
 from slowwave.errors import SlowwaveError
-from slowwave.retention.databases import bytes_hold, clean_database, found_in_database
+from slowwave.retention.databases import bytes_hold, clean_database, files_of, found_in_database
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_rows
 from slowwave.retention.journal import has_journal, hashes_of_rows, write_parts_journal
-from slowwave.retention.scheduler import digest_of
 
 
 def erase_from_databases(eraser: Eraser, others: Iterable[Path], memories: Iterable[Path]) -> None:
@@ -46,17 +45,23 @@ def _one(path: Path, eraser: Eraser, records: Collection[str]) -> None:
     is_left = has_journal(eraser.journals, path) or bytes_hold(path, eraser.what)
     if not (found.places or found.refused or is_left):
         return
-    if reason := eraser.across.databases.get(path, ""):
+    if reason := eraser.across.databases.get(path, "") or _held(path, eraser):
         eraser.refuse("", str(path), reason)
         return
     if not eraser.dry_run:
-        before = digest_of(path)
         known = hashes_of_rows(path, records)
-        found = clean_database(path, eraser.what, alone=True, before=partial(_note, path, eraser, known))
-        eraser.became(path, before, digest_of(path))
+        with eraser.rewriting(path):
+            found = clean_database(path, eraser.what, alone=True, before=partial(_note, path, eraser, known))
     eraser.found("", str(path), found.places)
     for wrong in found.refused:
         eraser.refuse("", str(path), wrong)
+
+
+def _held(path: Path, eraser: Eraser) -> str:
+    """Return which hold on a person a database falls under that has no sessions, or ""."""
+    if path in eraser.across.databases or not eraser.holds:
+        return ""
+    return next((held for one in files_of(path) if (held := eraser.held_text(one.read_bytes(), path))), "")
 
 
 def _note(path: Path, eraser: Eraser, known: Mapping[str, str], database: sqlite3.Connection) -> None:

@@ -16,7 +16,7 @@ from slowwave.retention.layers import is_packed, layers
 from slowwave.retention.left_out import ACTION
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import drop_lines, lines_of
-from slowwave.retention.transcripts import plan_file
+from slowwave.retention.transcripts import FilePlan, Line, plain_bytes, plan_file
 from slowwave.stores.model import Project
 
 
@@ -40,7 +40,8 @@ def _drop_sessions(path: Path, eraser: Eraser) -> None:
     if sessions and (number := lines_of(path, sessions)) and not eraser.linked("", path):
         eraser.found("", str(path), [Place(0, 0, "session", "lines of erased sessions")] * number)
         if not eraser.dry_run:
-            drop_lines(path, sessions)
+            with eraser.rewriting(path):
+                drop_lines(path, sessions)
 
 
 def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path]) -> list[Path]:
@@ -101,6 +102,20 @@ def _is_refused_packed(path: Path, eraser: Eraser) -> bool:
     return is_found
 
 
+def _leave_held(plan: FilePlan, eraser: Eraser) -> None:
+    """Take the lines out of a plan that something holds, and name them."""
+    if not plan.lines or not eraser.holds:
+        return
+    data = plain_bytes(plan.path)
+    free: list[Line] = []
+    for line in plan.lines:
+        if held := eraser.held_text(data[line.offset : line.offset + len(line.new)], plan.path):
+            eraser.refuse("", f"{plan.path}:{line.number}", held)
+        else:
+            free.append(line)
+    plan.lines = free
+
+
 def erase_from_home_file(path: Path, eraser: Eraser, *, whole: bool = False) -> None:
     """Deal with a file in the home of a client, which no session's lock protects: only while nobody writes to it."""
     idle = eraser.settings.extraction.idle
@@ -110,6 +125,7 @@ def erase_from_home_file(path: Path, eraser: Eraser, *, whole: bool = False) -> 
         if plan.lines and age < idle:
             eraser.refuse("", str(path), f"live: its client changed it a moment ago, and it must rest for {idle}")
             return
+        _leave_held(plan, eraser)
         if plan.lines and eraser.linked("", path):
             return
         if plan.lines and not eraser.dry_run:

@@ -2,38 +2,32 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
-from slowwave.retention.facts import facts_of
+from slowwave.retention.along import Along, records_of
+from slowwave.retention.facts import facts_of, files_below
 from slowwave.retention.forgetting import Gone, what_goes
-from slowwave.retention.holds import held_by, read_holds
+from slowwave.retention.holds import Facts, held_by, read_holds
 from slowwave.retention.job.fleet import Fleet, Member, key_of
 from slowwave.retention.journal import FOLDER
 from slowwave.retention.linked import Names
 from slowwave.retention.masking import Place
 from slowwave.retention.sessions_gone import remove_for_good
 from slowwave.retention.what import What
+from slowwave.retention.written import Written, digest_of
 from slowwave.settings import Settings
+from slowwave.stores.belongings import belongings_of
 from slowwave.stores.live import live_reason
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.trash import TrashItem
 from slowwave.stores.writing.base import Means
-
-
-class Changed(NamedTuple):
-    """A file that was written, with the SHA-256 of its bytes before and after; "" when it went."""
-
-    path: str
-    before: str
-    after: str
 
 
 @dataclass(slots=True)
@@ -42,17 +36,21 @@ class Across:
 
     Attributes:
         sessions: ids of the sessions that go as a whole.
-        forbid: is told of a session before it goes.
-        changed: what was written.
+        along: those of them that go as forks and copies of others.
+        forbid: is told of a session, and of the names of its records, before it goes.
+        written: what was written, and notes of it for the next run.
         seen: files that were dealt with.
         names: counts the names of files where all of them are dealt with.
+        held: ids of the sessions that something holds.
         databases: of clients, those with sessions in them, and why one is not written, or "".
     """
 
     sessions: set[str] = field(default_factory=set[str])
-    forbid: Callable[[str], None] = lambda _session: None
-    changed: list[Changed] = field(default_factory=list[Changed])
+    along: Mapping[str, Along] = field(default_factory=dict[str, Along])
+    forbid: Callable[[str, Iterable[str]], None] = lambda _session, _records: None
+    written: Written = field(default_factory=Written)
     seen: set[Path] = field(default_factory=set[Path])
+    held: set[str] = field(default_factory=set[str])
     databases: dict[Path, str] = field(default_factory=dict[Path, str])
     names: Names = field(default_factory=lambda: Names(tuple))
 
@@ -90,17 +88,32 @@ class Eraser:
 
     def found(self, project: str, target: str, places: Iterable[Place]) -> None:
         """Note what was found at one place, by family and fingerprint."""
-        action = "found" if self.dry_run else "replaced"
-        for mark, number in Counter(place.mark for place in places).items():
+        action, every = "found" if self.dry_run else "replaced", list(places)
+        for mark, number in Counter(place.mark for place in every).items():
             self.report.count(action, number)
             reason = mark if number == 1 else f"{mark}, {number} times"
             self.report.items.append(Item(target, action, reason, project))
+        if number := sum(place.in_path for place in every):
+            self.report.count("in_paths", number)
+
+    def look_into(self, texts: Iterable[bytes]) -> None:
+        """Look for what must go where a plan does not, in what is refused or goes as a whole: it shows who is there."""
+        for text in texts if self.dry_run and self.what.keeps_length else ():
+            self.what.hits(text)
 
     def gone_from(self, memory: Path) -> Gone | None:
         """Return what of a memory folder goes as a whole; nothing does because of secrets."""
         if not self.what.keeps_length:
             return None
-        return what_goes(memory, self.across.sessions, lambda text: bool(self.what.hits(text)))
+        return what_goes(memory, self.across.sessions, lambda text: bool(self.what.hits(text)), self.across.held)
+
+    def held_text(self, text: bytes, path: Path) -> str:
+        """Return what holds a piece of a file that no session has for itself, or "": a held session, or a person."""
+        if self.across.held and (name := next((one for one in self.across.held if one.encode() in text), "")):
+            return f"held: it is of session {name}, which is held"
+        facts = Facts((), [os.fspath(path)], lambda: None, lambda: [text])
+        held = held_by((hold for hold in self.holds if hold.person), facts)
+        return f"held: {held}" if held else ""
 
     def forgot(self, project: str, gone: Gone | None) -> None:
         """Note which memories and candidates went."""
@@ -113,13 +126,21 @@ class Eraser:
             self.report.items.append(Item(name, "forget", reason, project))
         self.report.count("candidates_erased", len(gone.candidates))
 
-    def wrote(self, path: Path, before: bytes, after: bytes | None) -> None:
-        """Note the hashes of a file that was written; without new content it went."""
-        self.became(path, sha256(before).hexdigest(), "" if after is None else sha256(after).hexdigest())
+    @contextmanager
+    def rewriting(self, *paths: Path) -> Generator[dict[Path, str]]:
+        """Note the hashes of files before they are written within, and after.
 
-    def became(self, path: Path, before: str, after: str) -> None:
-        """Note the hashes of a file that changed in its place."""
-        self.across.changed.append(Changed(os.fspath(path), before, after))
+        What turns out to be left to somebody else is taken out of what is yielded.
+
+        Raises:
+            OSError: the state folder cannot be written; then nothing is written within.
+        """
+        before = {path: digest_of(path) for path in paths}
+        self.across.written.begins(before)
+        try:
+            yield before
+        finally:
+            self.across.written.ended(before)
 
     def reason_against(self, project: Project, session: StoredSession) -> str:
         """Return why a session's files are not written, or ""."""
@@ -152,8 +173,9 @@ class Eraser:
             UsageError: only its client can remove it.
             OSError: something cannot be moved.
         """
-        self.across.forbid(session.id)
-        return remove_for_good(session, self.environ, self.clock, self.report.run_id)
+        self.across.forbid(session.id, records_of(session))
+        with self.rewriting(*files_below(belongings_of(session, self.home).paths)):
+            return remove_for_good(session, self.environ, self.clock, self.report.run_id)
 
     def linked(self, project: str, *paths: Path) -> list[Path]:
         """Return which files have names that would keep what goes; they stay, and the run has failed in part.

@@ -19,7 +19,7 @@ from slowwave.memory.names import name_from_json
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers, session_files
 from slowwave.retention.eraser import Eraser
-from slowwave.retention.facts import files_below
+from slowwave.retention.facts import files_below, files_of, texts_in
 from slowwave.retention.journal import left_by, write_journal
 from slowwave.retention.memories import erase_memory
 from slowwave.retention.transcripts import (
@@ -49,7 +49,9 @@ def erase_project(project: Project, eraser: Eraser) -> Report:
     recorded = recorded_in(project.memory)
     hashes: dict[str, str] = {}
     seen: set[Path] = set()
-    for session in project.sessions:
+    # a fork before what it came from
+    depths = {name: one.depth for name, one in eraser.across.along.items()}
+    for session in sorted(project.sessions, key=lambda one: depths.get(one.id, 0), reverse=True):
         eraser.report.count("sessions")
         hashes |= _session(project, session, eraser, recorded, seen)
     if not eraser.dry_run:
@@ -68,15 +70,16 @@ def _session(
     if not eraser.removed.isdisjoint((first, *first.parents)):
         return {}  # it went with the session that it belongs to
     reason = eraser.reason_against(project, session)
+    if not session.in_database and (reason or session.id in eraser.across.sessions):
+        eraser.look_into(texts_in(dict.fromkeys(files_of(session, eraser.home))))
     if session.in_database and eraser.what.keeps_length:
         # it shares its file with sessions of other projects, which are all looked at first
         kept = f"its session {session.id} is {reason}" if reason else ""
         eraser.across.databases[first] = eraser.across.databases.get(first, "") or kept
     if reason:
-        eraser.refuse(project.key, session.id, reason)
-        eraser.across.sessions.discard(session.id)
+        _leave(project.key, session, reason, eraser)
         # nor is what its client keeps of it in its home
-        seen.update((*session_files(session), *files_below(belongings_of(session, eraser.home).paths)))
+        seen.update(files_of(session, eraser.home))
         return {}
     if session.in_database:
         return {}
@@ -95,8 +98,21 @@ def _session(
     return hashes
 
 
+def _leave(project: str, session: StoredSession, reason: str, eraser: Eraser) -> None:
+    """Note a session that stays, unless nobody asked for anything in it."""
+    if eraser.what.is_sought or session.id in eraser.across.sessions:
+        eraser.refuse(project, session.id, reason)
+    eraser.across.sessions.discard(session.id)
+
+
 def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:
     """Remove a session with all that belongs to it."""
+    across = eraser.across
+    forks = [one.session.id for one in across.along.values() if one.needs == session.id]
+    if left := next((fork for fork in forks if fork not in across.sessions), ""):
+        eraser.refuse(project, session.id, f"session {left}, which came from it, stays and needs it")
+        across.sessions.discard(session.id)
+        return
     try:
         files = belongings_of(session, eraser.home).paths
         if eraser.linked(project, *files_below(files)):
@@ -111,7 +127,9 @@ def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:
     eraser.removed |= set(files)
     eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
     reason = f"the whole session: {len(files)} files and folders"
-    eraser.report.items.append(Item(session.id, "found" if eraser.dry_run else "erased", reason, project))
+    if session.id in across.along:
+        reason = f"{reason}; it goes along, since it {across.along[session.id].reason}"
+    eraser.report.items.append(Item(session.id, "goes" if eraser.dry_run else "erased", reason, project))
 
 
 def _file(
@@ -149,9 +167,8 @@ def write_plan(plan: FilePlan, eraser: Eraser) -> None:
         LockHeldError: another process held its lock all the time.
         OSError: the disk is full.
     """
-    old = plain_bytes(plan.path)
-    apply_file(plan)
-    eraser.wrote(plan.path, old, planned_bytes(old, plan))
+    with eraser.rewriting(plan.path):
+        apply_file(plan)
 
 
 @contextmanager

@@ -15,12 +15,14 @@ from slowwave.records.lines import open_regular, read_records
 from slowwave.records.model import Problem
 from slowwave.records.sources.compressed import plain_of
 from slowwave.records.tail import lines_backward
+from slowwave.retention.beside import named_after, session_files
 from slowwave.retention.holds import Facts
 from slowwave.retention.job.fleet import Member, paths_of
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelved, ids_of
 from slowwave.stores.belongings import belongings_of
+from slowwave.stores.model import StoredSession
 from slowwave.stores.trash import TrashItem, ids_in
 
 # so many records at each end of a file tell when something happened in it
@@ -137,10 +139,23 @@ def _times_in(session: PackedSession) -> _Times | None:
     return (min(known), max(*known, session.last)) if len(known) == len(times) else None
 
 
+def files_of(session: StoredSession, home: Path) -> Iterator[Path]:
+    """Yield every file that a client keeps of a session alone: what is held, or left alone, with it.
+
+    Raises:
+        UnreadableError: the index of its client cannot be read.
+        OSError: a folder cannot be listed.
+    """
+    yield from session_files(session)
+    yield from files_below(belongings_of(session, home).paths)
+    if not session.in_database:
+        yield from files_below(named_after(session, home))
+
+
 def _texts(member: Member, home: Path) -> Iterator[bytes]:
-    paths, notes = belongings_of(member.session, home)
+    notes = belongings_of(member.session, home).notes
     yield "\n".join((member.session.id, *(note.text for note in notes))).encode("utf-8", "surrogateescape")
-    yield from texts_in(dict.fromkeys((*paths_of(member), *files_below(paths))))
+    yield from texts_in(dict.fromkeys(path for one in member.sessions for path in files_of(one, home)))
 
 
 def _texts_in(one: Shelved) -> Iterator[bytes]:

@@ -36,6 +36,9 @@ class Gone:
         released: candidates that wait again.
         lines: lines of waiting candidates that go, without line end.
         rendered: hashes of the lines of memories and of the index that go.
+        held: ids of the sessions that are held.
+        kept: ids of the candidates and memories that rest on them: they stay as they are.
+        shown: hashes of the lines that show these.
     """
 
     sessions: frozenset[str]
@@ -47,38 +50,47 @@ class Gone:
     lines: set[str] = field(default_factory=set[str])
 
     rendered: set[str] = field(default_factory=set[str])
+    held: frozenset[str] = frozenset()
+    kept: set[str] = field(default_factory=set[str])
+    shown: set[str] = field(default_factory=set[str])
 
     @property
     def hashes(self) -> set[str]:
         """Hashes of all lines that go."""
         return self.rendered | set(map(line_hash, self.lines))
 
+    def holds(self, line: bytes) -> bool:
+        """Say whether a line of a file in the folder is about what is held, or shows it."""
+        return line_hash(line) in self.shown or any(one.encode() in line for one in (*self.held, *self.kept))
+
     def __bool__(self) -> bool:
         """Say whether anything goes."""
         return bool(self.candidates or self.memories or self.paths)
 
 
-def what_goes(memory: Path, sessions: Collection[str], speaks: Speaks) -> Gone:
+def what_goes(memory: Path, sessions: Collection[str], speaks: Speaks, held: Collection[str] = ()) -> Gone:
     """Return what of a memory folder goes.
 
     Args:
         memory: the folder.
         sessions: ids of the sessions that are erased as a whole.
         speaks: says whether words name a subject.
+        held: ids of the sessions that are held; what rests on them stays.
 
     Raises:
         CorruptStateError: the ledger is damaged.
         UnreadableError: a file cannot be read.
     """
-    gone = Gone(frozenset(name_to_json(one) for one in sessions))
+    gone = Gone(frozenset(map(name_to_json, sessions)), held=frozenset(map(name_to_json, held)))
     candidates, ranges, _ = read_candidates(memory)
     events = read_ledger(memory)
     gone.paths = {r.session.path for r in ranges if r.session.id in gone.sessions}
     gone.paths |= {c.session.path for c in candidates if c.session.id in gone.sessions}
     gone.paths |= {s.path for event in events for s in event.sightings if s.session in gone.sessions}
+    gone.kept = {c.id for c in candidates if c.session.id in gone.held}
     gone.candidates = {
         c.id for c in candidates if c.session.id in gone.sessions or _names(speaks, c.text, c.key, c.value)
-    }
+    } - gone.kept
     known = {c.id: c for c in candidates}
     _memories(gone, events, known, speaks)
     _lines(gone, memory, events, candidates)
@@ -92,6 +104,9 @@ def _memories(gone: Gone, events: Iterable[Event], known: dict[str, Candidate], 
         if event.memory:
             by_memory.setdefault(event.memory, []).append(event)
     for memory, story in by_memory.items():
+        if any(not gone.held.isdisjoint(s.session for s in e.sightings) for e in story):
+            gone.kept.add(memory)
+            continue
         is_theirs = any(event.event in _BY_PEOPLE for event in story)
         is_spoken = any(_names(speaks, e.text, e.key, e.value, e.line) for e in story)
         if not is_spoken and (is_theirs or all(filtered(e, gone) == e for e in story)):
@@ -108,13 +123,16 @@ def _lines(gone: Gone, memory: Path, events: Iterable[Event], candidates: Iterab
     shown = read_shown(memory)
     staying: set[str] = set()
     for event in events:
-        if event.memory and event.sha256:
-            (gone.rendered if event.memory in gone.memories else staying).add(event.sha256)
-        for entry in event.entries:
-            (gone.rendered if entry.ref in gone.memories else staying).add(entry.sha256)
+        rows = [(event.memory, event.sha256)] if event.memory and event.sha256 else []
+        for ref, digest in (*rows, *((entry.ref, entry.sha256) for entry in event.entries)):
+            (gone.rendered if ref in gone.memories else staying).add(digest)
+            if ref in gone.kept:
+                gone.shown.add(digest)
     kept: set[str] = set()
     for candidate in candidates:
         lines = {candidate_line(candidate), shown.get(candidate.id, "")} - {""}
+        if candidate.id in gone.kept:
+            gone.shown |= set(map(line_hash, lines))
         if candidate.id in gone.candidates:
             gone.lines |= lines
         else:

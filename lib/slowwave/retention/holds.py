@@ -15,6 +15,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, UsageError
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.moments import told
 from slowwave.places import data_folder, state_folder
 from slowwave.records.lock import locked_file
 from slowwave.retention.audit import AuditLog, Entry
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 FILE = "holds.json"
 LOCK = "holds.lock"
 _VERSION = 1
-_NAMES = ("project", "session", "person", "since", "until")
+_TIMES = ("since", "until")
+_NAMES = ("project", "session", "person", *_TIMES)
 _REMEDY = "put it back from a copy; nothing is removed as long as nobody can say what is held"
 
 
@@ -41,7 +43,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         session: id of one session; with that of a sub-agent, the session that it goes with is held, too.
         person: sessions in which this name or phrase stands, in whatever form.
         since: sessions in which something happened at this ISO time or later.
-        until: sessions in which something happened before this ISO time.
+        until: sessions in which something happened at this ISO time or before.
     """
 
     id: str
@@ -56,8 +58,8 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def what(self) -> str:
-        """What it holds, in one line."""
-        return ", ".join(f"{name} {value}" for name in _NAMES if (value := getattr(self, name)))
+        """What it holds, in one line, with times in the zone of this machine."""
+        return ", ".join(f"{name} {_said(name, value)}" for name in _NAMES if (value := getattr(self, name)))
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -119,8 +121,8 @@ def place_hold(environ: Mapping[str, str], at: datetime, *, reason: str, by: str
         raise UsageError(f"a hold names something: {', '.join(_NAMES)}")
     if not reason.strip():
         raise UsageError("a hold has a reason: whoever finds it later must know why it is there")
-    if {"since", "until"} <= named.keys() and _seconds(named["since"]) >= _seconds(named["until"]):
-        raise UsageError("a hold ends after its beginning")
+    if {"since", "until"} <= named.keys() and _seconds(named["since"]) > _seconds(named["until"]):
+        raise UsageError("a hold ends before it begins; exchange since and until")
     if "person" in named:
         try:
             _needle(named["person"])
@@ -176,7 +178,7 @@ def _overlaps(hold: Hold, times: tuple[float, float] | None) -> bool:
     if times is None:
         return True
     first, last = times
-    return not (hold.since and last < _seconds(hold.since)) and not (hold.until and first >= _seconds(hold.until))
+    return not (hold.since and last < _seconds(hold.since)) and not (hold.until and first > _seconds(hold.until))
 
 
 @lru_cache(maxsize=64)
@@ -184,6 +186,10 @@ def _needle(person: str) -> "Needle":
     from slowwave.retention.subjects.needles import Needle  # noqa: PLC0415 - whoever lists holds looks for nobody
 
     return Needle(person)
+
+
+def _said(name: str, value: str) -> str:
+    return told(datetime.fromisoformat(value)) if name in _TIMES else value
 
 
 def _seconds(text: str) -> float:

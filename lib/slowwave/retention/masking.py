@@ -13,12 +13,13 @@ STUCK = "cannot be overwritten: a number, a key or the form of the JSON around i
 
 
 class Place(NamedTuple):
-    """Where something stood that had to go, and the mark that stands for it."""
+    """Where something stood that had to go, the mark that stands for it, and whether it was part of a path."""
 
     offset: int
     length: int
     family: str
     mark: str
+    in_path: bool = False
 
 
 class Masked(NamedTuple):
@@ -73,7 +74,7 @@ def marked(data: bytes, what: What) -> Masked:
 
 
 def _place(hit: Hit) -> Place:
-    return Place(hit.start, hit.stop - hit.start, hit.family, hit.mark)
+    return Place(hit.start, hit.stop - hit.start, hit.family, hit.mark, hit.in_path)
 
 
 def _filled(data: bytes, hits: Sequence[Hit]) -> bytes:

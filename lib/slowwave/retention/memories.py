@@ -37,14 +37,15 @@ def write_own(project: str, folder: Path, changed: list[OwnFile], eraser: Eraser
     """Write files of slowwave's own, unless it is a dry run, and note what was in them."""
     moved: list[str] = []
     if changed and not eraser.dry_run:
-        moved = apply_own(folder, changed, is_memory=(folder / OWN_FOLDER).is_dir())
+        with eraser.rewriting(*(one.path for one in changed if one.new != one.old)) as before:
+            moved = apply_own(folder, changed, is_memory=(folder / OWN_FOLDER).is_dir())
+            for path in moved:
+                del before[Path(path)]
         for path in moved:
             eraser.refuse(project, path, "somebody wrote to it meanwhile; run it again")
     for one in changed:
         if str(one.path) in moved:
             continue
-        if not eraser.dry_run and one.new != one.old:
-            eraser.wrote(one.path, one.old, one.new)
         eraser.found(project, str(one.path), one.places)
         for reason in one.refused:
             eraser.refuse(project, str(one.path), reason)

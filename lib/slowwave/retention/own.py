@@ -76,12 +76,17 @@ def plan_own(
         if left is None:
             changed[path] = OwnFile(path, old, None)
             continue
+        held = _held_lines(left, what, gone)
         try:
-            found = _overwritten(path, left, what, same_length=same_length or what.keeps_length)
+            bare = _with_lines(left, {at: b" " * len(line) for at, line in held.items()})
+            found = _overwritten(path, bare, what, same_length=same_length or what.keeps_length)
         except RefusedError as error:
             changed[path] = OwnFile(path, old, left, refused=(str(error),))
             continue
         stays = tuple(f"{place.mark} {STUCK}" for place in found.stuck)
+        if held:
+            found = found._replace(data=_with_lines(found.data, held))
+            stays = (*stays, f"held: {len(held)} lines rest on sessions that are held")
         changed[path] = OwnFile(path, old, found.data, tuple(found.places), stays)
         if found.data != old:
             hashes[sha256(old).hexdigest()] = sha256(found.data).hexdigest()
@@ -104,6 +109,25 @@ def _overwritten(path: Path, data: bytes, what: What, *, same_length: bool) -> M
         [place for line in lines for place in line.places],
         [place for line in lines for place in line.stuck],
     )
+
+
+def _held_lines(data: bytes, what: What, gone: Gone | None) -> dict[int, bytes]:
+    """Return the lines that must stay although something of them would go, by where they begin."""
+    found: dict[int, bytes] = {}
+    if gone is not None and gone.held:
+        at = 0
+        for line in data.split(b"\n"):
+            if gone.holds(line) and what.hits(line):
+                found[at] = line
+            at += len(line) + 1
+    return found
+
+
+def _with_lines(data: bytes, lines: Mapping[int, bytes]) -> bytes:
+    new = bytearray(data)
+    for at, line in lines.items():
+        new[at : at + len(line)] = line
+    return bytes(new)
 
 
 def with_hashes(data: bytes, hashes: Mapping[str, str]) -> bytes:

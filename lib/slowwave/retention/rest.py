@@ -6,6 +6,7 @@ from pathlib import Path
 from slowwave.errors import SlowwaveError
 from slowwave.places import archive_folder, data_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
+from slowwave.retention.along import records_put_by
 from slowwave.retention.archived import erase_from_packs
 from slowwave.retention.beside import remove_leftovers
 from slowwave.retention.client_databases import erase_from_databases
@@ -13,6 +14,7 @@ from slowwave.retention.client_homes import erase_from_homes, look_into_names
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_in
 from slowwave.retention.everywhere import homes
+from slowwave.retention.held import held_sessions
 from slowwave.retention.holds import Facts, held_by
 from slowwave.retention.journal import settle, standing
 from slowwave.retention.left_out import note_left_out
@@ -111,12 +113,16 @@ def _recorded(memories: Collection[Path]) -> Ranges:
     return recorded
 
 
-def refuse_held(eraser: Eraser) -> None:
+def refuse_held(projects: Sequence[Project], eraser: Eraser) -> None:
     """Let no session go of which a copy in the trash or the archive is held; asked before anything is done.
+
+    What rests on held sessions stays as well, so that all of them are known from here on.
 
     Raises:
         CorruptStateError: a manifest of the trash does not parse.
+        OSError: the trash or the archive cannot be read.
     """
+    eraser.across.held.update(*held_sessions(eraser.holds, projects, eraser.environ).values())
     for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.across.sessions else ():
         wanted = eraser.across.sessions.intersection(facts.ids)
         if wanted and (held := _held(facts, eraser)):
@@ -138,7 +144,9 @@ def _held_places(eraser: Eraser) -> set[Path]:
     for place, facts in put_by(eraser.environ) if eraser.holds else ():
         if held := _held(facts, eraser):
             places.add(place)
-            eraser.refuse("", str(place), f"held: {held}")
+            if eraser.what.is_sought:
+                eraser.refuse("", str(place), f"held: {held}")
+            eraser.look_into(facts.texts())
     return places
 
 
@@ -149,7 +157,7 @@ def _sessions(eraser: Eraser) -> None:
     places += [("archive", name) for name in in_archive(eraser.across.sessions, environ)]
     for place, name in places:
         eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
-        eraser.report.items.append(Item(name, "found" if eraser.dry_run else "erased", f"its copy in the {place}"))
+        eraser.report.items.append(Item(name, "goes" if eraser.dry_run else "erased", f"its copy in the {place}"))
     for item in trash_items(trash_folder(environ)):
         # an item goes, or comes back, as a whole
         inside = eraser.across.sessions & ids_in(item) if item.session not in eraser.across.sessions else ()
@@ -158,8 +166,15 @@ def _sessions(eraser: Eraser) -> None:
             eraser.refuse("", name, reason)
     linked = _linked_sessions(eraser)
     if not eraser.dry_run and (gone := eraser.across.sessions - linked):
-        free_from_trash(gone, environ, eraser.clock, run)
-        leave_archive(gone, environ)
+        for _, facts in put_by(environ):
+            for name in sorted(gone.intersection(facts.ids)):
+                eraser.across.forbid(name, records_put_by(name, facts, eraser.report.warnings))
+        trash, shelf = trash_folder(environ), Shelf(archive_folder(environ))
+        stored = [trash / item.id / file.stored for item in in_trash(gone, environ) for file in item.files]
+        packs = {one.pack for name in gone for one in shelf.find(name)}
+        with eraser.rewriting(*(path for path in stored if path.is_file()), *sorted(packs)):
+            free_from_trash(gone, environ, eraser.clock, run)
+            leave_archive(gone, environ)
 
 
 def _linked_sessions(eraser: Eraser) -> set[str]:

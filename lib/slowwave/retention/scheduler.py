@@ -1,7 +1,6 @@
 """The files of our own scheduler in an erasure: its databases row by row, everything else as in a client's home."""
 
 from collections.abc import Sequence
-from hashlib import file_digest
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
@@ -33,19 +32,8 @@ def _database(path: Path, eraser: Eraser) -> None:
     elif not bytes_hold(path, eraser.what):
         return
     else:
-        before = digest_of(path)
-        found = clean_database(path, eraser.what)
-        eraser.became(path, before, digest_of(path))
+        with eraser.rewriting(path):
+            found = clean_database(path, eraser.what)
     eraser.found("", str(path), found.places)
     for reason in found.refused:
         eraser.refuse("", str(path), reason)
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file of any size.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()

@@ -23,6 +23,7 @@ class Hit(NamedTuple):
         family: what kind of thing it is.
         mark: stands for it in reports, and in texts whose length may change; no way leads back from it.
         fill: as many bytes as the range has, for where no byte may move.
+        in_path: it is part of the path of a file or folder.
     """
 
     start: int
@@ -30,6 +31,7 @@ class Hit(NamedTuple):
     family: str
     mark: str
     fill: bytes
+    in_path: bool = False
 
 
 class What(Protocol):
@@ -43,6 +45,11 @@ class What(Protocol):
     @property
     def keeps_length(self) -> bool:
         """Whether it is overwritten also in what slowwave wrote; else its mark stands there."""
+        ...
+
+    @property
+    def is_sought(self) -> bool:
+        """Whether anything is looked for at all; else only whole sessions go."""
         ...
 
     def hits(self, data: bytes) -> Sequence[Hit]:
@@ -61,6 +68,7 @@ class Secrets:
     redact: Redactor
     noun: str = "secrets"
     keeps_length: bool = False
+    is_sought: bool = True
 
     def hits(self, data: bytes) -> Sequence[Hit]:
         """Return the secrets in ``data``."""

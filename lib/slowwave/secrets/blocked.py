@@ -22,6 +22,8 @@ ERASED = "[erased]"
 _VERSION = 1
 _WORD = re.compile(r"[^\W_]+")
 _MOST_KNOWN = 200_000
+# so many digits of a record's fingerprint: there are many records, and two alike by chance would cost one its memory
+_SHORT = 16
 _REMEDY = "put it back from a copy; without it, what was erased could be learned again"
 
 
@@ -34,11 +36,12 @@ class Phrase(msgspec.Struct, frozen=True, order=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """The file: blocked phrases, and the fingerprints of ids of erased sessions."""
+    """The file: blocked phrases, and the fingerprints of ids of erased sessions and of the names of their records."""
 
     v: int = _VERSION
     phrases: tuple[Phrase, ...] = ()
     sessions: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
 
 
 class Blocked:
@@ -47,10 +50,12 @@ class Blocked:
     def __init__(self, key: bytes, kept: Kept) -> None:
         self._key = key
         self._sessions = frozenset(kept.sessions)
+        self._records = frozenset(kept.records)
         self._lengths: dict[str, set[int]] = {}
         for phrase in kept.phrases:
             self._lengths.setdefault(phrase.first, set()).add(phrase.words)
         self._all = {(phrase.words, phrase.all) for phrase in kept.phrases}
+        self._phrases = frozenset(kept.phrases)
         self._known: dict[str, str] = {}
 
     @property
@@ -61,6 +66,19 @@ class Blocked:
     def has_session(self, name: str) -> bool:
         """Say whether a session was erased."""
         return bool(self._sessions) and fingerprint(self._key, name) in self._sessions
+
+    def has_phrase(self, text: str) -> bool:
+        """Say whether a text is blocked itself, not only something in it."""
+        return bool(self._phrases) and phrase_of(self._key, text) in self._phrases
+
+    @property
+    def has_records(self) -> bool:
+        """Whether any record is blocked."""
+        return bool(self._records)
+
+    def has_record(self, name: str) -> bool:
+        """Say whether a record of this name (:mod:`slowwave.secrets.records`) was erased with a session."""
+        return bool(name) and fingerprint(self._key, name)[:_SHORT] in self._records
 
     def masked(self, text: str) -> tuple[str, int]:
         """Return a text with every blocked phrase replaced, and how many there were."""
@@ -129,8 +147,14 @@ def any_blocked(environ: Mapping[str, str]) -> bool:
     return _path(environ).exists()
 
 
-def block(environ: Mapping[str, str], key: bytes, phrases: Iterable[str], sessions: Iterable[str]) -> None:
-    """Add phrases and sessions to what is blocked; what is there already changes nothing.
+def block(
+    environ: Mapping[str, str],
+    key: bytes,
+    phrases: Iterable[str],
+    sessions: Iterable[str],
+    records: Iterable[str] = (),
+) -> None:
+    """Add phrases, sessions and records by their names to what is blocked; what is there already changes nothing.
 
     Raises:
         CorruptStateError: the file does not parse.
@@ -141,6 +165,7 @@ def block(environ: Mapping[str, str], key: bytes, phrases: Iterable[str], sessio
     new = Kept(
         phrases=tuple(sorted({*kept.phrases, *more})),
         sessions=tuple(sorted({*kept.sessions, *(fingerprint(key, one) for one in sessions)})),
+        records=tuple(sorted({*kept.records, *(fingerprint(key, one)[:_SHORT] for one in records)})),
     )
     if new != kept:
         path = _path(environ)

@@ -261,6 +261,10 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
     per_run: Annotated[
         Count, Meta(description="So many sessions go in one run at most, the oldest first; the others wait")
     ] = Count("unlimited")
+    confirm: Annotated[
+        Count | None,
+        Meta(description="So many may go at once although they are more than half of all sessions, or max_age is 0d"),
+    ] = None
     pause: Annotated[timedelta, Meta(description="Rest between two removals, so that others get at the disk")] = (
         timedelta(0)
     )

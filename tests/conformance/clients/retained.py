@@ -122,7 +122,7 @@ def _gone_and_back(path: Path, grace: tuple[str, ...]) -> Path:
 
 
 def _retain(path: Path, *more: str) -> None:
-    rules = ("--set", "retention.max_age=30d", "--set", "retention.require_extracted=false")
+    rules = ("--set", "retention.max_age=30d", "--set", "retention.require_extracted=false", "--confirm", "99")
     run("run", "retain", "--direct", "--apply", "--purge", *_store(path), *rules, *more)
 
 

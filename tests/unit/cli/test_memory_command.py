@@ -137,7 +137,7 @@ def test_list_at_tells_what_was_believed_then(
     monkeypatch.undo()
     time.tzset()
     for wrong in ("yesterday-ish", "March", "1 March", ""):
-        assert "write 2026-03-01" in _run(capsys, house, "list", "--at", wrong, code=2)
+        assert "write a date such as" in _run(capsys, house, "list", "--at", wrong, code=2)
 
 
 def test_why_shows_the_words_around_a_quote_and_names_rows_by_their_name(

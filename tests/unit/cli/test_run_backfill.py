@@ -68,7 +68,7 @@ def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture
         (["--dialect", "klaude"], "'klaude': Input should be 'claude'"),
         (["--rollback", "../b1"], "'../b1': String should match"),
         (["--person", "Ann"], "belong to erase"),
-        (["--since", "yesterday-ish"], "2026-03-01"),
+        (["--since", "yesterday-ish"], "2026-11-20"),
         (["--since", "2026-03-02", "--until", "2026-03-01"], "before it begins"),
     ],
 )

@@ -15,7 +15,7 @@ from slowwave.cli import main
 from slowwave.cli.sessions import DIALECTS
 from slowwave.dialects.registry import NAMES
 from slowwave.errors import UsageError
-from slowwave.stores.search.moments import moment
+from slowwave.moments import moment
 from tests.unit.stores.store_builder import add, cersei, claude, write
 
 Capture = pytest.CaptureFixture[str]
@@ -77,6 +77,8 @@ def test_a_listing_says_how_many_it_leaves_out(tmp_path: Path, capsys: Capture):
         ("list --dialect nope", "write one of"),
         ("list --since yesteryear", "--since 'yesteryear'"),
         ("list --since 01/02/2026", "could mean two days"),
+        ("list --since 26-11-20", "could mean two days"),
+        ("list --since 6m", "6 months"),
         ("list --until 2026-11", "not a whole date"),
         ("list --since 2026-11-20 --until 2026-11-19", "lies behind"),
         ("search x --since soon", "--since 'soon'"),
@@ -106,6 +108,7 @@ def test_the_help_names_every_dialect():
     [
         ("7d", NOW - timedelta(days=7)),
         ("2 weeks", NOW - timedelta(weeks=2)),
+        ("2 months", datetime(2026, 9, 22, 12, tzinfo=UTC)),
         ("2026-11-20T10:30:00Z", datetime(2026, 11, 20, 10, 30, tzinfo=UTC)),
         ("2026-11-20 10:30+02:00", datetime(2026, 11, 20, 8, 30, tzinfo=UTC)),
     ],

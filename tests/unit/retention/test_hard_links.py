@@ -93,7 +93,7 @@ def test_a_session_of_which_a_second_name_would_stay_is_refused_wherever_it_lies
     linked = transcript(home)
     session = linked.stem
     if place != "store":
-        assert main(["run", "retain", "--direct", "--apply", "--set", "retention.max_age=1d",
+        assert main(["run", "retain", "--direct", "--apply", "--set", "retention.max_age=1d", "--confirm", "9",
                      "--set", "retention.require_extracted=false"]) == 0  # fmt: skip
         folder = home / ".local/share/slowwave" / place
         (linked, *_) = sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".json" and p.stat().st_size)

@@ -9,12 +9,13 @@ import pytest
 import zstandard
 
 from slowwave.cli import main
-from slowwave.errors import DONE, REFUSED
+from slowwave.errors import DONE, REFUSED, USAGE
 from slowwave.retention.holds import place_hold, read_holds
 from slowwave.retention.job import free
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.faults.hostile_sessions import Link, session
+from tests.unit.dialects import opencode_files
 from tests.unit.retention.job.homes import NOW, Home
 
 OWN = str(UUID(int=1))
@@ -121,6 +122,53 @@ def test_nothing_that_goes_with_a_held_session_is_erased(home: Home, where: str,
     assert contents(home) == before
 
 
+PLACES = {
+    "part": "storage/part/msg_1/prt_1.json",
+    "message": "storage/message/ses_1/msg_2.json",
+    "session_diff": "storage/session_diff/ses_1.json",
+    "todo": "storage/todo/ses_1.json",
+    "a later client's": "storage/notes/ses_1/first.json",
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_every_place_of_opencode_is_held(home: Home, place: str) -> None:
+    root = home.root / "data/opencode"
+    made = opencode_files.Session("ses_1")
+    made.user("mend it")
+    made.tree(root)
+    free = home.add("claude", 2, 40, "ask Jo Doe")
+    path = root / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fields = json.loads(path.read_bytes()) if path.exists() else {"id": "x"}
+    path.write_text(json.dumps(fields | {"more": f"ask {NAME}"}))
+    hold(home, {"person": NAME})
+    before = path.read_bytes()
+    assert erase(home, "--person", NAME, "--person", "Jo Doe") == REFUSED
+    assert path.read_bytes() == before
+    assert b"Jo Doe" not in free.read_bytes()
+
+
+def test_notes_and_prompts_of_a_held_session_are_held_with_it(home: Home) -> None:
+    home.add("claude", 1, 40, f"call {NAME}")
+    home.add("claude", 2, 40, "call nobody")
+    client = home.root / ".claude"
+    (client / "debug").mkdir()
+    for number in (1, 2):
+        (client / "debug" / f"{UUID(int=number)}.txt").write_text("asked for Jo Doe\n")
+    rows = [
+        {"display": f"ask {who}", "sessionId": str(UUID(int=at))}
+        for who, at in ((NAME, 3), ("Jo Doe", 1), ("Jo Doe", 2))
+    ]
+    (client / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    hold(home, {"person": NAME})
+    assert erase(home, "--person", NAME, "--person", "Jo Doe") == REFUSED
+    assert "Jo Doe" in (client / "debug" / f"{UUID(int=1)}.txt").read_text()
+    assert "Jo Doe" not in (client / "debug" / f"{UUID(int=2)}.txt").read_text()
+    left = [json.loads(line)["display"] for line in (client / "history.jsonl").read_text().splitlines()]
+    assert left == [f"ask {NAME}", "ask Jo Doe", "ask ******"]
+
+
 def packed_rollout(home: Home) -> Path:
     """Write a session that Codex itself has packed; a person is named in it."""
     plain = home.add("codex", 1, 40, f"call {NAME}")
@@ -170,8 +218,8 @@ def test_an_id_that_no_session_has_is_told(home: Home, place: str, capsys: pytes
         assert (name in capsys.readouterr().err) != is_known
         assert main(["retain", "release", read_holds(home.environ)[0].id]) == DONE
         capsys.readouterr()
-        main(["run", "erase", "--session", name])
-        assert ("not found" in capsys.readouterr().out) != is_known
+        assert main(["run", "erase", "--session", name]) == (DONE if is_known else USAGE)
+        assert ("not found" in capsys.readouterr().err) != is_known
 
 
 def test_a_sub_agent_in_the_trash_of_its_session_is_refused(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,11 @@ from slowwave.errors import UNREADABLE
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
+from slowwave.retention.holds import read_holds
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.planted import OLD, aged
 from tests.unit.retention.test_subjects_erased import GATES, erase
+from tests.unit.stores import families
 
 FIRST, SECOND = "aaaaaaaa-1111-4222-8333-444444444444", "bbbbbbbb-1111-4222-8333-444444444444"
 
@@ -191,6 +193,132 @@ def test_what_is_held_is_refused_and_remembered(folder: Path, capsys: pytest.Cap
         assert all("held" in item["reason"] for item in refused)
         assert path.read_bytes() == before
     assert texts(folder) | {"never push on Fridays"} == known | {"never push on Fridays"}
+
+
+def test_what_is_held_beside_it_is_no_matter_of_a_session_that_goes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", "rm", FIRST]) == 0
+    assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
+    held = folder / f"{FORK}.jsonl"
+    held.write_bytes((folder / f"{SECOND}.jsonl").read_bytes().replace(b"bbbbbbbb", b"cccccccc"))
+    aged(folder)
+    assert main(["retain", "hold", "--session", FORK, "--reason", "another one"]) == 0
+    done = erase(capsys, "--session", SECOND, "--apply")
+    assert not [item for item in done["items"] if item["action"] == "refused"]
+    assert not (folder / f"{SECOND}.jsonl").exists()
+    assert held.exists()
+
+
+FORK, COPY = "cccccccc-1111-4222-8333-444444444444", "dddddddd-1111-4222-8333-444444444444"
+
+
+def with_copies(folder: Path) -> dict[str, Path]:
+    """Write a fork of the first session, a copy under a new id in another project, and a backup beside it."""
+    first = folder / f"{FIRST}.jsonl"
+    # ids as long as the client's
+    first.write_bytes(first.read_bytes().replace(b'"aaaaaaaa-0', b'"aaaaaaaa-0000-4000-8000-0'))
+    lines = first.read_bytes().splitlines(keepends=True)
+    more = json.loads(lines[-1]) | {"uuid": "ffffffff-0000-4000-8000-000000000000", "timestamp": "2026-11-21T10:00:00Z"}
+    other = folder.parent / "-home-ada-code-other"
+    other.mkdir()
+    paths = {FORK: folder / f"{FORK}.jsonl", COPY: other / f"{COPY}.jsonl", "old": folder / "old.jsonl"}
+    paths[FORK].write_bytes(
+        b"".join([*lines, json.dumps(more).encode() + b"\n"]).replace(FIRST.encode(), FORK.encode())
+    )
+    copy = b"".join(lines).replace(FIRST.encode(), COPY.encode())
+    paths[COPY].write_bytes(copy.replace(CWD.encode(), b"/home/ada/code/other"))
+    paths["old"].write_bytes(b"".join(lines[: len(lines) // 2]))
+    aged(folder.parents[2])
+    return paths
+
+
+def test_forks_and_copies_are_named_and_go_along(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = with_copies(folder)
+    kept = (folder / f"{SECOND}.jsonl").read_bytes()
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    planned = erase(capsys, "--session", FIRST)
+    # the night has archived what its client deletes soon: that copy goes, too
+    found = [(item["target"], item["reason"]) for item in planned["items"] if item["action"] == "goes"]
+    archived = {name for name, reason in found if reason == "its copy in the archive"}
+    whole = {name: reason for name, reason in found if reason != "its copy in the archive"}
+    assert archived == whole.keys() == {FIRST, FORK, COPY, "old"}
+    for name in paths:
+        assert FIRST in whole[name]
+        assert "it goes along" in whole[name]
+    done = erase(capsys, "--session", FIRST, "--apply")
+    assert done["counts"]["sessions_erased"] == planned["counts"]["sessions_found"] == 8
+    assert not any(path.exists() for path in paths.values())
+    assert (folder / f"{SECOND}.jsonl").read_bytes() == kept
+    every = [path.read_bytes() for path in folder.parents[2].rglob("*") if path.is_file()]
+    assert not any(b"push on Fridays" in data for data in every)
+
+
+def test_what_lies_in_another_project_or_is_held_is_left_by_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = with_copies(folder)
+    assert main(["retain", "hold", "--session", FORK, "--reason", "a dispute"]) == 0
+    done = erase(capsys, "--session", FIRST, f"--project={folder.name}", "--apply")
+    refused = {item["target"]: item["reason"] for item in done["items"] if item["action"] == "refused"}
+    assert refused.keys() >= {FORK, COPY}
+    assert "held" in refused[FORK]
+    assert "lies in another project" in refused[COPY]
+    assert [name for name, path in paths.items() if path.exists()] == [FORK, COPY]
+    assert main(["run", "nightly", "--direct", *GATES, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["counts"]["about_erased"] > 0
+    assert not any("Fridays" in text for text in (*texts(folder), *texts(paths[COPY].parent)))
+
+
+@pytest.mark.parametrize("place", ["here", "trash"])
+def test_a_copy_under_a_new_id_teaches_nothing_later(
+    folder: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    path = folder / f"{FIRST}.jsonl"
+    data = path.read_bytes()
+    if place == "trash":
+        assert main(["sessions", "rm", FIRST]) == 0
+    erase(capsys, "--session", FIRST, "--apply")
+    again = folder / f"{COPY}.jsonl"
+    again.write_bytes(data.replace(FIRST.encode(), COPY.encode()))
+    os.utime(again, (OLD, OLD))
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    assert "never push on Fridays" not in texts(folder)
+    assert "always write tests in pairs" in texts(folder)
+
+
+def test_a_fork_of_pi_goes_before_what_it_came_from(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    family = families.pi(own_home)
+    aged(own_home)
+    (fork,) = (name for name in family.known if name != family.main)
+    planned = erase(capsys, "--session", family.main)
+    assert planned["counts"]["sessions_found"] == 2
+    assert main(["retain", "hold", "--session", fork, "--reason", "a dispute"]) == 0
+    for more in ([], ["--apply"]):
+        done = erase(capsys, "--session", family.main, *more)
+        assert {item["target"] for item in done["items"] if item["action"] == "refused"} == {family.main, fork}
+    (hold,) = read_holds(os.environ)
+    assert main(["retain", "release", hold.id]) == 0
+    done = erase(capsys, "--session", family.main, "--apply")
+    assert [item["target"] for item in done["items"] if item["action"] == "erased"] == [fork, family.main]
+
+
+def test_what_rests_on_a_held_session_is_neither_erased_nor_overwritten(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
+    memory = folder / "memory"
+    before = {c.id: c for c in read_candidates(memory)[0] if c.session.id == FIRST}
+    done = erase(capsys, "--topic", "on Fridays", "--topic", "in pairs", "--apply")
+    assert any("rest on sessions that are held" in item["reason"] for item in done["items"])
+    left = {c.id: c for c in read_candidates(memory)[0]}
+    assert {name: left[name] for name in before} == before
+    assert "never push on Fridays" in texts(folder)
+    assert "always write tests in pairs" not in texts(folder)
+    assert [path.name for path in memory.glob("*.md") if b"on Fridays" in path.read_bytes()]
+    assert not [path.name for path in memory.rglob("*") if path.is_file() and b"in pairs" in path.read_bytes()]
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    assert "never push on Fridays" in texts(folder)
 
 
 def test_a_copy_in_the_trash_goes_with_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

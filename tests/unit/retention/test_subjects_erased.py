@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from slowwave.cli import main
-from slowwave.errors import DONE, PARTLY_FAILED, REFUSED
+from slowwave.errors import DONE, PARTLY_FAILED, REFUSED, USAGE
 from slowwave.memory.book import read_book
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.masking import masked
@@ -19,7 +19,7 @@ from slowwave.retention.subjects import patterns
 from slowwave.retention.subjects.wanted import Asked, Subjects
 from slowwave.secrets.redactor import Redactor
 from tests.unit.extraction.talk import CWD, Talk
-from tests.unit.retention.planted import OLD, aged
+from tests.unit.retention.planted import OLD, aged, contents
 
 NAME = "Ottilie Kreuzbaum"
 REDACT = Redactor(b"k" * 32)
@@ -98,6 +98,66 @@ def test_a_person_is_gone_from_transcript_and_memory_and_the_rest_stays(
 
 def _names(line: bytes) -> bool:
     return bool(Subjects(Asked(persons=(NAME,)), REDACT).hits(line))
+
+
+@pytest.mark.parametrize(
+    "words", [["--person", "Otillie Kreuzbaum"], ["--topic", "nosuch thing"], ["--pattern", "Otil+ie"]]
+)
+def test_what_is_nowhere_is_a_mistake_and_nothing_is_done(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = home_of(tmp_path, monkeypatch)
+    held = home / ".claude" / "projects" / "-live" / "s.jsonl"
+    held.parent.mkdir()
+    (known,) = (home / ".claude" / "projects").rglob("*.jsonl")
+    held.write_bytes(known.read_bytes())  # in use, so that it is refused; who is in it is seen all the same
+    before = contents(home)
+    for more in ([], ["--apply"], ["--person", NAME, "--apply"]):
+        capsys.readouterr()
+        assert main(["run", "erase", "--json", *words, *more]) == USAGE
+        said = capsys.readouterr()
+        assert (said.out, f"{words[0]} {words[1]!r}: not found anywhere" in said.err) == ("", True)
+    after = contents(home)
+    assert {name: after.get(name) for name in before} == before
+    assert not [name for name in after if "certificates" in name or "erased.json" in name or "audit" in name]
+
+
+def test_a_name_in_the_names_of_folders_is_told_with_numbers_before_anything_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = home_of(tmp_path, monkeypatch)
+    assert "/ada/" in CWD
+    before = contents(home)
+    planned = erase(capsys, "--person", "Ada")
+    found, inside = planned["counts"]["found"], planned["counts"]["in_paths"]
+    assert found >= inside > 10
+    assert f"{inside:,} of {found:,} places stand within paths" in planned["warnings"][0]
+    for confirm in ([], ["--confirm", str(found - 1)]):
+        assert main(["run", "erase", "--person", "Ada", "--apply", *confirm]) == REFUSED
+        said = capsys.readouterr().err
+        assert f"1 of the 2 folders that somebody works in: say --confirm {found}" in said
+        after = contents(home)
+        assert {name: after.get(name) for name in before} == before
+    done = erase(capsys, "--person", "Ada", "--apply", "--confirm", str(found))
+    assert done["counts"]["replaced"] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_path"),
+    [
+        ('{"cwd":"/home/Ottilie Kreuzbaum/x"}', True),
+        ("see ~/Ottilie Kreuzbaum.txt", True),
+        (r'{"p":"C:\\Users\\Ottilie Kreuzbaum"}', True),
+        ("file:///home/Ottilie Kreuzbaum", True),
+        ("https://x.test/Ottilie Kreuzbaum", False),
+        ("https://x.test/?who=Ottilie Kreuzbaum", False),
+        ("ask him and/or Ottilie Kreuzbaum", False),
+        ("Ottilie Kreuzbaum", False),
+    ],
+)
+def test_what_is_part_of_a_path(text: str, *, is_path: bool) -> None:
+    (hit,) = Subjects(Asked(persons=(NAME,)), REDACT).hits(text.encode())
+    assert hit.in_path == is_path
 
 
 def test_what_was_erased_is_not_learnt_again_from_a_copy(

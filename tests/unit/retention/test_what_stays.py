@@ -133,7 +133,7 @@ def test_a_scheduler_elsewhere_is_named(
     families.claude(own_home)
     aged(own_home)
     monkeypatch.setenv(name, value)
-    done = erase(capsys, "--person", NAME, "--apply")
+    done = erase(capsys, "--topic", "mend it", "--apply")
     assert len(refused(done, f"${name}")) == is_elsewhere
     assert len(on_certificate(own_home)) == is_elsewhere
 

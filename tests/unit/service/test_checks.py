@@ -314,7 +314,7 @@ def test_a_pack_that_was_cut_short_is_found_and_one_that_rots_inside_by_reading_
 ) -> None:
     build(own_home, datetime.now(UTC))
     common = ["--store", str(own_home), "--set", "retention.require_extracted=false"]
-    rules = ["--set", "retention.max_count=1", "--apply", "--direct"]
+    rules = ["--set", "retention.max_count=1", "--confirm", "99", "--apply", "--direct"]
     assert main(["run", "retain", *common, *rules]) == 0
     environ = environ_of(own_home)
     (pack, *_) = (own_home / "data" / "slowwave" / "archive").glob("*.swpack")

@@ -25,6 +25,7 @@ from slowwave.extraction.model.summary import Summary
 from slowwave.extraction.model.verification import Accepted, Checks, Verified, accepted
 from slowwave.extraction.model.windows import Window, windows_of
 from slowwave.extraction.session import Counted
+from slowwave.extraction.unerased import unerased
 from slowwave.memory.book import read_book
 from slowwave.memory.model import DROPS, Candidate, SessionRef, iso
 from slowwave.memory.names import name_to_json, printable
@@ -128,8 +129,7 @@ class ModelRun:
             for m in transcript.messages
             if m.active and not m.sidechain and all(unread.is_within(span) for span in m.sources)
         ]
-        if transcript.kind == "subagent":
-            messages = []
+        messages = unerased(messages if transcript.kind != "subagent" else [], batch.redact.blocked)
         redact = Counted(batch.redact)
         passages = passages_of(read(messages, redact))
         is_new = [unread.is_new(passage.span) for passage in passages]

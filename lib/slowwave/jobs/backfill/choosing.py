@@ -28,7 +28,7 @@ def chosen_sessions(run: Run, wanted: Wanted) -> tuple[list[Project], list[str]]
         NotFoundError: no project, or none of the sessions that are named, is there.
         UsageError: the range ends before it begins.
     """
-    if wanted.since and wanted.until and wanted.since >= wanted.until:
+    if wanted.since and wanted.until and wanted.since > wanted.until:
         raise UsageError(f"the range ends ({wanted.until:%Y-%m-%d %H:%M}) before it begins; exchange since and until")
     found = known_projects(run.settings, run.environ)
     projects = _projects(found.projects, wanted.projects)
@@ -60,7 +60,7 @@ def _within(project: Project, wanted: Wanted, last: LastActivity | None) -> Proj
 
 
 def _is_between(at: datetime, wanted: Wanted) -> bool:
-    return (wanted.since is None or at >= wanted.since) and (wanted.until is None or at < wanted.until)
+    return (wanted.since is None or at >= wanted.since) and (wanted.until is None or at <= wanted.until)
 
 
 def last_activity(settings: Settings, environ: Mapping[str, str]) -> LastActivity:

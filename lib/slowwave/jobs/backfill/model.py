@@ -19,7 +19,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
     Attributes:
         since: something must have happened at this time or later.
-        until: nothing may have happened at this time or later.
+        until: nothing may have happened after this time.
         projects: parts of keys or folders of projects.
         dialects: names of dialects.
         sessions: ids.

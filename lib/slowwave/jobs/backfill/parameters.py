@@ -35,7 +35,7 @@ class BackfillParameters(JobParameters):
         default=None, title="Since", description="Only sessions in which something happened at this time or later"
     )
     until: AwareDatetime | None = Field(
-        default=None, title="Until", description="Only sessions in which nothing happened at this time or later"
+        default=None, title="Until", description="Only sessions in which nothing happened after this time"
     )
     projects: list[str] = Field(
         default=[],

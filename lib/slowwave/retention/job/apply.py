@@ -127,7 +127,7 @@ class Remover:
         self._run.guards.holds = read_holds(self._run.environ)
         try:
             if guard := self._run.guards.at_hand(one.member):
-                refuse(self._run.report, one.verdict, guard, self._run.fleet)
+                refuse(self._run, one.verdict, guard)
                 return
             item = self._removed(one)
         except Exception as error:  # noqa: BLE001 - as above
@@ -150,13 +150,13 @@ class Remover:
         report.count("removed")
         report.count("removed_bytes", size)
         reason = f"retention.{one.verdict.rule} says that it goes"
-        note(report, one.verdict, REMOVED, reason, self._run.fleet, size=size)
+        note(self._run, one.verdict, REMOVED, reason, size=size)
 
     def _refuse(self, verdict: Verdict, error: Exception, guard: str = "") -> None:
         """Keep a session that could not be removed."""
         if not guard:
             guard = "changed: " if isinstance(error, MovedError | FileNotFoundError) else "refused: "
-        refuse(self._run.report, verdict, f"{guard}{reason_of(error)}", self._run.fleet)
+        refuse(self._run, verdict, f"{guard}{reason_of(error)}")
         member = self._run.fleet.members[verdict.subject.id]
         note_failure(self._run.report, f"{member.project.key}: session {member.session.id}", error)
 

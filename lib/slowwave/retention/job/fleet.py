@@ -98,14 +98,14 @@ def key_of(session: StoredSession) -> str:
 
 
 def source_of(session: StoredSession) -> Source:
-    """Return what kind of session one is."""
+    """Return what kind of session one is; who began it counts before that nobody types into it."""
     if session.source in _PUT_ASIDE:
         return _PUT_ASIDE[session.source]
     if session.messages == 0:
         return "empty"
-    if session.kind == "subagent":
-        return "subagent"
-    return "cron" if session.origin in _UNTYPED else "interactive"
+    if session.origin in _UNTYPED:
+        return "cron"
+    return "subagent" if session.kind == "subagent" else "interactive"
 
 
 def owner_of(session: StoredSession) -> str:

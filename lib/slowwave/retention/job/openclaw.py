@@ -62,7 +62,8 @@ def with_upkeep(plan: Plan, run: Context) -> Upkeep:
                     continue
                 known.add(subject.id)
                 _put(_verdict(subject, one, run.guards), goes, waits, stays, run.rules.per_run)
-    return Upkeep(Plan(goes, waits, stays, plan.shortfalls), loose if run.chosen is None else [])
+    rest = [verdict for verdict in plan.rest if verdict.subject.id not in known]
+    return Upkeep(Plan(goes, waits, stays, rest, plan.shortfalls), loose if run.chosen is None else [])
 
 
 def tidy(loose: list[Loose], run: Context) -> None:

@@ -1,17 +1,21 @@
 """From sessions and rules to what a run does: what goes now, what waits for a later run, and what stays and why."""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from slowwave.report import Report, RetainItem
+from slowwave.report import RetainItem
+from slowwave.retention.job.context import Context
 from slowwave.retention.job.fleet import Fleet
-from slowwave.retention.policy import Decision, Subject, Verdict, decide
+from slowwave.retention.policy import Decision, Rules, Subject, Verdict, decide
 from slowwave.retention.policy.decide import Guard, Shortfall
+from slowwave.retention.policy.model import KEEPS, LIMITS
 from slowwave.settings import RetentionSettings
 
 # the word for an item of the report
-REMOVE, REMOVED, REFUSED, WAIT = "remove", "removed", "refused", "wait"
+REMOVE, REMOVED, REFUSED, WAIT, STAY = "remove", "removed", "refused", "wait", "stay"
+# what the sessions wait for that are more than one run removes
+LATER = "goes in a later run (retention.per_run)"
 
 
 class Plan(NamedTuple):
@@ -21,12 +25,14 @@ class Plan(NamedTuple):
         goes: what is to be removed, the oldest first.
         waits: what is to be removed by later runs.
         stays: what would go, and a guard keeps.
-        shortfalls: limits that cannot be reached for that.
+        rest: what no rule lets go.
+        shortfalls: limits that cannot be reached, since a guard keeps what is above them.
     """
 
     goes: list[Verdict]
     waits: list[Verdict]
     stays: list[Verdict]
+    rest: list[Verdict]
     shortfalls: list[Shortfall]
 
 
@@ -47,17 +53,36 @@ def plan_removals(
     goes.sort(key=lambda verdict: (verdict.subject.at, verdict.subject.id))
     stays = [verdict for verdict in decision.verdicts if verdict.guard and _is_chosen(verdict.subject, chosen)]
     stays.sort(key=lambda verdict: verdict.subject.id)
-    return Plan(goes[: rules.per_run], goes[rules.per_run :], stays, _told(decision, chosen))
+    rest = [v for v in decision.verdicts if not (v.removes or v.guard) and _is_chosen(v.subject, chosen)]
+    rest.sort(key=lambda verdict: (verdict.subject.at, verdict.subject.id))
+    return Plan(goes[: rules.per_run], goes[rules.per_run :], stays, rest, _told(decision, chosen))
 
 
-def note_plan(plan: Plan, fleet: Fleet, report: Report) -> None:
-    """Put what stays and what waits into the report; what goes is told when it went."""
-    report.count("sessions", len(fleet.members))
+def asked_to_confirm(plan: Plan, run: Context) -> str:
+    """Return why a plan is carried out only when ``retention.confirm`` allows as many sessions, or ""."""
+    number = len(plan.goes) + len(plan.waits)
+    every = sum(run.may_touch(member.project.key) for member in run.fleet.members.values())
+    ages = (rules.max_age for rules in (run.rules, *run.rules.classes))
+    if run.rules.confirm is not None and number <= run.rules.confirm:
+        return ""
+    if 2 * number > every:
+        why = "more than half"
+    elif number and any(age is not None and age.is_nothing for age in ages):
+        why = "whatever their age"
+    else:
+        return ""
+    return f"{number} of {every} sessions would go, {why}: say --confirm {number} (retention.confirm)"
+
+
+def note_plan(plan: Plan, run: Context, waits_for: str) -> None:
+    """Put what stays, and what waits and for what, into the report; what goes is told when it went."""
+    report = run.report
+    report.count("sessions", len(run.fleet.members))
     for verdict in plan.stays:
-        refuse(report, verdict, verdict.guard, fleet)
+        refuse(run, verdict, verdict.guard)
     for verdict in plan.waits:
         report.count("waiting")
-        note(report, verdict, WAIT, "goes in a later run (retention.per_run)", fleet)
+        note(run, verdict, WAIT, waits_for)
     for short in plan.shortfalls:
         report.count("shortfalls")
         where = " / ".join(short.group) or "all of its sessions"
@@ -65,38 +90,62 @@ def note_plan(plan: Plan, fleet: Fleet, report: Report) -> None:
         report.warnings.append(f"retention.{short.rule}: {where}: {short.over} {unit} too many, all of which must stay")
 
 
-def note_planned(plan: Plan, fleet: Fleet, report: Report) -> None:
-    """Put what would go into the report of a dry run."""
+def note_planned(plan: Plan, run: Context) -> None:
+    """Put what would go, and what no rule lets go, into the report of a dry run: it lists every session."""
     for verdict in plan.goes:
-        report.count("would_remove")
-        report.count("would_remove_bytes", verdict.subject.size)
-        note(report, verdict, REMOVE, f"retention.{verdict.rule} says that it goes", fleet)
+        run.report.count("would_remove")
+        run.report.count("would_remove_bytes", verdict.subject.size)
+        note(run, verdict, REMOVE, f"retention.{verdict.rule} says that it goes")
+    for verdict in plan.rest:
+        note(run, verdict, STAY, _reason_to_stay(verdict, run.rules.rules_of(verdict.subject)[1]))
 
 
-def refuse(report: Report, verdict: Verdict, guard: str, fleet: Fleet) -> None:
+def refuse(run: Context, verdict: Verdict, guard: str) -> None:
     """Note a session that stays although a rule says that it goes."""
     name, _, why = guard.partition(": ")
-    report.count("refused")
-    report.count(f"refused_{name.replace(' ', '_')}")
-    note(report, verdict, REFUSED, f"{name}: {why} (retention.{verdict.rule} says that it goes)", fleet, name)
+    run.report.count("refused")
+    run.report.count(f"refused_{name.replace(' ', '_')}")
+    note(run, verdict, REFUSED, f"{name}: {why} (retention.{verdict.rule} says that it goes)", name)
 
 
-def note(
-    report: Report, verdict: Verdict, action: str, reason: str, fleet: Fleet, guard: str = "", *, size: int = -1
-) -> None:
+def note(run: Context, verdict: Verdict, action: str, reason: str, guard: str = "", *, size: int = -1) -> None:
     """Add an item about a session; ``size`` is what it took in fact, where that is known."""
-    member = fleet.members[verdict.subject.id]
-    size = verdict.subject.size if size < 0 else size
-    item = RetainItem(
-        member.session.id,
-        action,
-        reason,
-        member.project.key,
-        rule=verdict.rule,
-        guard=guard,
-        bytes=size,
+    subject = verdict.subject
+    member = run.fleet.members[subject.id]
+    prefix, rules = run.rules.rules_of(subject)
+    now = run.now.astimezone()
+    at = datetime.fromtimestamp(subject.at, UTC).astimezone()
+    due = rules.max_age.over(at) if rules.max_age is not None else None
+    run.report.items.append(
+        RetainItem(
+            member.session.id,
+            action,
+            reason,
+            member.project.key,
+            rule=verdict.rule,
+            guard=guard,
+            bytes=subject.size if size < 0 else size,
+            at=at.isoformat(timespec="seconds"),
+            age_days=round((now - at) / timedelta(days=1), 1),
+            limit=", ".join(f"{prefix}{name} = {getattr(rules, name)}" for name in _deciding(verdict.rule, rules)),
+            due=due.isoformat(timespec="seconds") if due is not None else "",
+        )
     )
-    report.items.append(item)
+
+
+def _deciding(rule: str, rules: Rules) -> list[str]:
+    """Return the names of the settings that decided: those of a verdict, or all that let it be."""
+    named = rule.split(", ")
+    wanted = named if set(named) <= {*LIMITS, *KEEPS} else KEEPS if rule == "keep" else () if rule else LIMITS
+    return [name for name in wanted if getattr(rules, name) is not None]
+
+
+def _reason_to_stay(verdict: Verdict, rules: Rules) -> str:
+    if verdict.rule == "future":
+        return "its time has not come yet: the clock of whoever wrote it was ahead"
+    if verdict.rule:
+        return f"retention.{verdict.rule} keeps it"
+    return "within all limits" if rules.limits else "no rule speaks of it"
 
 
 def _is_chosen(subject: Subject, chosen: Collection[str] | None) -> bool:

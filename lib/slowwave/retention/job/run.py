@@ -13,7 +13,7 @@ from slowwave.clock import Clock
 from slowwave.dialects.registry import NAMES
 from slowwave.errors import LockHeldError
 from slowwave.places import archive_folder, state_folder
-from slowwave.report import Gate, Report
+from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.alone import alone
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.guards import Guards
@@ -24,7 +24,7 @@ from slowwave.retention.job.fleet import Fleet
 from slowwave.retention.job.free import Freer
 from slowwave.retention.job.openclaw import Loose, tidy, with_upkeep
 from slowwave.retention.job.packing import Archive
-from slowwave.retention.job.plan import note_plan, note_planned, plan_removals
+from slowwave.retention.job.plan import LATER, asked_to_confirm, note_plan, note_planned, plan_removals
 from slowwave.retention.job.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.job.settling import settle
 from slowwave.retention.job.traces import Told
@@ -129,9 +129,13 @@ def _remove(run: Context, said: Told) -> set[str]:
     loose: list[Loose] = []
     if run.rules.openclaw == "own":
         plan, loose = with_upkeep(plan, run)
-    note_plan(plan, run.fleet, run.report)
+    if question := asked_to_confirm(plan, run):
+        run.report.gates.append(Gate(UNCONFIRMED, "", passed=False, reason=question))
+        if not run.dry_run:
+            plan, loose = plan._replace(goes=[], waits=[*plan.goes, *plan.waits]), []
+    note_plan(plan, run, "waits until retention.confirm allows as many" if question else LATER)
     if run.dry_run:
-        note_planned(plan, run.fleet, run.report)
+        note_planned(plan, run)
     else:
         if plan.goes:
             Remover(run).remove(plan.goes)

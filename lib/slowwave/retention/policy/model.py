@@ -93,6 +93,13 @@ class Policy(Rules, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     classes: Annotated[tuple[ClassRules, ...], Meta(description="Rules for some sessions, the first that fits")] = ()
 
+    def rules_of(self, subject: Subject) -> tuple[str, Rules]:
+        """Return the rules that hold for a session, and how the names of their settings begin."""
+        for number, one in enumerate(self.classes):
+            if one.holds(subject):
+                return f"retention.classes[{number}].", one
+        return "retention.", self
+
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What is to become of one session.

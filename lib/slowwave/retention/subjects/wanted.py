@@ -1,5 +1,6 @@
 """The subjects of one erasure: persons, topics and patterns, found in bytes and overwritten by stars."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
@@ -17,6 +18,11 @@ _FEWEST = 3
 _STARS_IN_BASE64 = b"Kioq"
 _STARS_IN_HEX = b"2a"
 _HEX = frozenset(b"0123456789abcdefABCDEF")
+_LONGEST_PATH = 4096
+# what parts words, texts of JSON, lists and addresses
+_PARTS = rb"\s\"'`<>|()\[\]{},;=:"
+# from the root, a home or a drive up to what is looked at
+_PATH_BEGINS = re.compile(rb"(?:(?<![^%b\\])~?/|(?<![A-Za-z])[A-Za-z]:[\\/])[^%b]*\Z" % (_PARTS, _PARTS))
 # what stands where a subject stood, when there is room: `slowwave.secrets.blocked` puts the same
 ERASED = b"[erased]"
 
@@ -63,12 +69,21 @@ class Subjects:
         self._redact = redact
         # what patterns met, as text: later readers are to know it again by its fingerprint
         self.met: set[str] = set()
+        # what stands for the subjects that were met
+        self.found: set[str] = set()
 
     @property
     def marks(self) -> list[str]:
         """What stands for each subject in a certificate."""
-        patterns = (f"[erased:pattern:{self._redact.fingerprint(one.text)}]" for one in self._patterns)
-        return [*(mark for _, mark, _ in self._needles), *patterns]
+        return [*(mark for _, mark, _ in self._needles), *map(self._mark_of, self._patterns)]
+
+    @property
+    def is_sought(self) -> bool:
+        """Whether anything is looked for; else only whole sessions go."""
+        return bool(self._needles or self._patterns)
+
+    def _mark_of(self, pattern: Pattern) -> str:
+        return f"[erased:pattern:{self._redact.fingerprint(pattern.text)}]"
 
     def hits(self, data: bytes) -> Sequence[Hit]:
         """Return where subjects stand in ``data``.
@@ -91,11 +106,13 @@ class Subjects:
         for number in sorted(self._many.may_occur(data)) if self._needles else ():
             kind, mark, needle = self._needles[number]
             for start, stop in needle.find(data):
+                self.found.add(mark)
                 if fill := needle.wide.fill_of(data[start:stop]):
                     yield Hit(start, stop, kind, mark, fill)
                     continue
                 begin, end = whole_characters(data, start, stop)
-                yield Hit(begin, end, kind, mark, _fill(data[begin:end], is_plain=needle.is_plain(data[begin:end])))
+                fill = _fill(data[begin:end], is_plain=needle.is_plain(data[begin:end]))
+                yield Hit(begin, end, kind, mark, fill, is_in_path(data, begin, end))
         if not self._patterns:
             return
         text = data.decode("utf-8", "surrogateescape")
@@ -106,9 +123,11 @@ class Subjects:
                 if set(met) <= {"*"} or met == ERASED.decode():
                     continue
                 self.met.add(met)
+                self.found.add(self._mark_of(pattern))
                 mark = f"[erased:pattern:{self._redact.fingerprint(met.casefold())}]"
                 begin, end = (sizes[start], sizes[stop]) if sizes else (start, stop)
-                yield Hit(begin, end, "pattern", mark, _fill(data[begin:end], is_plain=True))
+                fill = _fill(data[begin:end], is_plain=True)
+                yield Hit(begin, end, "pattern", mark, fill, is_in_path(data, begin, end))
 
 
 def _needle(kind: str, phrase: str) -> Needle:
@@ -118,6 +137,15 @@ def _needle(kind: str, phrase: str) -> Needle:
         return Needle(phrase)
     except ValueError as error:
         raise UsageError(f"--{kind}: {error}") from error
+
+
+def is_in_path(data: bytes, start: int, stop: int) -> bool:
+    """Say whether a range of bytes is part of the path of a file or folder, which begins at a root or a home."""
+    before = data[max(start - _LONGEST_PATH, 0) : start]
+    first = _PATH_BEGINS.search(before)
+    if first is None:
+        return data[start:stop].startswith((b"/", b"~/"))
+    return not first[0].startswith(b"//") or first[0].startswith(b"///")
 
 
 def _fill(was: bytes, *, is_plain: bool) -> bytes:

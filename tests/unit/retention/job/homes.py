@@ -45,7 +45,7 @@ class Home:
             "XDG_DATA_HOME": str(root / "data"),
         }
         self.settings = Settings()
-        self.set(**{"require_extracted": False, "max_age": "30d"} | retention)
+        self.set(**{"require_extracted": False, "max_age": "30d", "confirm": "unlimited"} | retention)
         self.runs = 0
 
     def set(self, **retention: Any) -> None:

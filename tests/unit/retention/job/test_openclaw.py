@@ -8,6 +8,8 @@ from typing import Any
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold
+from slowwave.retention.job.fleet import Fleet
+from slowwave.stores.known import known_projects
 from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import restore, trash_folder, trash_items
 from tests.unit.dialects.openclaw_files import session
@@ -47,6 +49,22 @@ def keys(folder: Path) -> list[str]:
     return list(read_store(folder / "sessions.json"))
 
 
+def test_jobs_and_hooks_are_classed_by_their_keys(tmp_path: Path) -> None:
+    kinds = {
+        "agent:main:main": "interactive",
+        "agent:main:cron:job": "cron",
+        "cron:job": "cron",
+        "agent:main:hook:mail": "cron",
+        "agent:main:subagent:one": "subagent",
+    }
+    home = Home(tmp_path, max_age="unlimited", classes=[{"source": "cron", "max_age": "30d"}])
+    store_of(home, dict.fromkeys(kinds, 40))
+    fleet = Fleet(known_projects(home.settings, home.environ).projects)
+    found = {Path(subject.id).stem: subject.source for subject in fleet.subjects()}
+    assert found == {f"s{number}": kind for number, kind in enumerate(kinds.values())}
+    assert sorted(target for target, *_ in told(home.run())) == ["s1", "s2", "s3"]
+
+
 def test_by_default_it_is_left_to_the_client(tmp_path: Path) -> None:
     home = Home(tmp_path, max_age="unlimited")
     folder = store_of(home)
@@ -59,7 +77,8 @@ def test_stale_sessions_go_with_their_entries_and_come_back_with_them(tmp_path: 
     folder = store_of(home)
     before = home.clients()
     dry = home.run(apply=False)
-    assert told(dry) == [("s1", "remove", "openclaw.pruneAfter"), ("s2", "remove", "openclaw.pruneAfter")]
+    gone = [("s1", "remove", "openclaw.pruneAfter"), ("s2", "remove", "openclaw.pruneAfter")]
+    assert told(dry) == [*gone, ("s0", "stay", ""), ("s3", "stay", "")]
     assert home.clients() == before
     report = home.run()
     assert told(report) == [("s1", "removed", "openclaw.pruneAfter"), ("s2", "removed", "openclaw.pruneAfter")]

@@ -252,7 +252,7 @@ def test_a_dry_run_says_what_it_would_rescue_and_writes_nothing(tmp_path: Path) 
     home = kept(tmp_path)
     home.add("claude", 1, 29)
     report = home.run(apply=False)
-    assert (report.counts["would_rescue"], actions(report)) == (1, [("rescue", "1")])
+    assert (report.counts["would_rescue"], actions(report)) == (1, [("stay", "1"), ("rescue", "1")])
     assert not home.data.exists()
 
 
