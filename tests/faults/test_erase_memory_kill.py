@@ -1,12 +1,17 @@
 """A memory folder during an erasure of a person is as it was, or as it will be, wherever the erasure is killed."""
 
+import json
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 
 from slowwave.cli import main
+from slowwave.memory import transaction
+from slowwave.memory.ledger import PATH as LEDGER
+from slowwave.memory.places import siblings
 from tests.faults import calls
 from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync
@@ -66,4 +71,33 @@ def test_a_memory_folder_is_as_before_or_as_after_wherever_an_erasure_is_killed(
     else:
         pytest.fail("more changes than there should be")
     assert 0 < met < point // STRIDE
+    capsys.readouterr()
+
+
+def test_what_is_taken_back_of_a_killed_erasure_is_not_certified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = home_of(tmp_path, monkeypatch)
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    aged(home)
+    memory = home / ".claude" / "projects" / CWD.replace("/", "-") / "memory"
+    before = (memory / LEDGER).read_bytes()
+
+    def killed_behind_the_exchange() -> None:
+        monkeypatch.setattr(transaction, "_settle", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        main(ERASE)
+
+    assert calls.in_child(home, lambda _call, _path: None, killed_behind_the_exchange) == -signal.SIGKILL
+    assert (memory / LEDGER).read_bytes() != before
+    ((_, _, old),) = siblings(memory)
+    assert (old / LEDGER).read_bytes() == before
+    # somebody wrote to it at the moment of the exchange, which is taken back for that
+    with (old / "preferences.md").open("a") as file:
+        file.write("- of my own\n")
+    assert main(ERASE) == 0
+    found = [json.loads(path.read_bytes()) for path in home.rglob("certificates/*.json")]
+    (killed,) = (one["files"] for one in found if any("was killed" in failure for failure in one["failures"]))
+    assert str(memory / LEDGER) not in {name for name, _, _ in killed}
+    assert "- of my own" in (memory / "preferences.md").read_text()
+    assert left_in(home) == []
     capsys.readouterr()
