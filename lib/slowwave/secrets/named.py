@@ -160,14 +160,6 @@ NAMED: tuple[Rule, ...] = (
         is_valid=looks_chosen,
     ),
     Rule(
-        "password",
-        _PASSWORD_NAMES,
-        r"(?i:passw(?:or[dt]|d)?|passphrase|passcode|pwd|kennwort)[\w\-]{0,20}[\"'`]?"
-        + _PLACE
-        + r"\s{1,4}(?:is|ist|to|lautet|=|:|was|now)\s{1,4}[\"'`]?(?P<secret>[^\s\"',;<>`]{6,200})",
-        is_valid=looks_chosen,
-    ),
-    Rule(
         "spoken",
         ("secret", "token", "key", "credential", "passw", "passphrase"),
         r"(?i:secret|token|key|credential|passphrase|password|passwort)s?"

@@ -80,7 +80,7 @@ _PAIR = re.compile(
 )
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
-_MOST_WORDS = 8
+_MOST_WORDS = 12
 _FEW_WORDS = 3
 _NEVER = 9
 _BEYOND_DOUBT = 3
@@ -126,9 +126,9 @@ NOUNS = dict(_nouns())
 def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     """Return where the values lie that a noun between ``start`` and ``end`` of a text tells."""
     at = end - noun.is_cut
-    is_open = not noun.is_whole and not _IS_DENSE.match(text, at - 1)
-    if is_open and text[at : at + 1] not in _AFTER and (rest := _REST.match(text, at)):
-        at = rest.end()
+    if not noun.is_cut and text[at : at + 1] not in _AFTER and not noun.is_whole and not _IS_DENSE.match(text, at - 1):
+        rest = _REST.match(text, at)
+        at = rest.end() if rest else at
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
