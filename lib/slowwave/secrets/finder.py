@@ -40,7 +40,8 @@ def find_secrets(text: str) -> list[Finding]:
     if len(text) < MIN_CHARS:
         return []
     found = _find(text, _DEPTH, _ESCAPES)
-    found += _again(text, found)
+    if found:
+        found += _again(text, found)
     return apart(found) if len(found) > 1 else found
 
 

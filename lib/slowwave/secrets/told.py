@@ -269,7 +269,13 @@ def _trimmed(text: str, begin: int, stop: int) -> Span:
     left = begin + len(raw) - len(raw.lstrip(_OPENERS))
     if left > begin and text[left - 1] in _QUOTES and (close := text.find(text[left - 1], left, stop)) > left:
         return left, close
+    if end := _VALUE_END.search(text, left, stop):
+        raw = text[begin : end.start()]
     return left, max(left, begin + len(raw.rstrip(_CLOSERS)))
+
+
+# a value of JSON, or a line or a tag, ends within the word
+_VALUE_END = re.compile(r"\\?[\"'`](?=[,:;}\])<\\]|$)|</|\\n")
 
 
 def _ahead(text: str, start: int, at: int) -> list[Span]:

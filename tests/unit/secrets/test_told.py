@@ -88,3 +88,11 @@ def test_cards_go_with_their_codes_and_other_numbers_stay() -> None:
 def test_what_hides_within_a_secret_goes_with_it() -> None:
     assert NAMELESS("my pw is hun\u200bter2 ok") == "my pw is [secret:told] ok"
     assert NAMELESS("my p\u00adw is hunter2") == "my p\u00adw is [secret:told]"
+
+
+@pytest.mark.parametrize(
+    "around", ['{{"text":"{}","more":0.69}}', '{{\\"text\\":\\"{}\\",\\"n\\":1}}', "<p>{}</p>", "a\\n{}\\nb1"]
+)
+def test_what_stands_around_a_sentence_is_no_part_of_its_value(around: str) -> None:
+    text = around.format("the password is hunter2-Xq9!zT")
+    assert NAMELESS(text) == text.replace("hunter2-Xq9!zT", "[secret:told]")
