@@ -109,10 +109,12 @@ def _in_words() -> tuple[Table, list[Must], list[str]]:
 
 def _stays(text: str, planted: Planted) -> bool:
     """Say whether a secret, or a piece of it that nobody could guess, is in a text."""
+    text = _WHOLE_MARK.sub("", text)  # three digits may stand in a fingerprint
     return any(body in text for body in planted.bodies if len(body) >= _GUESSED or body == planted.value)
 
 
 _GUESSED = 4
+_WHOLE_MARK = re.compile(r"\[secret:[^\]]*\]")
 
 
 def _wrong(texts: tuple[str, ...]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ _TURNS = 3
 # signs that join words and numbers anyway
 _SOFT = frozenset("()[]{}._-/:+,'\u2019|~%\u2013\u2014…·")
 _UNSAID = re.compile(
-    r"x{4,}|\*{3,}|\.{3}|…|•|<[^<>]{0,80}>|\$\{|\{\{|%[sd]\b|redacted|changeme|your[-_]|example|placeholder|secret:",
+    r"x{4,}|\*{4,}|\.{3}|…|•|<[^<>]{0,80}>|\$\{|\{\{|%[sd]\b|redacted|changeme|your[-_]|example|placeholder|secret:",
     re.IGNORECASE,
 )
 _CODE = re.compile(
