@@ -11,6 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from string import ascii_letters, digits
 
 _ESCAPE = re.compile(r"\\(?:[nrtbf\"'/\\`$]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|0?e(?=\[))")
 _NAMED = {
@@ -20,7 +21,8 @@ _NAMED = {
 }
 _COLOUR_SIGNS = ("\x1b", "^[[", "\u241b", "\x08", "\x00")
 _COLOUR = re.compile(
-    r"(?:\x1b|\u241b|\^\[)(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[()][AB0])|\x08|\x00"
+    r"[\x1b\u241b^\x08\x00](?:(?<=[\x08\x00])"
+    r"|(?:(?<!\^)|(?<=\^)\[)(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[()][AB0]))"
 )
 _CODED = re.compile(
     r"[%&](?:(?<=%)[0-9a-fA-F]{2}"
@@ -121,12 +123,12 @@ _HIDDEN = (
     "\U000e0000-\U000e01ef"
 )
 # accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
-_FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]")
+FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]")
 
 
 def folded(text: str) -> View | None:
     """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones."""
-    return without(text, _FOLDED, _fold)
+    return without(text, FOLDED, _fold)
 
 
 def _fold(match: re.Match[str]) -> str:
@@ -149,8 +151,8 @@ def _uncode(match: re.Match[str]) -> str:
     known = _ENTITIES.get(code, _ENTITIES.get(code.lower()))
     if known is not None:
         return known
-    digits = code[2:-1]
-    return chr(int(digits[1:], 16) if digits[0] in "xX" else int(digits))
+    number = code[2:-1]
+    return chr(int(number[1:], 16) if number[0] in "xX" else int(number))
 
 
 def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
@@ -166,7 +168,7 @@ def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
                 yield _of_run(data.decode("latin-1"), start, size)
             continue
         begin, end = _far(text, start, stop, done)
-        for left, right in ((begin, end), (start, stop)):
+        for left, right in dict.fromkeys(((begin, end), (start, stop))):
             place, plain = _base64(text[left:right])
             if plain:
                 yield _of_run(plain, left + place, right - left - place)
@@ -176,19 +178,19 @@ def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
 
 def _far(text: str, start: int, stop: int, least: int) -> tuple[int, int]:
     """Return how far the alphabet of base64 goes around a run of letters and digits; its other signs are rare in it."""
-    before, behind = text[start - 1 : start], text[stop : stop + 1]
-    is_standard = behind in "+/" if behind in _OTHER_SIGNS else before in "+/"
+    behind = text[stop : stop + 1]
+    is_standard = behind in "+/" if behind in _OTHER_SIGNS else text[start - 1 : start] in "+/"
     whole = _STANDARD if is_standard else _OF_URLS
     head = text[max(least, start - _RUN_CHARS) : start]
     tail = whole.match(text, stop)
-    left = _SPLIT.split(head)[-1] if is_standard else _SPLIT_URL.split(head)[-1]
-    return start - len(left), tail.end() if tail else stop
+    before = len(head) - len(head.rstrip(_STANDARD_SIGNS if is_standard else _SIGNS_OF_URLS))
+    return start - before, tail.end() if tail else stop
 
 
 _OTHER_SIGNS = frozenset("+/-_")
 _RUN_CHARS = 32
-_SPLIT = re.compile(r"[^A-Za-z0-9+/]")
-_SPLIT_URL = re.compile(r"[^A-Za-z0-9_\-]")
+_STANDARD_SIGNS = ascii_letters + digits + "+/"
+_SIGNS_OF_URLS = ascii_letters + digits + "_-"
 _STANDARD = re.compile(r"[A-Za-z0-9+/]*")
 _OF_URLS = re.compile(r"[A-Za-z0-9_\-]*")
 _PEEK = 24

@@ -11,6 +11,7 @@ from functools import cache
 import ahocorasick_rs
 
 from slowwave.secrets.glue import GLUES, LISTS, MAIL
+from slowwave.secrets.layers import FOLDED
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
 from slowwave.secrets.nouns import words
@@ -25,12 +26,8 @@ FAMILIES: tuple[str, ...] = tuple(
 _BY_RUN = {rule.family: rule for rule in RUNS}
 # number of the literal, where it begins and where it ends
 Hit = tuple[int, int, int]
-# in UTF-8 without its ASCII: letters (arrows, frames and small pictures are in most texts), and what a fold changes
-_LETTERS = re.compile(rb"[\xc3-\xdf\xe0\xe1\xe3-\xed]|\xef[\xac-\xb7]")
-_FOLDS = re.compile(
-    rb"\xc2\xad|[\xcc\xcd]|\xd8\x9c|\xe1\x85|\xe1\xa0|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2[\x90\x92\x93]"
-    rb"|\xef(?:\xb8[\x80-\x8f]|[\xbb-\xbe])|\xf0\x9d|\xf3"
-)
+# letters (arrows, frames and small pictures are in most texts)
+_LETTERS = re.compile("[\u00c0-\u1fff\u3000-\ud7ff\ufb00-\ufdff]")
 _ASCII = bytes(range(128))
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _ESCAPED = (
@@ -136,10 +133,9 @@ def plain_signs(text: str) -> bytes:
 
 def foreign_signs(text: str) -> tuple[bool, bool]:
     """Say whether a text has letters that are no ASCII, and whether it has signs for show or such as nobody sees."""
-    if text.isascii():
-        return False, False
-    data = text.encode("utf-8", "replace").translate(None, _ASCII)
-    return bool(_LETTERS.search(data)), bool(_FOLDS.search(data))
+    # each sign once: of frames a text has thousands
+    signs = "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
+    return bool(_LETTERS.search(signs)), bool(FOLDED.search(signs))
 
 
 def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
@@ -205,7 +201,7 @@ def findings_in(
                 looks = rule.back or start < tried.get(rule.shape, _NEVER)[0] or rule.match(text, start) is not None
                 if looks and (one := _tried_again(rule, text, start, tried)) is not None:
                     found.append(one)
-            if (noun := kinds[number]) is not None:
+            if (noun := kinds[number]) is not None and not noun.is_idle(text, stop):
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
     for start, stop in runs:

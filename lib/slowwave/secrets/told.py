@@ -80,6 +80,7 @@ _PAIR = re.compile(
 )
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
+_SHORT = 4
 _MOST_WORDS = 12
 _FEW_WORDS = 3
 _NEVER = 9
@@ -99,14 +100,21 @@ class Noun:
     Attributes:
         kinds: what it may say of the value, in the order in which that is tried.
         is_cut: its last character is what ends it.
+        begins: it is so short that it must begin a word: many words end so.
         is_whole: it must be a word of its own.
         near: tries at its end whether anything odd is in reach; None for nouns that are rare enough.
     """
 
     kinds: tuple[Kind, ...]
     is_cut: bool
+    begins: bool
     is_whole: bool
     near: Callable[[str, int], re.Match[str] | None] | None
+
+    def is_idle(self, text: str, end: int) -> bool:
+        """Say whether nothing odd is in reach of the noun that ends here: most of the common ones tell nothing."""
+        near = self.near if self.is_cut and self.kinds[0] is not Kind.SHORT else None
+        return near is not None and near(text, end - 1) is None
 
 
 def _nouns() -> Iterator[tuple[str, Noun]]:
@@ -117,7 +125,9 @@ def _nouns() -> Iterator[tuple[str, Noun]]:
                 found[noun + end] = (*found.get(noun + end, ()), kind)
     for noun, kinds in found.items():
         near = (_NEAR_KEY if kinds[0] is Kind.KEY else _NEAR).match if kinds[0] in COMMON else None
-        yield noun, Noun(kinds, not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE, near)
+        is_cut, is_whole = not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE
+        begins = is_whole or (noun.isascii() and len(noun) - is_cut < _SHORT)
+        yield noun, Noun(kinds, is_cut, begins, is_whole, near)
 
 
 NOUNS = dict(_nouns())
@@ -132,13 +142,15 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
+    if noun.begins and before.isalnum() and not _IS_DENSE.match(before):
+        return []
     if (
         (before and before in _OF_CODE)
         or _CODE_BEHIND.match(text, at)
         or (before and before in "[-:" and _MARK.search(text, max(0, start - 40), start))
     ):
         return []
-    if noun.is_whole and (before.isalnum() or text[at : at + 1].isalnum()):
+    if noun.is_whole and text[at : at + 1].isalnum():
         return []
     found: list[Span] = []
     for kind in noun.kinds:
