@@ -62,10 +62,10 @@ _LEAST_AGAIN = 6
 
 
 def _find(text: str, depth: int, first: int) -> list[Finding]:
-    foreign, folds = (False, False) if text.isascii() else foreign_signs(text)
-    if depth and folds and (view := folded(text)) is not None:
+    foreign, folds = (False, []) if text.isascii() else foreign_signs(text)
+    if depth and folds:
         found: list[Finding] = []
-        _add(found, view, depth - 1, first)
+        _add(found, folded(text, folds), depth - 1, first)
         return found
     signs = plain_signs(text)
     hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
@@ -73,7 +73,7 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     for hit in hits:
         kinds |= told[hit[0]]
     # behind an escape or a code a number stands as it does here
-    is_about = len(text) < _SMALL_WINDOW or foreign or kinds & CARD
+    is_about = len(text) < _SMALL_WINDOW or kinds & CARD
     numbers = cards(text, signs) if first <= _ESCAPES and is_about else []
     if not hits and not runs and not numbers:
         return []

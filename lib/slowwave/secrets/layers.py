@@ -40,7 +40,6 @@ _ENTITIES = {
 }
 _SAMPLE = 96
 _MOST_ENCODED = 4_000_000
-_HEX = re.compile(r"[0-9a-fA-F]+")
 _TEXT_BYTES = bytes([9, 10, 13, 27, *range(32, 127)])
 _MIN_TEXT = 0.97
 
@@ -88,9 +87,10 @@ class View:
 def without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
     """Return a text with every code replaced by the one character that it stands for, or by none."""
     clean = pattern.sub(plain, text)
-    if clean == text:
-        return None
+    return None if clean == text else _view(clean, text, pattern, plain)
 
+
+def _view(clean: str, text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View:
     def pieces() -> Iterator[tuple[int, int, int]]:
         at = 0
         for match in pattern.finditer(text):
@@ -123,16 +123,23 @@ _HIDDEN = (
     "\U000e0000-\U000e01ef"
 )
 # accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
-FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]")
+FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ea\U0001d400-\U0001d7ff]")
 
 
-def folded(text: str) -> View | None:
-    """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones."""
-    return without(text, FOLDED, _fold)
+def folded(text: str, signs: Iterable[str]) -> View:
+    """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones.
+
+    Args:
+        text: the text.
+        signs: those of ``FOLDED`` that it has.
+    """
+    clean = text
+    for sign in signs:
+        clean = clean.replace(sign, _fold(sign))
+    return _view(clean, text, FOLDED, lambda match: _fold(match[0]))
 
 
-def _fold(match: re.Match[str]) -> str:
-    sign = match[0]
+def _fold(sign: str) -> str:
     return "" if unicodedata.category(sign) in _UNSEEN else unicodedata.normalize("NFKC", sign)
 
 
@@ -164,7 +171,7 @@ def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
         run = text[start:stop]
         if run.isdigit() or run.islower() or run.isupper():
             # base64 of text has both cases
-            if size % 2 == 0 and _HEX.fullmatch(run) and _is_text(data := bytes.fromhex(run)):
+            if size % 2 == 0 and _is_text(data := _of_hex(run)):
                 yield _of_run(data.decode("latin-1"), start, size)
             continue
         begin, end = _far(text, start, stop, done)
@@ -174,6 +181,13 @@ def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
                 yield _of_run(plain, left + place, right - left - place)
                 break
         done = end
+
+
+def _of_hex(run: str) -> bytes:
+    try:
+        return bytes.fromhex(run)
+    except ValueError:
+        return b""
 
 
 def _far(text: str, start: int, stop: int, least: int) -> tuple[int, int]:

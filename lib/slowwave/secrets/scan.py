@@ -37,6 +37,7 @@ _ESCAPED = (
 _HIDES = (":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", *(f"\\u{begin}" for begin in _ESCAPED.split()))
 # lines that go on
 _LINES = ("\\\n", "\\\r\n")
+_ABOUT_CARDS = (*words("card"), *words("paying"))
 _COLOURS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
 PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD, JOIN, LINE = 1, 2, 4, 8, 16, 32, 64, 128, 256
@@ -67,7 +68,7 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *GLUES, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *words("card")):
+    for noun in (*NOUNS, *GLUES, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *_ABOUT_CARDS):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
@@ -85,7 +86,7 @@ def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...
 
 _FOREIGN_NOUNS = tuple(
     (form, kinds)
-    for noun, kinds in NOUNS.items()
+    for noun, kinds in (*NOUNS.items(), *((word, None) for word in _ABOUT_CARDS if word not in NOUNS))
     if not noun.isascii()
     for form in dict.fromkeys((noun, noun.capitalize(), noun.upper()))
 )
@@ -101,13 +102,13 @@ def meanings() -> tuple[int, ...]:
         **dict.fromkeys(MAIL, JOIN),
         **dict.fromkeys(_LINES, LINE),
         **dict.fromkeys(_COLOURS, COLOUR),
-        **dict.fromkeys(words("card"), CARD),
+        **dict.fromkeys(_ABOUT_CARDS, CARD),
         "\x1b": COLOUR | HIDE,
     }
     _, rules, kinds = _automaton()
     anchors = (*_anchors(), *(noun for noun, _ in _FOREIGN_NOUNS))
     return tuple(
-        others.get(anchor, 0)
+        others.get(anchor.lower(), 0)
         + NAME * (bool(own) and anchor not in _OF_MUCH)
         + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and noun.near is None))
         for number, (anchor, own, noun) in enumerate(zip(anchors, rules, kinds, strict=True))
@@ -131,11 +132,11 @@ def plain_signs(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def foreign_signs(text: str) -> tuple[bool, bool]:
-    """Say whether a text has letters that are no ASCII, and whether it has signs for show or such as nobody sees."""
+def foreign_signs(text: str) -> tuple[bool, list[str]]:
+    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees."""
     # each sign once: of frames a text has thousands
     signs = "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
-    return bool(_LETTERS.search(signs)), bool(FOLDED.search(signs))
+    return bool(_LETTERS.search(signs)), FOLDED.findall(signs)
 
 
 def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
@@ -197,9 +198,10 @@ def findings_in(
                 found += [Finding(a, b, "cookie", text[a:b]) for a, b in spans]
         else:
             for rule in rules[number]:
+                at = stop if rule.behind else start
                 # most are no match, and a call costs as much as the look itself
-                looks = rule.back or start < tried.get(rule.shape, _NEVER)[0] or rule.match(text, start) is not None
-                if looks and (one := _tried_again(rule, text, start, tried)) is not None:
+                looks = rule.back or at < tried.get(rule.shape, _NEVER)[0] or rule.match(text, at) is not None
+                if looks and (one := _tried_again(rule, text, at, tried)) is not None:
                     found.append(one)
             if (noun := kinds[number]) is not None and not noun.is_idle(text, stop):
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]

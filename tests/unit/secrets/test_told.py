@@ -1,8 +1,11 @@
 """Secrets told in words are found in any language, and sentences that only speak of them are left alone."""
 
+import sys
+
 import pytest
 
 from slowwave.secrets.finder import find_secrets
+from slowwave.secrets.layers import FOLDED, folded
 from slowwave.secrets.oddness import oddness
 from slowwave.secrets.redactor import NAMELESS
 from tests.quality.secret_told import SPLITS, split, told
@@ -96,3 +99,9 @@ def test_what_hides_within_a_secret_goes_with_it() -> None:
 def test_what_stands_around_a_sentence_is_no_part_of_its_value(around: str) -> None:
     text = around.format("the password is hunter2-Xq9!zT")
     assert NAMELESS(text) == text.replace("hunter2-Xq9!zT", "[secret:told]")
+
+
+def test_what_is_folded_is_folded_once() -> None:
+    # a sign that became one of these again would be folded to no end
+    signs = FOLDED.findall("".join(map(chr, range(sys.maxunicode + 1))))
+    assert not [sign for sign in signs if FOLDED.search(folded(sign, sign).text)]
