@@ -108,11 +108,15 @@ def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen)
 
 def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
     """Add what source code or lines part."""
+    told = meanings()
+    named = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
     glues = _glues(text, found, seen)
     if first <= _GLUES:
-        for start, stop in _around(((place, _AFTER_GLUE) for place in glues), _BEFORE_GLUE):
-            if (view := glued(text[start:stop], lists=bool(seen.kinds & LIST))) is not None:
-                _add(found, view, depth - 1, _WRAPS, start)
+        for is_named, places in ((True, named), (False, glues)):
+            for start, stop in _around(((place, _AFTER_GLUE) for place in places), _BEFORE_GLUE):
+                view = glued(text[start:stop], lists=bool(seen.kinds & LIST), named=is_named)
+                if view is not None:
+                    _add(found, view, depth - 1, _WRAPS, start)
     if first <= _WRAPS and "\n" in text and (seen.near or seen.runs or glues or seen.kinds & LINE):
         view = joined(text, _places(text, seen))
         if view is not None:
@@ -122,7 +126,7 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
 def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
     """Return where source code puts literals together, or mail lines."""
     told = meanings()
-    glues = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
+    glues: list[int] = []
     if seen.kinds & (GLUE | LIST):
         glues += [hit[1] for hit in seen.hits if _may_glue(told[hit[0]], text, hit[1])]
     if seen.kinds & JOIN:
@@ -143,7 +147,7 @@ def _may_glue(meaning: int, text: str, at: int) -> bool:
 
 def _is_broken(text: str, at: int, whole: Container[int]) -> bool:
     """Say whether a sign at the end of a line may stand within a value."""
-    return at > 0 and not text[at - 1].isspace() and text[at - 1] != "=" and at + 1 not in whole
+    return at > 0 and not text[at - 1].isspace() and text[at - 1] not in "=^" and at + 1 not in whole
 
 
 def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int, *, colours: bool) -> None:

@@ -11,9 +11,13 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from html import unescape
 from string import ascii_letters, digits
 
-_ESCAPE = re.compile(r"\\(?:[nrtbf\"'/\\`$]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|0?e(?=\[))")
+_ESCAPE = re.compile(
+    r"\\(?:[nrtbf\"'/\\`$]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,5}\}"
+    r"|x[0-9a-fA-F]{2}|033|0?e(?=\[))"
+)
 _NAMED = {
     **{f"\\{code}": plain for code, plain in zip("nrtbf", "\n\r\t\b\f", strict=True)},
     **{f"\\{same}": same for same in "\"'/\\`$"},
@@ -25,19 +29,9 @@ _COLOUR = re.compile(
     r"|(?:(?<!\^)|(?<=\^)\[)(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[()][AB0]))"
 )
 _CODED = re.compile(
-    r"[%&](?:(?<=%)[0-9a-fA-F]{2}"
-    r"|(?<=&)(?:shy|ZeroWidthSpace|zwn?j|#(?:8203|173|820[45]|[xX](?:200[bcdBCD]|[aA][dD]))|quot|amp|lt|gt|apos|#0{0,2}(?:3[49]|47|58|61|64)|#[xX](?:2[27fF]|3[aAdD]|40));)"
+    r"[%&](?:(?<=%)(?:[cCdD][0-9a-fA-F]%[89abAB][0-9a-fA-F]|[eE][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){2}|[0-9a-fA-F]{2})"
+    r"|(?<=&)(?:[a-zA-Z]{2,14}|#\d{2,6}|#[xX][0-9a-fA-F]{2,5});)"
 )
-# of some nothing is to be seen
-_ENTITIES = {
-    **dict.fromkeys(("&shy;", "&ZeroWidthSpace;", "&zwj;", "&zwnj;", "&#173;", "&#8203;", "&#8204;", "&#8205;"), ""),
-    **dict.fromkeys(("&#x200b;", "&#x200c;", "&#x200d;", "&#xad;"), ""),
-    "&quot;": '"',
-    "&amp;": "&",
-    "&lt;": "<",
-    "&gt;": ">",
-    "&apos;": "'",
-}
 _SAMPLE = 96
 _MOST_ENCODED = 4_000_000
 _TEXT_BYTES = bytes([9, 10, 13, 27, *range(32, 127)])
@@ -110,7 +104,10 @@ def unescaped(text: str) -> View | None:
 def _unescape(match: re.Match[str]) -> str:
     code = match[0]
     known = _NAMED.get(code)
-    return chr(int(code[2:], 16)) if known is None else known  # noqa: FURB166
+    if known is not None:
+        return known
+    high, *low = (int(one.strip("xu{}"), 16) for one in code.split("\\")[1:])
+    return chr(0x10000 + ((high & 0x3FF) << 10) + (low[0] & 0x3FF)) if low else chr(high)
 
 
 def uncoloured(text: str) -> View | None:
@@ -153,13 +150,10 @@ def uncoded(text: str) -> View | None:
 
 def _uncode(match: re.Match[str]) -> str:
     code = match[0]
-    if code[0] == "%":
-        return chr(int(code[1:], 16))
-    known = _ENTITIES.get(code, _ENTITIES.get(code.lower()))
-    if known is not None:
-        return known
-    number = code[2:-1]
-    return chr(int(number[1:], 16) if number[0] in "xX" else int(number))
+    if code[0] == "&":
+        return unescape(code)
+    data = bytes.fromhex(code.replace("%", ""))
+    return data.decode("utf-8", "replace") if len(data) > 1 else chr(data[0])
 
 
 def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:

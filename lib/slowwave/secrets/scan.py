@@ -32,7 +32,7 @@ _ASCII = bytes(range(128))
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _ESCAPED = (
     "00ad 00f 00e 01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 200 202 206 30 fe"
-    " 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7"
+    " 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7 d835 db40 {2 {a {f {e {1"
 )
 _HIDES = (":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", *(f"\\u{begin}" for begin in _ESCAPED.split()))
 # lines that go on
@@ -85,10 +85,9 @@ def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...
 
 
 _FOREIGN_NOUNS = tuple(
-    (form, kinds)
+    (noun, kinds)
     for noun, kinds in (*NOUNS.items(), *((word, None) for word in _ABOUT_CARDS if word not in NOUNS))
     if not noun.isascii()
-    for form in dict.fromkeys((noun, noun.capitalize(), noun.upper()))
 )
 
 
@@ -107,10 +106,12 @@ def meanings() -> tuple[int, ...]:
     }
     _, rules, kinds = _automaton()
     anchors = (*_anchors(), *(noun for noun, _ in _FOREIGN_NOUNS))
+    foreign = len(_anchors())
     return tuple(
         others.get(anchor.lower(), 0)
-        + NAME * (bool(own) and anchor not in _OF_MUCH)
-        + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and noun.near is None))
+        + NAME
+        * ((bool(own) and anchor not in _OF_MUCH) or (noun is not None and (number >= foreign or noun.near is None)))
+        + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and (number >= foreign or noun.near is None)))
         for number, (anchor, own, noun) in enumerate(zip(anchors, rules, kinds, strict=True))
     )
 
@@ -151,6 +152,8 @@ def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
         return hits
     # halves of pairs, of which some clients write one alone, are no UTF-8
     foreign = foreign.encode("utf-8", "replace").decode()
+    # the one letter that is two in lower case would move what follows
+    foreign = foreign.replace("\u0130", "i").lower()
     first = len(_automaton()[1]) - len(_FOREIGN_NOUNS)
     more = [(first + n, start, end) for n, start, end in _foreign().find_matches_as_indexes(foreign, overlapping=True)]
     return sorted(hits + more, key=lambda hit: hit[2]) if more else hits

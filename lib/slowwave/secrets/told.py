@@ -25,15 +25,28 @@ class Kind(StrEnum):
     SHORT_PIN = "short-pin"
     CARD_CODE = "card-code"
     LOGIN = "login"
+    OPENED = "opened"
+    USER = "user"
 
 
-# short nouns are part of many words, and looked for with what may end them; one more behind a verb says no more
-_LINKS = " :=\"'`*"
-_ENDS = {Kind.SHORT: " :=\"'*.,!?\n", Kind.PASS: _LINKS, Kind.SHORT_PIN: _LINKS, Kind.KEY: " :=", Kind.LOGIN: " :=("}
+# short nouns are part of many words, and looked for with what may end them; a letter of another script is looked for as
+# a question mark
+_LINKS = " :=\"'`*?"
+_ENDS = {
+    Kind.SHORT: " :=\"'*.,!?\n",
+    Kind.PASS: _LINKS,
+    Kind.SHORT_PIN: _LINKS,
+    Kind.KEY: " :=",
+    Kind.LOGIN: " :=(",
+    Kind.OPENED: " :=,.\n\"'`)\\?",
+    Kind.USER: "/:",
+}
 _BONDS = frozenset(words("bond"))
 _ENDINGS = words("bond-ending")
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
-COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN)
+COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER)
+_ENTERING = frozenset(words("entering"))
+_WITH = frozenset(words("with"))
 # the first odd word behind them is a value, or none is
 _AT_ONCE = (Kind.PASS, Kind.KEY)
 _AFTER = " :="
@@ -58,16 +71,20 @@ _CANDIDATE = re.compile(
 _REST = re.compile(rf"[^\W\d_{_DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
 _CODE_BEHIND = re.compile(r"[_$\[(]|(?<=[A-Za-z])[0-9]|[.\-/@](?=[A-Za-z_)])")
 # words of many texts are looked at closely only where something odd is in reach
-_BETWEEN = r"[ \t:=\-*>,/|\"'`\u2013\u2014\u2192\u201c\u201e\u00ab\uff1a\uff0c\u300c]{0,6}+"
-_NEAR = re.compile(rf"(?:{_BETWEEN}[^\W\d_]++){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
-_NEAR_KEY = re.compile(rf"(?:{_BETWEEN}[^\W\d_]++){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
+_BETWEEN = r"[ \t:=\-*>,/|\"'`()]{0,6}+"
+_LETTERS = r"[^\x00-@\[-`{-\x7f]++"
+_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
+_NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
 _OPENERS = "\"'`\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb*([<{\u300c\u300e\u3010\uff08"
 _QUOTES = "\"'`"
 _CLOSERS = ".,;:?)]}>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb\u300d\u300f\u3011\uff09"
 _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 _STOP = (".", "!", "?", ";", "\u3002", "\uff01", "\uff1f")
+_ASKS = ("?", "\uff1f", "\u061f", "\u037e")
 _COLONS = (":", "=", "\uff1a", "\uff1d")
-_DIGITS = re.compile(r"(?<![\d.,:])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d \d\d)(?![\d:]|[.,:%]\d|[A-Za-z%])")
+_DIGITS = re.compile(
+    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d \d\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
+)
 _OWNER = re.compile(
     r"(?:sudo|root|admin|user|login|db|database|ssh|ftp|wi-?fi|vpn|my|the|your|our|server|mail|email|account|and|with)"
     r"['\u2019s]{0,2}[ \-:,]{1,2}\Z",
@@ -78,6 +95,8 @@ _PAIR = re.compile(
     r"(?P<by>[ \t]{0,3}(?:[/:|,;&]|->|\u2192|and|with|y|und|et|e|i|\u0438|con|mit|avec)[ \t]{1,3}|[/:|])"
     r"(?:(?:password|pass|pw|pwd)[:=]?[ \t])?[\"'`(]?(?P<secret>[^\s\"'`]{5,80})"
 )
+# an escaped end of a line
+_BROKEN = re.compile(r"\\[nrt]")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
 _SHORT = 4
@@ -142,15 +161,15 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
-    if noun.begins and before.isalnum() and not _IS_DENSE.match(before):
+    if noun.begins and before.isalnum() and not _IS_DENSE.match(before) and not _BROKEN.match(text, max(0, start - 2)):
         return []
     if (
         (before and before in _OF_CODE)
-        or _CODE_BEHIND.match(text, at)
+        or (noun.kinds[0] is not Kind.USER and _CODE_BEHIND.match(text, at))
         or (before and before in "[-:" and _MARK.search(text, max(0, start - 40), start))
     ):
         return []
-    if noun.is_whole and text[at : at + 1].isalnum():
+    if noun.is_whole and text[at : at + 1].isalnum() and not _IS_DENSE.match(text, at):
         return []
     found: list[Span] = []
     for kind in noun.kinds:
@@ -163,9 +182,13 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
         case Kind.LOGIN:
             return _pair(text, at)
         case Kind.PIN | Kind.SHORT_PIN:
-            return _digits(text, at, _PIN_DIGITS)
+            return _digits(text, at, _PIN_DIGITS, is_rare=kind is Kind.PIN)
+        case Kind.USER:
+            return _of_user(text, at)
+        case Kind.OPENED:
+            return _opening(text, start, at)
         case Kind.CARD_CODE:
-            return _digits(text, at, _CARD_DIGITS)
+            return _digits(text, at, _CARD_DIGITS, is_rare=True)
         case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):
             return list(_behind(text, start, at, kind))
         case Kind.KEY:
@@ -182,10 +205,12 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
     last = at
     for begin, stop in _candidates(text, at, _REACHES[kind]):
         between = text[last:begin]
-        tokens = _TOKEN.findall(between)
+        tokens = _tokens(between)
         if len(tokens) > _MOST_WORDS or _parts(between, tokens):
             return
         gap, bound = _gap(tokens)
+        if kind is Kind.KEY and tokens and tokens[-1].lower() in _WITH:
+            bound = _CLEAR
         bond = _BOND.match(text, begin, stop)
         if bond and bond.end() < stop:
             begin, bound = bond.end(), _CLEAR  # noqa: PLW2901 - the colon is no part of the value
@@ -196,7 +221,7 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
         if value and needed < _NEVER and oddness(value) >= needed:
             yield left, right
             again = True
-        elif kind in _AT_ONCE or text.endswith(_STOP, begin, stop):
+        elif kind in _AT_ONCE or (text.endswith(_STOP, begin, stop) and not text.endswith(_ASKS, begin, stop)):
             return
         # what was passed over counts as a word
         last = stop if again else last
@@ -218,6 +243,11 @@ def _candidates(text: str, at: int, reach: int) -> Iterator[Span]:
         yield candidate.start(), end
 
 
+def _tokens(text: str) -> list[str]:
+    """Return the words of a text; a part in a script without blanks is one."""
+    return text.split() if text.isascii() else _TOKEN.findall(text)
+
+
 # a value right behind the colon of its noun
 _DIRECT = re.compile(rf"[\"'`*)\]]{{0,3}}[:=][^\s{_DENSE}]{{4,200}}")
 
@@ -226,6 +256,13 @@ def _parts(between: str, tokens: list[str]) -> bool:
     """Say whether a sentence or a paragraph ends in these words."""
     if "\n" in between and not between.split("\n", 1)[0].rstrip(" \t\"'`*").endswith(_COLONS):
         return True
+    if '",' in between:
+        return True  # the next value of JSON
+    # what follows a question may be the answer
+    if tokens and (
+        tokens[-1].endswith(_ASKS) or (len(tokens) > 1 and tokens[-2].endswith(_ASKS) and tokens[-1].endswith(_COLONS))
+    ):
+        tokens = tokens[:-2]
     return any(token.endswith(_STOP) for token in tokens) or "\u3002" in between
 
 
@@ -233,11 +270,16 @@ def _gap(tokens: list[str]) -> tuple[int, int]:
     """Return how many words stand between noun and value, and how plainly the last one ties the two (2, 1 or 0)."""
     bare = [token.strip("\"'`*(,\u201c\u00ab").lower() for token in tokens]
     ties = [
-        not token or token in _BONDS or token.endswith(_COLONS) or (token.endswith(_ENDINGS) and not token.isascii())
+        not token
+        or token in _BONDS
+        or token.endswith((*_COLONS, *_ASKS))
+        or (token.endswith(_ENDINGS) and not token.isascii())
         for token in bare
     ]
     bound = _CLEAR if ties and ties[-1] else 1 if True in ties[-2:] else 0
-    return ties.count(False), bound
+    # a word before a colon is one, too: it may be another name
+    named = sum(token.endswith(_COLONS) and token[0].isalpha() for token in bare if token and token not in _BONDS)
+    return ties.count(False) + named, bound
 
 
 def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreign: bool, last: bool) -> int:
@@ -272,7 +314,7 @@ def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreig
 
 def _is_last(text: str, at: int) -> bool:
     """Say whether a sentence or a line ends with the word that ends here."""
-    return text[at : at + 1] in ("", "\n", "\r") or text[at - 1] in ".!?;,)"
+    return text[at : at + 1] in ("", "\n", "\r", '"', "'", "`") or text[at - 1] in ".!?;,)"
 
 
 def _trimmed(text: str, begin: int, stop: int) -> Span:
@@ -293,7 +335,11 @@ _VALUE_END = re.compile(r"\\?[\"'`](?=[,:;}\])<\\]|$)|</|\\n")
 def _ahead(text: str, start: int, at: int) -> list[Span]:
     """Return a value that stands before the noun: "... is the password"."""
     before = text[start - 1 : start]
-    if at - start < _SOME_CHARS - 2 and (before != " " or not _SAID.search(text, max(0, start - 12), start)):
+    if (
+        at - start < _SOME_CHARS - 2
+        and text[start] < "\u0250"
+        and (before != " " or not _SAID.search(text, max(0, start - 12), start))
+    ):
         return []  # a short noun is many things, and one that a command prints
     first = max(0, start - _BEFORE)
     first = max(first, text.rfind("\n", first, start) + 1)
@@ -303,7 +349,7 @@ def _ahead(text: str, start: int, at: int) -> list[Span]:
     if last is None or last.end() == start:
         return []
     between = text[last.end() : start]
-    tokens = _TOKEN.findall(between)
+    tokens = _tokens(between)
     if not between[-1:].isspace() and tokens and not _IS_DENSE.match(between[-1]):
         tokens.pop()  # the beginning of the noun's own word
     left, right = _trimmed(text, *last.span())
@@ -315,25 +361,80 @@ def _ahead(text: str, start: int, at: int) -> list[Span]:
         or value.isdigit()
     ):
         return []
-    is_tied = any(token.lower() in _BONDS for token in tokens)
+    is_entered = text[first : last.start()].rstrip(" \"'`\u201c\u00ab").rpartition(" ")[2].lower() in _ENTERING
+    is_tied = is_entered or any(token.lower() in _BONDS for token in tokens)
     is_last = text[at : at + 1] in ("", "\n", "\r") or not text[at : at + 1].isspace()
-    needed = (1 if is_last else _CLEAR) if is_tied and len(tokens) <= _FEW_WORDS else _BEYOND_DOUBT
+    most = _FEW_WORDS * (2 if is_entered else 1)
+    needed = (1 if is_last else _CLEAR) if is_tied and len(tokens) <= most else _BEYOND_DOUBT
     return [(left, right)] if value and oddness(value) >= needed else []
 
 
-def _digits(text: str, at: int, least: int) -> list[Span]:
-    """Return the few digits, or letters and digits in turn, that a noun of a number tells."""
+def _digits(text: str, at: int, least: int, *, is_rare: bool) -> list[Span]:
+    """Return the few digits, or letters and digits in turn, that a noun of a number tells.
+
+    Args:
+        text: the text.
+        at: where the noun ends.
+        least: how many digits there must be.
+        is_rare: the noun means nothing else: a few words may come between, when nothing follows.
+    """
     size = min(len(text), at + _REACH)
     for found in _DIGITS.finditer(text, at, size):
         between = text[at : found.start()]
-        tokens = _TOKEN.findall(between)
+        tokens = _tokens(between)
         gap, bound = _gap(tokens)
-        if _parts(between, tokens) or len(tokens) > _MOST_WORDS or (gap and bound < _CLEAR):
+        is_told = (
+            bound == _CLEAR
+            or not gap
+            or (gap == 1 and bound)
+            or (gap <= _FEW_WORDS and is_rare and _is_last(text, found.end()))
+        )
+        if _parts(between, tokens) or len(tokens) > _MOST_WORDS or not is_told:
             break
         if between.strip(_OPENERS + ":=\uff1a ")[-1:] in _OF_CODE - {""} or len(found[0]) < least:
             continue
         return [found.span()]
     return [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= _CLEAR]
+
+
+def _of_user(text: str, at: int) -> list[Span]:
+    """Return the password right behind the name of a user."""
+    if (word := _AT_USER.match(text, at)) is None:
+        return []
+    left, right = _trimmed(text, *word.span("secret"))
+    value = text[left:right]
+    return [(left, right)] if "/" not in value and ":" not in value and oddness(value) >= _BEYOND_DOUBT else []
+
+
+_AT_USER = re.compile(r"[/:](?P<secret>[^\s/:]{8,80})(?!\S)")
+
+
+def _opening(text: str, start: int, at: int) -> list[Span]:
+    """Return the few digits of a code for a door or the like, which is named on either side of the noun."""
+    begin = max(text.rfind("\n", 0, start) + 1, start - _BEFORE)
+    stop = text.find("\n", at, at + _BEFORE)
+    stop = min(len(text), at + _BEFORE) if stop < 0 else stop
+    for code in _CODE_WORD.finditer(text, begin, stop):
+        for found in _DIGITS.finditer(text, code.end(), stop):
+            between = text[code.end() : found.start()]
+            tokens = _tokens(between)
+            gap, bound = _gap(tokens)
+            is_behind = code.end() <= at <= found.start() and not text[at : found.start()].strip(" :")
+            if (
+                len(found[0]) >= _PIN_DIGITS
+                and (not gap or bound == _CLEAR or is_behind)
+                and not _parts(between, tokens)
+            ):
+                return [found.span()]
+            break
+    return []
+
+
+# letters of scripts without blanks end no word
+_CODE_WORD = re.compile(
+    "|".join(rf"\b{word}\b" if word.isascii() or not _IS_DENSE.match(word) else word for word in words("code")),
+    re.IGNORECASE,
+)
 
 
 def _pair(text: str, at: int) -> list[Span]:
