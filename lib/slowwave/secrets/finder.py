@@ -62,12 +62,12 @@ _LEAST_AGAIN = 6
 
 
 def _find(text: str, depth: int, first: int) -> list[Finding]:
-    foreign, folds = (False, []) if text.isascii() else foreign_signs(text)
+    signs = plain_signs(text)
+    foreign, folds = (False, []) if text.isascii() else foreign_signs(text, signs)
     if depth and folds:
         found: list[Finding] = []
         _add(found, folded(text, folds), depth - 1, first)
         return found
-    signs = plain_signs(text)
     hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
     told, kinds = meanings(), 0
     for hit in hits:
@@ -110,10 +110,10 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
     """Add what source code or lines part."""
     told = meanings()
     named = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
-    glues = _glues(text, found, seen)
-    if first <= _GLUES:
-        for is_named, places in ((True, named), (False, glues)):
-            for start, stop in _around(((place, _AFTER_GLUE) for place in places), _BEFORE_GLUE):
+    glues = _glues(text, found, seen) if seen.kinds & (GLUE | LIST | JOIN) else []
+    if first <= _GLUES and (named or glues):
+        for is_named, places, before, behind in ((True, named, *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
+            for start, stop in _around(((place, behind) for place in places), before):
                 view = glued(text[start:stop], lists=bool(seen.kinds & LIST), named=is_named)
                 if view is not None:
                     _add(found, view, depth - 1, _WRAPS, start)
@@ -194,8 +194,8 @@ _SMALL_WINDOW = 1_000
 _BEFORE = 100
 _AFTER = 700
 _AFTER_KEY = 20_000
-_BEFORE_GLUE = 120
-_AFTER_GLUE = 400
+_NEAR_NAME = (60, 300)
+_NEAR_GLUE = (120, 400)
 
 
 def _places(text: str, seen: _Seen) -> list[int]:

@@ -49,9 +49,9 @@ _OF_LISTS = (
 )
 # before the first literal behind a name: what makes one of it
 _HEAD = (
-    r"(?<![\w.])(?:new\s)?[A-Za-z_][\w.]{0,40}\((?:\)\.\w{1,16}\()?\s{0,40}(?=[\"'])"
+    r"(?<![^\s:=(>])(?:(?:new\s)?[A-Za-z_][\w.]{0,40}\((?:\)\.\w{1,16}\()?\s{0,40}(?=[\"'])"
     r"|(?:'(?:%s|\{\d?\}){1,8}'|\"(?:%s|\{\d?\}){1,8}\")\s?(?:%|\.format)\s?\((?=[\"'])|`\$\{(?=[\"'])"
-    rf"|(?<=[\s:=])(?:[bfru]{{1,2}}(?=[\"'])|<{_TAGS}(?=[^\s<]))"
+    rf"|[bfru]{{1,2}}(?=[\"'])|<{_TAGS}(?=[^\s<]))"
 )
 # whether source code joins literals: where a list of them is, and behind names
 _FORMS = {
@@ -60,9 +60,12 @@ _FORMS = {
     (False, True): re.compile(f"{_HEAD}|{_GLUE}"),
     (True, True): re.compile(f"{_OF_LISTS}|{_HEAD}|{_GLUE}"),
 }
-_JOINED = rf"[\"'`](?:[ \t]{{0,3}}\\?(?:{_STRING})|\s?(?:%|\.format)\s?\([\"'])|\(\s{{0,40}}[\"']|\$\{{[\"']|<(?:{_TAGS})|\*\*?\w"
 # behind a name, or the beginning of a secret: what may be parted, with no sign that is worth a look everywhere
-_BESIDE = re.compile(rf"(?:[^\n\"'`(<$*]{{1,80}}+|(?!{_JOINED})[\"'`(<$*]){{0,12}}+(?={_JOINED})")
+_JOINED = (
+    rf"[\"'](?:(?=[ \t\n\\\"'+.&|<)}}])(?:[ \t]{{0,3}}\\?(?:{_STRING}))|\s?(?:%|\.format)\s?\([\"'])"
+    rf"|\(\s{{0,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,8}}(?:[,+.&|<\"']|\)\.)|\$\{{[\"']|<(?:{_TAGS})|\*(?<=\w\*)\*?\w"
+)
+_BESIDE = re.compile(rf"(?:[^\n\"'`(<$*]{{1,60}}+|(?!{_JOINED})[\"'`(<$*]){{0,6}}+(?={_JOINED})")
 # one name holds several literals
 _APART = 16
 

@@ -15,8 +15,8 @@ from html import unescape
 from string import ascii_letters, digits
 
 _ESCAPE = re.compile(
-    r"\\(?:[nrtbf\"'/\\`$]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,5}\}"
-    r"|x[0-9a-fA-F]{2}|033|0?e(?=\[))"
+    r"(\\(?:[nrtbf\"'/\\`$]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,5}\}"
+    r"|x[0-9a-fA-F]{2}|033|0?e(?=\[)))"
 )
 _NAMED = {
     **{f"\\{code}": plain for code, plain in zip("nrtbf", "\n\r\t\b\f", strict=True)},
@@ -98,14 +98,16 @@ def _view(clean: str, text: str, pattern: re.Pattern[str], plain: Callable[[re.M
 
 def unescaped(text: str) -> View | None:
     """Return a text without backslash escapes."""
-    return without(text, _ESCAPE, _unescape) if "\\" in text else None
+    if "\\" not in text:
+        return None
+    parts = _ESCAPE.split(text)  # no call for each of so many
+    if len(parts) == 1:
+        return None
+    parts[1::2] = [_NAMED.get(code) or _unescape(code) for code in parts[1::2]]
+    return _view("".join(parts), text, _ESCAPE, lambda match: _NAMED.get(match[0]) or _unescape(match[0]))
 
 
-def _unescape(match: re.Match[str]) -> str:
-    code = match[0]
-    known = _NAMED.get(code)
-    if known is not None:
-        return known
+def _unescape(code: str) -> str:
     high, *low = (int(one.strip("xu{}"), 16) for one in code.split("\\")[1:])
     return chr(0x10000 + ((high & 0x3FF) << 10) + (low[0] & 0x3FF)) if low else chr(high)
 

@@ -29,6 +29,8 @@ Hit = tuple[int, int, int]
 # letters (arrows, frames and small pictures are in most texts)
 _LETTERS = re.compile("[\u00c0-\u1fff\u3000-\ud7ff\ufb00-\ufdff]")
 _ASCII = bytes(range(128))
+# of so many signs one is foreign at most where each of these is looked at by itself
+_FEW = 16
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _ESCAPED = (
     "00ad 00f 00e 01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 200 202 206 30 fe"
@@ -85,9 +87,10 @@ def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...
 
 
 _FOREIGN_NOUNS = tuple(
-    (noun, kinds)
+    (form, kinds)
     for noun, kinds in (*NOUNS.items(), *((word, None) for word in _ABOUT_CARDS if word not in NOUNS))
     if not noun.isascii()
+    for form in dict.fromkeys((noun, noun.capitalize(), noun.upper()))
 )
 
 
@@ -133,11 +136,23 @@ def plain_signs(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def foreign_signs(text: str) -> tuple[bool, list[str]]:
-    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees."""
-    # each sign once: of frames a text has thousands
-    signs = "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
-    return bool(_LETTERS.search(signs)), FOLDED.findall(signs)
+def foreign_signs(text: str, signs: bytes) -> tuple[bool, list[str]]:
+    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees.
+
+    Args:
+        text: the text.
+        signs: the same as :func:`plain_signs` returns it, which has a question mark for most of these.
+    """
+    others: set[str] = set()
+    at, left = (signs.find(b"?"), len(signs) // _FEW) if signs.isascii() else (0, 0)
+    while at >= 0 and left:
+        others.add(text[at])
+        at = signs.find(b"?", at + 1)
+        left -= 1
+    if at >= 0:
+        others = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
+    every = "".join(others)
+    return bool(_LETTERS.search(every)), FOLDED.findall(every)
 
 
 def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
@@ -152,8 +167,6 @@ def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
         return hits
     # halves of pairs, of which some clients write one alone, are no UTF-8
     foreign = foreign.encode("utf-8", "replace").decode()
-    # the one letter that is two in lower case would move what follows
-    foreign = foreign.replace("\u0130", "i").lower()
     first = len(_automaton()[1]) - len(_FOREIGN_NOUNS)
     more = [(first + n, start, end) for n, start, end in _foreign().find_matches_as_indexes(foreign, overlapping=True)]
     return sorted(hits + more, key=lambda hit: hit[2]) if more else hits
@@ -206,37 +219,39 @@ def findings_in(
                 looks = rule.back or at < tried.get(rule.shape, _NEVER)[0] or rule.match(text, at) is not None
                 if looks and (one := _tried_again(rule, text, at, tried)) is not None:
                     found.append(one)
-            if (noun := kinds[number]) is not None and not noun.is_idle(text, stop):
+            if (noun := kinds[number]) is not None and not noun.is_idle(text, start, stop):
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
     for start, stop in runs:
-        found += _in_run(text, start, stop)
+        # hardly one is of such a kind
+        if (rule := _rule_of_run(text, start, stop)) is not None:
+            found += _in_run(rule, text, start, stop)
     return apart(found) if len(found) > 1 else found
 
 
-def _in_run(text: str, start: int, stop: int) -> Iterator[Finding]:
+def _in_run(rule: Rule, text: str, start: int, stop: int) -> Iterator[Finding]:
     """Yield what a long run of letters and digits is, as its own shape tells."""
-    for rule in _rules_of_run(text, start, stop):
-        match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
-        if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
-            yield Finding(*match.span("secret"), rule.family, match["secret"])
+    match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
+    if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
+        yield Finding(*match.span("secret"), rule.family, match["secret"])
 
 
-def _rules_of_run(text: str, start: int, stop: int) -> Iterator[Rule]:
-    """Yield the rules that a long run could fit, by its length and what stands beside it."""
-    size = stop - start
+def _rule_of_run(text: str, start: int, stop: int) -> Rule | None:
+    """Return the rule that a long run could fit, by its length and what stands beside it."""
     behind = text[stop : stop + 1]
+    family = None
     if behind == "." and text[start] in "MNO":
-        yield _BY_RUN["discord"]
-    elif size >= 32:  # noqa: PLR2004 - hex digits
+        family = "discord"
+    elif stop - start >= 32:  # noqa: PLR2004 - hex digits
         if text.startswith("SK", start):
-            yield _BY_RUN["twilio"]
+            family = "twilio"
         elif behind == "-" and text.startswith("us", stop + 1):
-            yield _BY_RUN["mailchimp"]
+            family = "mailchimp"
         elif text[start - 1 : start] == ":":
-            yield _BY_RUN["asana"]
+            family = "asana"
         elif text.startswith("pat", max(start - 18, 0)):
-            yield _BY_RUN["airtable"]
+            family = "airtable"
+    return None if family is None else _BY_RUN[family]
 
 
 _MOST_AGAIN = 4

@@ -44,7 +44,7 @@ _ENDS = {
 _BONDS = frozenset(words("bond"))
 _ENDINGS = words("bond-ending")
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
-COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER)
+COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED)
 _ENTERING = frozenset(words("entering"))
 _WITH = frozenset(words("with"))
 # the first odd word behind them is a value, or none is
@@ -64,10 +64,13 @@ _DENSE = (
 _TOKEN = re.compile(rf"[{_DENSE}]+|[^\s{_DENSE}]+")
 _IS_DENSE = re.compile(rf"[{_DENSE}]")
 # words without anything odd are passed over at once
-_CANDIDATE = re.compile(
-    rf"(?<![^\s{_DENSE}])(?=[^\s{_DENSE}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
-    rf"|[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{{6}}))[^\s{_DENSE}]{{3,200}}"
+_ODD_WORD = (
+    r"(?<![^\s{0}])(?=[^\s{0}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
+    r"|[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{{6}}))[^\s{0}]{{3,200}}"
 )
+_CANDIDATE = re.compile(_ODD_WORD.format(_DENSE))
+# the same for most texts, which have none of these letters
+_ASCII_CANDIDATE = re.compile(_ODD_WORD.format(""))
 _REST = re.compile(rf"[^\W\d_{_DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
 _CODE_BEHIND = re.compile(r"[_$\[(]|(?<=[A-Za-z])[0-9]|[.\-/@](?=[A-Za-z_)])")
 # words of many texts are looked at closely only where something odd is in reach
@@ -75,6 +78,14 @@ _BETWEEN = r"[ \t:=\-*>,/|\"'`()]{0,6}+"
 _LETTERS = r"[^\x00-@\[-`{-\x7f]++"
 _NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
 _NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
+
+
+def _near_code(text: str, at: int) -> re.Match[str] | None:
+    return _SOME_DIGITS.search(text, max(0, at - _BEFORE), at + _FEW_CHARS)
+
+
+_SOME_DIGITS = re.compile(r"[0-9]{4}|[0-9]{3}[ \-][0-9]{3}")
+_NEARS = {Kind.KEY: _NEAR_KEY.match, Kind.OPENED: _near_code}
 _OPENERS = "\"'`\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb*([<{\u300c\u300e\u3010\uff08"
 _QUOTES = "\"'`"
 _CLOSERS = ".,;:?)]}>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb\u300d\u300f\u3011\uff09"
@@ -107,6 +118,7 @@ _BEYOND_DOUBT = 3
 _CLEAR = 2
 _KEY_CHARS = 8
 _SOME_CHARS = 6
+_FEW_CHARS = 40
 _PIN_DIGITS = 4
 _CARD_DIGITS = 3
 Span = tuple[int, int]
@@ -130,10 +142,17 @@ class Noun:
     is_whole: bool
     near: Callable[[str, int], re.Match[str] | None] | None
 
-    def is_idle(self, text: str, end: int) -> bool:
-        """Say whether nothing odd is in reach of the noun that ends here: most of the common ones tell nothing."""
-        near = self.near if self.is_cut and self.kinds[0] is not Kind.SHORT else None
-        return near is not None and near(text, end - 1) is None
+    def is_idle(self, text: str, start: int, end: int) -> bool:
+        """Say whether the noun ends another word, or nothing odd is in reach: most of the common ones tell nothing."""
+        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT:
+            return False
+        return (self.begins and _is_within(text, start)) or self.near(text, end - 1) is None
+
+
+def _is_within(text: str, start: int) -> bool:
+    """Say whether a word has begun before ``start``; an escaped end of a line is none, nor is a script without blanks."""
+    before = text[start - 1 : start]
+    return before.isalnum() and not _IS_DENSE.match(before) and not _BROKEN.match(text, max(0, start - 2))
 
 
 def _nouns() -> Iterator[tuple[str, Noun]]:
@@ -143,9 +162,9 @@ def _nouns() -> Iterator[tuple[str, Noun]]:
             for end in _ENDS.get(kind, ("",)) if noun.isascii() else ("",):
                 found[noun + end] = (*found.get(noun + end, ()), kind)
     for noun, kinds in found.items():
-        near = (_NEAR_KEY if kinds[0] is Kind.KEY else _NEAR).match if kinds[0] in COMMON else None
+        near = _NEARS.get(kinds[0], _NEAR.match) if kinds[0] in COMMON else None
         is_cut, is_whole = not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE
-        begins = is_whole or (noun.isascii() and len(noun) - is_cut < _SHORT)
+        begins = is_whole or (noun.isascii() and (kinds[0] is Kind.OPENED or len(noun) - is_cut < _SHORT))
         yield noun, Noun(kinds, is_cut, begins, is_whole, near)
 
 
@@ -161,7 +180,7 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
-    if noun.begins and before.isalnum() and not _IS_DENSE.match(before) and not _BROKEN.match(text, max(0, start - 2)):
+    if noun.begins and _is_within(text, start):
         return []
     if (
         (before and before in _OF_CODE)
@@ -236,7 +255,7 @@ def _candidates(text: str, at: int, reach: int) -> Iterator[Span]:
     if direct := _DIRECT.match(text, at):
         yield at, min(direct.end(), len(text))
         at = direct.end()
-    for candidate in _CANDIDATE.finditer(text, at, size):
+    for candidate in (_ASCII_CANDIDATE if text.isascii() else _CANDIDATE).finditer(text, at, size):
         end = candidate.end()
         if end == size < len(text):
             end = _TOKEN.match(text, candidate.start()).end()  # pyright: ignore[reportOptionalMemberAccess] - cut off
