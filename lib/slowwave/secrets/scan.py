@@ -222,18 +222,19 @@ def findings_in(
             if (noun := kinds[number]) is not None and not noun.is_idle(text, start, stop):
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
-    for start, stop in runs:
-        # hardly one is of such a kind
-        if (rule := _rule_of_run(text, start, stop)) is not None:
-            found += _in_run(rule, text, start, stop)
+    found += _in_runs(text, runs)
     return apart(found) if len(found) > 1 else found
 
 
-def _in_run(rule: Rule, text: str, start: int, stop: int) -> Iterator[Finding]:
-    """Yield what a long run of letters and digits is, as its own shape tells."""
-    match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
-    if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
-        yield Finding(*match.span("secret"), rule.family, match["secret"])
+def _in_runs(text: str, runs: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+    """Yield what long runs of letters and digits are, as their own shapes tell."""
+    for start, stop in runs:
+        # hardly one is of such a kind
+        if (rule := _rule_of_run(text, start, stop)) is None:
+            continue
+        match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
+        if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
+            yield Finding(*match.span("secret"), rule.family, match["secret"])
 
 
 def _rule_of_run(text: str, start: int, stop: int) -> Rule | None:
