@@ -103,6 +103,10 @@ _CODE_WORD = re.compile(
 )
 
 
+# what ties the pair to the noun
+_WITH = re.compile(rf"\b(?:{'|'.join(words('with'))}) (?:\w+ )?\Z")
+
+
 def pair_of(text: str, at: int) -> list[Span]:
     """Return the passwords of pairs of a name and a password behind a noun of logging in."""
     found: list[Span] = []
@@ -114,6 +118,7 @@ def pair_of(text: str, at: int) -> list[Span]:
         left, right = trimmed(text, *pair.span("secret"))
         value = text[left:right]
         by = pair["by"]
+        is_bound = is_bound or _WITH.search(text, at, pair.start()) is not None
         needed = 1 if is_bound or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
         if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
             found.append((left, right))

@@ -31,8 +31,12 @@ LISTS = (
 )
 _QUOTE = r"\\?[\"'`]"
 _TAGS = r"(?:b|i|u|em|strong|span|mark|code|kbd|wbr)(?:\s[^<>]{0,60})?/?>"
+_COMMENT = r"/\*[^*\n]{0,40}\*/"
 # what stands between literals that are one value: an operator and what ends its line, or the next call of a builder
-_SIGN = r"(?:\+\+?|\.\.?(?!\s{0,8}`)|&|\|\||<>|<<|\\|\)\s{0,8}\.\w{1,16}\()(?:\s{0,3}(?:_|`|/\*[^*\n]{0,40}\*/))?"
+_SIGN = (
+    rf"(?:{_COMMENT}|\+\+?|\.\.?(?!\s{{0,8}}`)|&|\|\||<>|<<|\\|\)\s{{0,40}}\.\w{{1,16}}\()"
+    rf"(?:\s{{0,3}}(?:_|`|{_COMMENT}))?"
+)
 _STRING = rf"\s{{0,80}}(?:{_SIGN}\s{{0,80}})?[bfru]{{0,2}}{_QUOTE}|\}}\$\{{{_QUOTE}"
 # what follows each of the signs that a glue can begin with; one class in front is looked for faster than many forms
 _GLUE = (
@@ -49,7 +53,7 @@ _OF_LISTS = (
 )
 # before the first literal behind a name: what makes one of it
 _HEAD = (
-    r"(?<![^\s:=(>])(?:(?:new\s)?[A-Za-z_][\w.]{0,40}\((?:\)\.\w{1,16}\()?\s{0,40}(?=[\"'])"
+    r"(?<![^\s:=(>])(?:(?:new\s)?[A-Za-z_][\w.]{0,40}\((?:\)\s{0,40}\.\w{1,16}\()?\s{0,40}(?=[\"'])"
     r"|(?:'(?:%s|\{\d?\}){1,8}'|\"(?:%s|\{\d?\}){1,8}\")\s?(?:%|\.format)\s?\((?=[\"'])|`\$\{(?=[\"'])"
     rf"|[bfru]{{1,2}}(?=[\"'])|<{_TAGS}(?=[^\s<]))"
 )
@@ -63,7 +67,7 @@ _FORMS = {
 # behind a name, or the beginning of a secret: what may be parted, with no sign that is worth a look everywhere
 _JOINED = (
     rf"[\"'](?:(?=[ \t\n\\\"'+.&|<)}}])(?:[ \t]{{0,3}}\\?(?:{_STRING}))|\s?(?:%|\.format)\s?\([\"'])"
-    rf"|\(\s{{0,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,8}}(?:[,+.&|<\"']|\)\.)|\$\{{[\"']|<(?:{_TAGS})|\*(?<=\w\*)\*?\w"
+    rf"|\((?:\)\s{{0,40}}\.\w{{1,16}}\()?\s{{0,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,8}}(?:[,+.&|<\"']|\)\s{{0,40}}\.)|\$\{{[\"']|</?(?:{_TAGS})|\*(?<=\w\*)\*?\w"
 )
 _BESIDE = re.compile(rf"(?:[^\n\"'`(<$*]{{1,60}}+|(?!{_JOINED})[\"'`(<$*]){{0,6}}+(?={_JOINED})")
 # one name holds several literals

@@ -85,7 +85,7 @@ _ASCII_CANDIDATE = re.compile(_ODD_WORD.format(""))
 _REST = re.compile(rf"[^\W\d_{DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
 _CODE_BEHIND = re.compile(r"[_$\[(]|(?<=[A-Za-z])[0-9]|[.\-/@](?=[A-Za-z_)])")
 # words of many texts are looked at closely only where something odd is in reach
-_BETWEEN = r"[ \t:=\-*>,/|\"'`()]{0,6}+"
+_BETWEEN = r"[ \t:=\-*>,./|\"'`()]{0,6}+"
 _LETTERS = r"[^\x00-@\[-`{-\x7f]++"
 _NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
 _NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
@@ -102,7 +102,8 @@ _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 
 _SOME_BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 _OWNER = re.compile(
-    r"(?:sudo|root|admin|user|login|db|database|ssh|ftp|wi-?fi|vpn|my|the|your|our|server|mail|email|account|and|with)"
+    r"(?:sudo|root|admin|user|login|db|database|ssh|ftp|wi-?fi|vpn|my|the|your|our|server|mail|email|account|and|with"
+    r"|el|la|il|le|mi|mia|tu|tua|ma|mon|mein|meine|dein|das|die|minha|minu|mijn|min|mitt|det|moje|moja|benim|saya)"
     r"['\u2019s]{0,2}[ \-:,]{1,2}\Z",
     re.IGNORECASE,
 )
@@ -199,7 +200,7 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = opening(text, start, at)
         case Kind.PIN | Kind.SHORT_PIN | Kind.CARD_CODE:
             least = CARD_DIGITS if kind is Kind.CARD_CODE else PIN_DIGITS
-            found = few_digits(text, at, least, is_rare=kind is not Kind.SHORT_PIN)
+            found = few_digits(text, at, least, is_rare=kind is not Kind.SHORT_PIN or text[start] > "\u0250")
             # or letters and digits in turn
             found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
         case Kind.KEY:
