@@ -30,6 +30,15 @@ def test_no_secret_is_in_anything_that_is_written(tmp_path: Path, place: str) ->
     wanted = {form: one.family for one in every for needle in needles(one) for form in forms(needle)}
     searcher = ahocorasick_rs.AhoCorasick(list(wanted))
     left = {
-        (path.name, wanted[form]) for path, text in texts.items() for form in searcher.find_matches_as_strings(text)
+        (path.name, wanted[text[start:stop]])
+        for path, text in texts.items()
+        for _, start, stop in searcher.find_matches_as_indexes(text)
+        if not (text[start:stop].isdigit() and _is_of_another(text, start, stop))
     }
     assert left == set()
+
+
+def _is_of_another(text: str, start: int, stop: int) -> bool:
+    """Say whether digits are part of a longer number, a hash or a time: a few of them stand in all of these."""
+    around = text[max(start - 1, 0) : start] + text[stop : stop + 1]
+    return any(sign.isalnum() or sign in "._-" for sign in around)

@@ -137,12 +137,16 @@ def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
     return glues
 
 
+# behind these a quote begins a literal, and behind a tag another one parts nothing
+_NOT_BEFORE = ("([,=", ">")
+
+
 def _may_glue(meaning: int, text: str, at: int) -> bool:
     """Say whether a literal begins a list of pieces, or parts a value: right before a quote or a tag one must end."""
     if meaning & LIST:
         return True
     before, sign = text[at - 1 : at], text[at]
-    return bool(meaning & GLUE) and (sign == "+" or not (before.isspace() or (sign == "<" and before == ">")))
+    return bool(meaning & GLUE) and (sign == "+" or not (before.isspace() or before in _NOT_BEFORE[sign == "<"]))
 
 
 def _is_broken(text: str, at: int, whole: Container[int]) -> bool:

@@ -24,8 +24,10 @@ LISTS = (
     "''.join(",
     "implode('',",
     'implode("",',
-    "concat(",
-    "paste0(",
+    'concat("',
+    "concat('",
+    'paste0("',
+    "paste0('",
     "%s%s",
     "{}{}",
 )

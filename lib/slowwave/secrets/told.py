@@ -229,6 +229,8 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
         bond = _BOND.match(text, begin, stop)
         if bond and bond.end() < stop:
             begin, bound = bond.end(), CLEAR  # noqa: PLW2901 - the colon is no part of the value
+        if kind in _AT_ONCE and gap and bound < CLEAR:
+            return
         left, right = trimmed(text, begin, stop)
         value = text[left:right]
         foreign = not is_latin and not any(word.isascii() and word.isalpha() for word in tokens if word not in BONDS)

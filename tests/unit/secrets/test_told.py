@@ -8,7 +8,8 @@ from slowwave.secrets.finder import find_secrets
 from slowwave.secrets.layers import FOLDED, folded
 from slowwave.secrets.oddness import oddness
 from slowwave.secrets.redactor import NAMELESS
-from tests.quality.secret_told import SPLITS, split, told
+from tests.quality.secret_fresh import SPLIT_INTO, SPLITS_FRESH, SPLITS_FRESH_SECOND, carried
+from tests.quality.secret_told import SPLITS, Split, split, told
 from tests.quality.secret_values import Planted
 
 BENIGN = """
@@ -36,6 +37,13 @@ order 1234 5678 9012 3456 has shipped
 password: z.string().min(8, 'at least 8')
 see the password reset in #12345
 cd src && pwd && ls -la4
+{"question":"what is the PIN","timeout":30000}
+      --pass: #16a34a; --warn: #ca8a04
+--- PASS: TestAllFiles/tree1_nil_(all_files_added) (0.00s)
+`useStorageSlot` takes a key: `src/pages/*`. `CodeBlock2` has its button
+/root/src2024/main.py and root/etc/passwd.d/x
+footprint 123456 of option 4711
+the gate opens at 1230, exit code 4711
 """.strip().splitlines()
 
 
@@ -44,7 +52,10 @@ def test_who_speaks_of_passwords_tells_none(sentence: str) -> None:
     assert find_secrets(sentence) == []
 
 
-@pytest.mark.parametrize("name", ["secret_told.txt", "secret_told_held_back.txt"])
+@pytest.mark.parametrize(
+    "name",
+    ["secret_told.txt", "secret_told_held_back.txt", "secret_told_fresh.txt", "secret_told_fresh_second.txt"],
+)
 def test_no_sentence_keeps_its_secret(name: str) -> None:
     assert {p.family for p in told(2, 7, name) if p.value in NAMELESS(f"so\n{p.text}\nand")} == set()
 
@@ -54,9 +65,18 @@ def test_no_piece_of_what_is_split_stays_and_nothing_else_goes() -> None:
     assert left == []
 
 
+@pytest.mark.parametrize("ways", [SPLITS_FRESH, SPLITS_FRESH_SECOND])
+def test_no_piece_of_what_calls_tags_and_escapes_part_stays_in_any_carrier(ways: dict[str, Split]) -> None:
+    every = carried(split(1, 7, ways, SPLIT_INTO))
+    assert {p.family for p in every if _has_piece(p, NAMELESS(p.text))} == set()
+
+
+def _has_piece(planted: Planted, text: str) -> bool:
+    return any(body in text for body in planted.bodies if len(body) > 4)
+
+
 def _is_wrong(planted: Planted, text: str) -> bool:
-    stays = any(body in text for body in planted.bodies if len(body) > 4)
-    return stays or not text.startswith("before it\n") or not text.endswith("\nafter it")
+    return _has_piece(planted, text) or not text.startswith("before it\n") or not text.endswith("\nafter it")
 
 
 @pytest.mark.parametrize(
