@@ -14,6 +14,7 @@ from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.intervals import counted
 from tests.quality.reading import transcript_of
 from tests.quality.secret_baseline import four_rules
+from tests.quality.secret_fresh import SPLIT_INTO, SPLITS_FRESH, SPLITS_FRESH_SECOND, carried
 from tests.quality.secret_layers import LAYERS, is_revealed
 from tests.quality.secret_told import SPLITS, SPLITS_HELD_BACK, split, told
 from tests.quality.secret_values import Planted, planted
@@ -90,6 +91,10 @@ def _in_words() -> tuple[Table, list[Must], list[str]]:
         "told, held back": (told(EACH, SEED, "secret_told_held_back.txt"), four_rules),
         "split": (split(EACH, SEED, SPLITS), four_rules),
         "split, held back": (split(EACH, SEED, SPLITS_HELD_BACK), four_rules),
+        "told, fresh": (carried(told(EACH, SEED, "secret_told_fresh.txt")), four_rules),
+        "split, fresh": (carried(split(EACH, SEED, SPLITS_FRESH, SPLIT_INTO)), four_rules),
+        "told, second fresh": (carried(told(EACH, SEED, "secret_told_fresh_second.txt")), four_rules),
+        "split, second fresh": (carried(split(EACH, SEED, SPLITS_FRESH_SECOND, SPLIT_INTO)), four_rules),
     }
     rows: list[tuple[str, ...]] = []
     musts: list[Must] = []
@@ -109,10 +114,12 @@ def _in_words() -> tuple[Table, list[Must], list[str]]:
 
 def _stays(text: str, planted: Planted) -> bool:
     """Say whether a secret, or a piece of it that nobody could guess, is in a text."""
+    text = _WHOLE_MARK.sub("", text)  # three digits may stand in a fingerprint
     return any(body in text for body in planted.bodies if len(body) >= _GUESSED or body == planted.value)
 
 
 _GUESSED = 4
+_WHOLE_MARK = re.compile(r"\[secret:[^\]]*\]")
 
 
 def _wrong(texts: tuple[str, ...]) -> tuple[int, int]:

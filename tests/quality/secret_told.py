@@ -141,12 +141,14 @@ def told(each: int, seed: int, name: str = "secret_told.txt") -> Iterator[Plante
                 yield Planted(f"{' '.join(head)}: {sentence}", sentence.replace("{}", value), value, (value,))
 
 
-def split(each: int, seed: int, ways: dict[str, Split] = SPLITS) -> Iterator[Planted]:
-    """Yield secrets that are split in every way; ``bodies`` are the halves."""
+def split(
+    each: int, seed: int, ways: dict[str, Split] = SPLITS, into: dict[str, tuple[str, ...]] = _CARRIERS
+) -> Iterator[Planted]:
+    """Yield secrets that are split in every way, in every sentence; ``bodies`` are the halves."""
     chance = random.Random(seed)
     for name, cut in ways.items():
-        for kind, carriers in _CARRIERS.items():
-            for carrier in carriers:
+        for kind, sentences in into.items():
+            for carrier in sentences:
                 for _ in range(each):
                     value = _VALUES[kind](chance)
                     at = chance.randrange(5, len(value) - 4)

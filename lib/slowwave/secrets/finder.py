@@ -40,7 +40,8 @@ def find_secrets(text: str) -> list[Finding]:
     if len(text) < MIN_CHARS:
         return []
     found = _find(text, _DEPTH, _ESCAPES)
-    found += _again(text, found)
+    if found:
+        found += _again(text, found)
     return apart(found) if len(found) > 1 else found
 
 
@@ -61,20 +62,19 @@ _LEAST_AGAIN = 6
 
 
 def _find(text: str, depth: int, first: int) -> list[Finding]:
-    foreign, folds = foreign_signs(text)
-    if depth and folds and (view := folded(text)) is not None:
-        found: list[Finding] = []
-        _add(found, view, depth - 1, first)
-        return found
     signs = plain_signs(text)
+    foreign, folds = (False, []) if text.isascii() else foreign_signs(text, signs)
+    if depth and folds:
+        found: list[Finding] = []
+        _add(found, folded(text, folds), depth - 1, first)
+        return found
     hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
-    told = meanings()
-    kinds = 0
+    told, kinds = meanings(), 0
     for hit in hits:
         kinds |= told[hit[0]]
     # behind an escape or a code a number stands as it does here
-    is_about = len(text) < _SMALL_WINDOW or foreign or kinds & CARD
-    numbers = list(cards(text, signs)) if first <= _ESCAPES and is_about else []
+    is_about = len(text) < _SMALL_WINDOW or kinds & CARD
+    numbers = cards(text, signs) if first <= _ESCAPES and is_about else []
     if not hits and not runs and not numbers:
         return []
     found = findings_in(text, hits, runs, numbers)
@@ -108,13 +108,17 @@ def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen)
 
 def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
     """Add what source code or lines part."""
-    glues = _glues(text, found, seen)
-    if first <= _GLUES:
-        for start, stop in _around(((place, _AFTER_GLUE) for place in glues), _BEFORE_GLUE):
-            if (view := glued(text[start:stop], lists=bool(seen.kinds & LIST))) is not None:
-                _add(found, view, depth - 1, _WRAPS, start)
+    told = meanings()
+    named = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
+    glues = _glues(text, found, seen) if seen.kinds & (GLUE | LIST | JOIN) else []
+    if first <= _GLUES and (named or glues):
+        for is_named, places, before, behind in ((True, named, *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
+            for start, stop in _around(((place, behind) for place in places), before):
+                view = glued(text[start:stop], lists=bool(seen.kinds & LIST), named=is_named)
+                if view is not None:
+                    _add(found, view, depth - 1, _WRAPS, start)
     if first <= _WRAPS and "\n" in text and (seen.near or seen.runs or glues or seen.kinds & LINE):
-        view = joined(text, _places(text, seen.near, seen.runs))
+        view = joined(text, _places(text, seen))
         if view is not None:
             _add(found, view, depth - 1, _WRAPS + 1)
 
@@ -122,9 +126,9 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
 def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
     """Return where source code puts literals together, or mail lines."""
     told = meanings()
-    glues = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
+    glues: list[int] = []
     if seen.kinds & (GLUE | LIST):
-        glues += [hit[1] for hit in seen.hits if told[hit[0]] & (GLUE | LIST)]
+        glues += [hit[1] for hit in seen.hits if _may_glue(told[hit[0]], text, hit[1])]
     if seen.kinds & JOIN:
         begun = {hit[1] for hit in seen.near}
         # the sign may as well end a value in base64
@@ -133,9 +137,21 @@ def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
     return glues
 
 
+# behind these a quote begins a literal, and behind a tag another one parts nothing
+_NOT_BEFORE = ("([,=", ">")
+
+
+def _may_glue(meaning: int, text: str, at: int) -> bool:
+    """Say whether a literal begins a list of pieces, or parts a value: right before a quote or a tag one must end."""
+    if meaning & LIST:
+        return True
+    before, sign = text[at - 1 : at], text[at]
+    return bool(meaning & GLUE) and (sign == "+" or not (before.isspace() or before in _NOT_BEFORE[sign == "<"]))
+
+
 def _is_broken(text: str, at: int, whole: Container[int]) -> bool:
     """Say whether a sign at the end of a line may stand within a value."""
-    return at > 0 and not text[at - 1].isspace() and text[at - 1] != "=" and at + 1 not in whole
+    return at > 0 and not text[at - 1].isspace() and text[at - 1] not in "=^" and at + 1 not in whole
 
 
 def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int, *, colours: bool) -> None:
@@ -182,26 +198,26 @@ _SMALL_WINDOW = 1_000
 _BEFORE = 100
 _AFTER = 700
 _AFTER_KEY = 20_000
-_BEFORE_GLUE = 120
-_AFTER_GLUE = 400
+_NEAR_NAME = (60, 300)
+_NEAR_GLUE = (120, 400)
 
 
-def _places(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> list[int]:
+def _places(text: str, seen: _Seen) -> list[int]:
     """Return where broken values may be: at literals, at the ends of long runs, before a run that begins a line."""
-    places = [hit[1] for hit in hits]
-    for start, stop in runs:
+    places = [hit[1] for hit in seen.near]
+    for start, stop in seen.runs:
         if text[stop : stop + 1] in _BREAKS:
             places.append(start)
         if (line := text.rfind("\n", max(0, start - _INDENTATION), start)) >= 0:
             places.append(line)
-    at = text.find("\\\n")
-    while at >= 0:
-        places.append(at)
-        at = text.find("\\\n", at + 1)
-    return sorted(places)
+    if seen.kinds & LINE:
+        told = meanings()
+        places += [hit[1] for hit in seen.hits if told[hit[0]] & LINE]
+    places.sort()
+    return places
 
 
-_BREAKS = ("\n", "\r", "\\", '"', "'", "=", "-", "_", "/", "+")
+_BREAKS = frozenset("\n\r\\\"'=-_/+")
 _INDENTATION = 40
 
 

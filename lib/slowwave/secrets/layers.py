@@ -11,8 +11,13 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from html import unescape
+from string import ascii_letters, digits
 
-_ESCAPE = re.compile(r"\\(?:[nrtbf\"'/\\`$]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|0?e(?=\[))")
+_ESCAPE = re.compile(
+    r"(\\(?:[nrtbf\"'/\\`$]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,5}\}"
+    r"|x[0-9a-fA-F]{2}|033|0?e(?=\[)))"
+)
 _NAMED = {
     **{f"\\{code}": plain for code, plain in zip("nrtbf", "\n\r\t\b\f", strict=True)},
     **{f"\\{same}": same for same in "\"'/\\`$"},
@@ -20,25 +25,15 @@ _NAMED = {
 }
 _COLOUR_SIGNS = ("\x1b", "^[[", "\u241b", "\x08", "\x00")
 _COLOUR = re.compile(
-    r"(?:\x1b|\u241b|\^\[)(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[()][AB0])|\x08|\x00"
+    r"[\x1b\u241b^\x08\x00](?:(?<=[\x08\x00])"
+    r"|(?:(?<!\^)|(?<=\^)\[)(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[()][AB0]))"
 )
 _CODED = re.compile(
-    r"[%&](?:(?<=%)[0-9a-fA-F]{2}"
-    r"|(?<=&)(?:shy|ZeroWidthSpace|zwn?j|#(?:8203|173|820[45]|[xX](?:200[bcdBCD]|[aA][dD]))|quot|amp|lt|gt|apos|#0{0,2}(?:3[49]|47|58|61|64)|#[xX](?:2[27fF]|3[aAdD]|40));)"
+    r"[%&](?:(?<=%)(?:[cCdD][0-9a-fA-F]%[89abAB][0-9a-fA-F]|[eE][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){2}|[0-9a-fA-F]{2})"
+    r"|(?<=&)(?:[a-zA-Z]{2,14}|#\d{2,6}|#[xX][0-9a-fA-F]{2,5});)"
 )
-# of some nothing is to be seen
-_ENTITIES = {
-    **dict.fromkeys(("&shy;", "&ZeroWidthSpace;", "&zwj;", "&zwnj;", "&#173;", "&#8203;", "&#8204;", "&#8205;"), ""),
-    **dict.fromkeys(("&#x200b;", "&#x200c;", "&#x200d;", "&#xad;"), ""),
-    "&quot;": '"',
-    "&amp;": "&",
-    "&lt;": "<",
-    "&gt;": ">",
-    "&apos;": "'",
-}
 _SAMPLE = 96
 _MOST_ENCODED = 4_000_000
-_HEX = re.compile(r"[0-9a-fA-F]+")
 _TEXT_BYTES = bytes([9, 10, 13, 27, *range(32, 127)])
 _MIN_TEXT = 0.97
 
@@ -86,9 +81,10 @@ class View:
 def without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View | None:
     """Return a text with every code replaced by the one character that it stands for, or by none."""
     clean = pattern.sub(plain, text)
-    if clean == text:
-        return None
+    return None if clean == text else _view(clean, text, pattern, plain)
 
+
+def _view(clean: str, text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> View:
     def pieces() -> Iterator[tuple[int, int, int]]:
         at = 0
         for match in pattern.finditer(text):
@@ -102,13 +98,18 @@ def without(text: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]]
 
 def unescaped(text: str) -> View | None:
     """Return a text without backslash escapes."""
-    return without(text, _ESCAPE, _unescape) if "\\" in text else None
+    if "\\" not in text:
+        return None
+    parts = _ESCAPE.split(text)  # no call for each of so many
+    if len(parts) == 1:
+        return None
+    parts[1::2] = [_NAMED.get(code) or _unescape(code) for code in parts[1::2]]
+    return _view("".join(parts), text, _ESCAPE, lambda match: _NAMED.get(match[0]) or _unescape(match[0]))
 
 
-def _unescape(match: re.Match[str]) -> str:
-    code = match[0]
-    known = _NAMED.get(code)
-    return chr(int(code[2:], 16)) if known is None else known  # noqa: FURB166
+def _unescape(code: str) -> str:
+    high, *low = (int(one.strip("xu{}"), 16) for one in code.split("\\")[1:])
+    return chr(0x10000 + ((high & 0x3FF) << 10) + (low[0] & 0x3FF)) if low else chr(high)
 
 
 def uncoloured(text: str) -> View | None:
@@ -121,16 +122,23 @@ _HIDDEN = (
     "\U000e0000-\U000e01ef"
 )
 # accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
-_FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff]")
+FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ea\U0001d400-\U0001d7ff]")
 
 
-def folded(text: str) -> View | None:
-    """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones."""
-    return without(text, _FOLDED, _fold)
+def folded(text: str, signs: Iterable[str]) -> View:
+    """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones.
+
+    Args:
+        text: the text.
+        signs: those of ``FOLDED`` that it has.
+    """
+    clean = text
+    for sign in signs:
+        clean = clean.replace(sign, _fold(sign))
+    return _view(clean, text, FOLDED, lambda match: _fold(match[0]))
 
 
-def _fold(match: re.Match[str]) -> str:
-    sign = match[0]
+def _fold(sign: str) -> str:
     return "" if unicodedata.category(sign) in _UNSEEN else unicodedata.normalize("NFKC", sign)
 
 
@@ -144,13 +152,10 @@ def uncoded(text: str) -> View | None:
 
 def _uncode(match: re.Match[str]) -> str:
     code = match[0]
-    if code[0] == "%":
-        return chr(int(code[1:], 16))
-    known = _ENTITIES.get(code, _ENTITIES.get(code.lower()))
-    if known is not None:
-        return known
-    digits = code[2:-1]
-    return chr(int(digits[1:], 16) if digits[0] in "xX" else int(digits))
+    if code[0] == "&":
+        return unescape(code)
+    data = bytes.fromhex(code.replace("%", ""))
+    return data.decode("utf-8", "replace") if len(data) > 1 else chr(data[0])
 
 
 def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
@@ -162,11 +167,11 @@ def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
         run = text[start:stop]
         if run.isdigit() or run.islower() or run.isupper():
             # base64 of text has both cases
-            if size % 2 == 0 and _HEX.fullmatch(run) and _is_text(data := bytes.fromhex(run)):
+            if size % 2 == 0 and _is_text(data := _of_hex(run)):
                 yield _of_run(data.decode("latin-1"), start, size)
             continue
         begin, end = _far(text, start, stop, done)
-        for left, right in ((begin, end), (start, stop)):
+        for left, right in dict.fromkeys(((begin, end), (start, stop))):
             place, plain = _base64(text[left:right])
             if plain:
                 yield _of_run(plain, left + place, right - left - place)
@@ -174,21 +179,28 @@ def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
         done = end
 
 
+def _of_hex(run: str) -> bytes:
+    try:
+        return bytes.fromhex(run)
+    except ValueError:
+        return b""
+
+
 def _far(text: str, start: int, stop: int, least: int) -> tuple[int, int]:
     """Return how far the alphabet of base64 goes around a run of letters and digits; its other signs are rare in it."""
-    before, behind = text[start - 1 : start], text[stop : stop + 1]
-    is_standard = behind in "+/" if behind in _OTHER_SIGNS else before in "+/"
+    behind = text[stop : stop + 1]
+    is_standard = behind in "+/" if behind in _OTHER_SIGNS else text[start - 1 : start] in "+/"
     whole = _STANDARD if is_standard else _OF_URLS
     head = text[max(least, start - _RUN_CHARS) : start]
     tail = whole.match(text, stop)
-    left = _SPLIT.split(head)[-1] if is_standard else _SPLIT_URL.split(head)[-1]
-    return start - len(left), tail.end() if tail else stop
+    before = len(head) - len(head.rstrip(_STANDARD_SIGNS if is_standard else _SIGNS_OF_URLS))
+    return start - before, tail.end() if tail else stop
 
 
 _OTHER_SIGNS = frozenset("+/-_")
 _RUN_CHARS = 32
-_SPLIT = re.compile(r"[^A-Za-z0-9+/]")
-_SPLIT_URL = re.compile(r"[^A-Za-z0-9_\-]")
+_STANDARD_SIGNS = ascii_letters + digits + "+/"
+_SIGNS_OF_URLS = ascii_letters + digits + "_-"
 _STANDARD = re.compile(r"[A-Za-z0-9+/]*")
 _OF_URLS = re.compile(r"[A-Za-z0-9_\-]*")
 _PEEK = 24

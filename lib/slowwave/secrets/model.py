@@ -16,6 +16,7 @@ class Rule:
         shape: regular expression, tried right there; its group ``secret`` is the secret. Every repetition in it is
             bounded, so that no text can make it slow.
         back: how many characters before the literal the shape begins, each number that is possible; empty for none.
+        behind: the shape begins where the literal ends.
         is_valid: refuses look-alikes; None takes every match.
         joins: what it finds may be put together from several lines.
     """
@@ -24,6 +25,7 @@ class Rule:
     anchors: tuple[str, ...]
     shape: str
     back: tuple[int, ...] = ()
+    behind: bool = False
     is_valid: Callable[[str], bool] | None = None
     joins: bool = True
 

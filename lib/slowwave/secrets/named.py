@@ -147,31 +147,24 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "assignment",
         _SECRET_NAMES,
-        "(?i:" + "|".join(_SECRET_NAMES) + ")" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{16,4000}})",
+        _SEP + _OPEN + rf"(?P<secret>{_TO}{{16,4000}})",
+        behind=True,
         is_valid=looks_random,
     ),
     Rule(
         "password",
         _PASSWORD_NAMES,
-        r"(?i:passw(?:or[dt]|d)?|passphrase|passcode|pwd|kennwort|contraseña)"
-        + _SEP
-        + _OPEN
-        + rf"(?P<secret>{_TO}{{6,200}})",
-        is_valid=looks_chosen,
-    ),
-    Rule(
-        "password",
-        _PASSWORD_NAMES,
-        r"(?i:passw(?:or[dt]|d)?|passphrase|passcode|pwd|kennwort)[\w\-]{0,20}[\"'`]?"
-        + _PLACE
-        + r"\s{1,4}(?:is|ist|to|lautet|=|:|was|now)\s{1,4}[\"'`]?(?P<secret>[^\s\"',;<>`]{6,200})",
+        r"(?i:or[dt]|d|ña)?" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{6,200}})",
+        behind=True,
         is_valid=looks_chosen,
     ),
     Rule(
         "spoken",
         ("secret", "token", "key", "credential", "passw", "passphrase"),
-        r"(?i:secret|token|key|credential|passphrase|password|passwort)s?"
-        r"(?:" + _PLACE + r"\s{1,4}(?:is|ist|lautet|=|:|was))?\s{1,4}[\"'`]?(?P<secret>[A-Za-z0-9/+_\-.=~]{20,400})",
+        r"(?i:or[dt])?s?(?:"
+        + _PLACE
+        + r"\s{1,4}(?:is|ist|lautet|=|:|was))?\s{1,4}[\"'`]?(?P<secret>[A-Za-z0-9/+_\-.=~]{20,400})",
+        behind=True,
         is_valid=looks_opaque,
     ),
     *(

@@ -11,6 +11,7 @@ from functools import cache
 import ahocorasick_rs
 
 from slowwave.secrets.glue import GLUES, LISTS, MAIL
+from slowwave.secrets.layers import FOLDED
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
 from slowwave.secrets.nouns import words
@@ -25,21 +26,20 @@ FAMILIES: tuple[str, ...] = tuple(
 _BY_RUN = {rule.family: rule for rule in RUNS}
 # number of the literal, where it begins and where it ends
 Hit = tuple[int, int, int]
-# in UTF-8 without its ASCII: letters (arrows, frames and small pictures are in most texts), and what a fold changes
-_LETTERS = re.compile(rb"[\xc3-\xdf\xe0\xe1\xe3-\xed]|\xef[\xac-\xb7]")
-_FOLDS = re.compile(
-    rb"\xc2\xad|[\xcc\xcd]|\xd8\x9c|\xe1\x85|\xe1\xa0|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2[\x90\x92\x93]"
-    rb"|\xef(?:\xb8[\x80-\x8f]|[\xbb-\xbe])|\xf0\x9d|\xf3"
-)
+# letters (arrows, frames and small pictures are in most texts)
+_LETTERS = re.compile("[\u00c0-\u1fff\u3000-\ud7ff\ufb00-\ufdff]")
 _ASCII = bytes(range(128))
+# of so many signs one is foreign at most where each of these is looked at by itself
+_FEW = 16
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _ESCAPED = (
     "00ad 00f 00e 01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 200 202 206 30 fe"
-    " 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7"
+    " 4 5 6 7 8 9 a b c d0 d1 d2 d3 d4 d5 d6 d7 d835 db40 {2 {a {f {e {1"
 )
 _HIDES = (":\\/", "\\u001b", "\\x1b", "\\033", "\\e[", "%3a%2f", *(f"\\u{begin}" for begin in _ESCAPED.split()))
 # lines that go on
 _LINES = ("\\\n", "\\\r\n")
+_ABOUT_CARDS = (*words("card"), *words("paying"))
 _COLOURS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
 PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD, JOIN, LINE = 1, 2, 4, 8, 16, 32, 64, 128, 256
@@ -70,7 +70,7 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *GLUES, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *words("card")):
+    for noun in (*NOUNS, *GLUES, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *_ABOUT_CARDS):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
@@ -88,7 +88,7 @@ def _automaton() -> tuple[ahocorasick_rs.BytesAhoCorasick, tuple[tuple[Rule, ...
 
 _FOREIGN_NOUNS = tuple(
     (form, kinds)
-    for noun, kinds in NOUNS.items()
+    for noun, kinds in (*NOUNS.items(), *((word, None) for word in _ABOUT_CARDS if word not in NOUNS))
     if not noun.isascii()
     for form in dict.fromkeys((noun, noun.capitalize(), noun.upper()))
 )
@@ -104,15 +104,17 @@ def meanings() -> tuple[int, ...]:
         **dict.fromkeys(MAIL, JOIN),
         **dict.fromkeys(_LINES, LINE),
         **dict.fromkeys(_COLOURS, COLOUR),
-        **dict.fromkeys(words("card"), CARD),
+        **dict.fromkeys(_ABOUT_CARDS, CARD),
         "\x1b": COLOUR | HIDE,
     }
     _, rules, kinds = _automaton()
     anchors = (*_anchors(), *(noun for noun, _ in _FOREIGN_NOUNS))
+    foreign = len(_anchors())
     return tuple(
-        others.get(anchor, 0)
-        + NAME * (bool(own) and anchor not in _OF_MUCH)
-        + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and noun.near is None))
+        others.get(anchor.lower(), 0)
+        + NAME
+        * ((bool(own) and anchor not in _OF_MUCH) or (noun is not None and (number >= foreign or noun.near is None)))
+        + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and (number >= foreign or noun.near is None)))
         for number, (anchor, own, noun) in enumerate(zip(anchors, rules, kinds, strict=True))
     )
 
@@ -134,12 +136,23 @@ def plain_signs(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def foreign_signs(text: str) -> tuple[bool, bool]:
-    """Say whether a text has letters that are no ASCII, and whether it has signs for show or such as nobody sees."""
-    if text.isascii():
-        return False, False
-    data = text.encode("utf-8", "replace").translate(None, _ASCII)
-    return bool(_LETTERS.search(data)), bool(_FOLDS.search(data))
+def foreign_signs(text: str, signs: bytes) -> tuple[bool, list[str]]:
+    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees.
+
+    Args:
+        text: the text.
+        signs: the same as :func:`plain_signs` returns it, which has a question mark for most of these.
+    """
+    others: set[str] = set()
+    at, left = (signs.find(b"?"), len(signs) // _FEW) if signs.isascii() else (0, 0)
+    while at >= 0 and left:
+        others.add(text[at])
+        at = signs.find(b"?", at + 1)
+        left -= 1
+    if at >= 0:
+        others = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
+    every = "".join(others)
+    return bool(_LETTERS.search(every)), FOLDED.findall(every)
 
 
 def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
@@ -201,41 +214,45 @@ def findings_in(
                 found += [Finding(a, b, "cookie", text[a:b]) for a, b in spans]
         else:
             for rule in rules[number]:
+                at = stop if rule.behind else start
                 # most are no match, and a call costs as much as the look itself
-                looks = rule.back or start < tried.get(rule.shape, _NEVER)[0] or rule.match(text, start) is not None
-                if looks and (one := _tried_again(rule, text, start, tried)) is not None:
+                looks = rule.back or at < tried.get(rule.shape, _NEVER)[0] or rule.match(text, at) is not None
+                if looks and (one := _tried_again(rule, text, at, tried)) is not None:
                     found.append(one)
-            if (noun := kinds[number]) is not None:
+            if (noun := kinds[number]) is not None and not noun.is_idle(text, start, stop):
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
-    for start, stop in runs:
-        found += _in_run(text, start, stop)
+    found += _in_runs(text, runs)
     return apart(found) if len(found) > 1 else found
 
 
-def _in_run(text: str, start: int, stop: int) -> Iterator[Finding]:
-    """Yield what a long run of letters and digits is, as its own shape tells."""
-    for rule in _rules_of_run(text, start, stop):
+def _in_runs(text: str, runs: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+    """Yield what long runs of letters and digits are, as their own shapes tell."""
+    for start, stop in runs:
+        # hardly one is of such a kind
+        if (rule := _rule_of_run(text, start, stop)) is None:
+            continue
         match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
         if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
             yield Finding(*match.span("secret"), rule.family, match["secret"])
 
 
-def _rules_of_run(text: str, start: int, stop: int) -> Iterator[Rule]:
-    """Yield the rules that a long run could fit, by its length and what stands beside it."""
-    size = stop - start
+def _rule_of_run(text: str, start: int, stop: int) -> Rule | None:
+    """Return the rule that a long run could fit, by its length and what stands beside it."""
     behind = text[stop : stop + 1]
+    family = None
     if behind == "." and text[start] in "MNO":
-        yield _BY_RUN["discord"]
-    elif size >= 32:  # noqa: PLR2004 - hex digits
+        family = "discord"
+    elif stop - start >= 32:  # noqa: PLR2004 - hex digits
         if text.startswith("SK", start):
-            yield _BY_RUN["twilio"]
+            family = "twilio"
         elif behind == "-" and text.startswith("us", stop + 1):
-            yield _BY_RUN["mailchimp"]
+            family = "mailchimp"
         elif text[start - 1 : start] == ":":
-            yield _BY_RUN["asana"]
+            family = "asana"
         elif text.startswith("pat", max(start - 18, 0)):
-            yield _BY_RUN["airtable"]
+            family = "airtable"
+    return None if family is None else _BY_RUN[family]
 
 
 _MOST_AGAIN = 4

@@ -10,8 +10,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, few_digits, of_user, opening, pair_of
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import oddness
+from slowwave.secrets.phrases import (
+    ASKS,
+    BEFORE,
+    BEYOND_DOUBT,
+    BONDS,
+    CLEAR,
+    COLONS,
+    DENSE,
+    FEW_WORDS,
+    IS_DENSE,
+    MOST_WORDS,
+    OF_CODE,
+    REACH,
+    STOP,
+    TOKEN,
+    Span,
+    are_parted,
+    gap_of,
+    is_last,
+    tokens_of,
+    trimmed,
+)
 
 
 class Kind(StrEnum):
@@ -25,71 +48,74 @@ class Kind(StrEnum):
     SHORT_PIN = "short-pin"
     CARD_CODE = "card-code"
     LOGIN = "login"
+    OPENED = "opened"
+    USER = "user"
 
 
-# short nouns are part of many words, and looked for with what may end them; one more behind a verb says no more
-_LINKS = " :=\"'`*"
-_ENDS = {Kind.SHORT: " :=\"'*.,!?\n", Kind.PASS: _LINKS, Kind.SHORT_PIN: _LINKS, Kind.KEY: " :=", Kind.LOGIN: " :=("}
-_BONDS = frozenset(words("bond"))
-_ENDINGS = words("bond-ending")
+# short nouns are part of many words, and looked for with what may end them; a letter of another script is looked for as
+# a question mark
+_LINKS = " :=\"'`*?"
+_ENDS = {
+    Kind.SHORT: " :=\"'*.,!?\n",
+    Kind.PASS: _LINKS,
+    Kind.SHORT_PIN: _LINKS,
+    Kind.KEY: " :=",
+    Kind.LOGIN: " :=(",
+    Kind.OPENED: " :=,.\n\"'`)\\?",
+    Kind.USER: "/:",
+}
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
-COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN)
+COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED)
+_ENTERING = frozenset(words("entering"))
+_WITH = frozenset(words("with"))
 # the first odd word behind them is a value, or none is
 _AT_ONCE = (Kind.PASS, Kind.KEY)
 _AFTER = " :="
 _SAID = re.compile(r"\b(?:is|as|was|are)\s(?:\w+\s)?\Z")
-_OF_CODE = frozenset("_$./@\\")
 # how far from the noun values are looked for
-_REACH = 120
-_REACHES = {Kind.PASSWORD: _REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80}
-_BEFORE = 80
-# scripts without blanks, or whose particles stand at the end of a foreign word, and their punctuation
-_DENSE = (
-    r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3000-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-    r"\uff01-\uff0f\uff1a-\uff20\uff5b-\uffef"
-)
-_TOKEN = re.compile(rf"[{_DENSE}]+|[^\s{_DENSE}]+")
-_IS_DENSE = re.compile(rf"[{_DENSE}]")
+_REACHES = {Kind.PASSWORD: REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80}
 # words without anything odd are passed over at once
-_CANDIDATE = re.compile(
-    rf"(?<![^\s{_DENSE}])(?=[^\s{_DENSE}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
-    rf"|[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{{6}}))[^\s{_DENSE}]{{3,200}}"
+_ODD_WORD = (
+    r"(?<![^\s{0}])(?=[^\s{0}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
+    r"|[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{{6}}))[^\s{0}]{{3,200}}"
 )
-_REST = re.compile(rf"[^\W\d_{_DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
+_CANDIDATE = re.compile(_ODD_WORD.format(DENSE))
+# the same for most texts, which have none of these letters
+_ASCII_CANDIDATE = re.compile(_ODD_WORD.format(""))
+_REST = re.compile(rf"[^\W\d_{DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
 _CODE_BEHIND = re.compile(r"[_$\[(]|(?<=[A-Za-z])[0-9]|[.\-/@](?=[A-Za-z_)])")
 # words of many texts are looked at closely only where something odd is in reach
-_BETWEEN = r"[ \t:=\-*>,/|\"'`\u2013\u2014\u2192\u201c\u201e\u00ab\uff1a\uff0c\u300c]{0,6}+"
-_NEAR = re.compile(rf"(?:{_BETWEEN}[^\W\d_]++){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
-_NEAR_KEY = re.compile(rf"(?:{_BETWEEN}[^\W\d_]++){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
-_OPENERS = "\"'`\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb*([<{\u300c\u300e\u3010\uff08"
-_QUOTES = "\"'`"
-_CLOSERS = ".,;:?)]}>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb\u300d\u300f\u3011\uff09"
+_BETWEEN = r"[ \t:=\-*>,./|\"'`()]{0,6}+"
+_LETTERS = r"[^\x00-@\[-`{-\x7f]++"
+_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
+_NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
+
+
+def _near_code(text: str, at: int) -> re.Match[str] | None:
+    return _SOME_DIGITS.search(text, max(0, at - BEFORE), at + _FEW_CHARS)
+
+
+_SOME_DIGITS = re.compile(r"[0-9]{4}|[0-9]{3}[ \-][0-9]{3}")
+_NEARS = {Kind.KEY: _NEAR_KEY.match, Kind.OPENED: _near_code}
 _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
-_STOP = (".", "!", "?", ";", "\u3002", "\uff01", "\uff1f")
-_COLONS = (":", "=", "\uff1a", "\uff1d")
-_DIGITS = re.compile(r"(?<![\d.,:])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d \d\d)(?![\d:]|[.,:%]\d|[A-Za-z%])")
+
+
+_SOME_BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 _OWNER = re.compile(
-    r"(?:sudo|root|admin|user|login|db|database|ssh|ftp|wi-?fi|vpn|my|the|your|our|server|mail|email|account|and|with)"
+    r"(?:sudo|root|admin|user|login|db|database|ssh|ftp|wi-?fi|vpn|my|the|your|our|server|mail|email|account|and|with"
+    r"|el|la|il|le|mi|mia|tu|tua|ma|mon|mein|meine|dein|das|die|minha|minu|mijn|min|mitt|det|moje|moja|benim|saya)"
     r"['\u2019s]{0,2}[ \-:,]{1,2}\Z",
     re.IGNORECASE,
 )
-_PAIR = re.compile(
-    r"(?<![\w./@:\-])(?P<user>[^\W\d_][\w.@+\-]{0,60})[\"'`]?"
-    r"(?P<by>[ \t]{0,3}(?:[/:|,;&]|->|\u2192|and|with|y|und|et|e|i|\u0438|con|mit|avec)[ \t]{1,3}|[/:|])"
-    r"(?:(?:password|pass|pw|pwd)[:=]?[ \t])?[\"'`(]?(?P<secret>[^\s\"'`]{5,80})"
-)
+# an escaped end of a line
+_BROKEN = re.compile(r"\\[nrt]")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
-_MOST_WORDS = 8
-_FEW_WORDS = 3
+_SHORT = 4
 _NEVER = 9
-_BEYOND_DOUBT = 3
-_CLEAR = 2
 _KEY_CHARS = 8
 _SOME_CHARS = 6
-_PIN_DIGITS = 4
-_CARD_DIGITS = 3
-Span = tuple[int, int]
+_FEW_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +125,28 @@ class Noun:
     Attributes:
         kinds: what it may say of the value, in the order in which that is tried.
         is_cut: its last character is what ends it.
+        begins: it is so short that it must begin a word: many words end so.
         is_whole: it must be a word of its own.
         near: tries at its end whether anything odd is in reach; None for nouns that are rare enough.
     """
 
     kinds: tuple[Kind, ...]
     is_cut: bool
+    begins: bool
     is_whole: bool
     near: Callable[[str, int], re.Match[str] | None] | None
+
+    def is_idle(self, text: str, start: int, end: int) -> bool:
+        """Say whether the noun ends another word, or nothing odd is in reach: most of the common ones tell nothing."""
+        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT:
+            return False
+        return (self.begins and _is_within(text, start)) or self.near(text, end - 1) is None
+
+
+def _is_within(text: str, start: int) -> bool:
+    """Say whether a word has begun before ``start``: no escaped end of a line, nor a script without blanks."""
+    before = text[start - 1 : start]
+    return before.isalnum() and not IS_DENSE.match(before) and not _BROKEN.match(text, max(0, start - 2))
 
 
 def _nouns() -> Iterator[tuple[str, Noun]]:
@@ -116,8 +156,10 @@ def _nouns() -> Iterator[tuple[str, Noun]]:
             for end in _ENDS.get(kind, ("",)) if noun.isascii() else ("",):
                 found[noun + end] = (*found.get(noun + end, ()), kind)
     for noun, kinds in found.items():
-        near = (_NEAR_KEY if kinds[0] is Kind.KEY else _NEAR).match if kinds[0] in COMMON else None
-        yield noun, Noun(kinds, not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE, near)
+        near = _NEARS.get(kinds[0], _NEAR.match) if kinds[0] in COMMON else None
+        is_cut, is_whole = not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE
+        begins = is_whole or (noun.isascii() and (kinds[0] is Kind.OPENED or len(noun) - is_cut < _SHORT))
+        yield noun, Noun(kinds, is_cut, begins, is_whole, near)
 
 
 NOUNS = dict(_nouns())
@@ -126,19 +168,21 @@ NOUNS = dict(_nouns())
 def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     """Return where the values lie that a noun between ``start`` and ``end`` of a text tells."""
     at = end - noun.is_cut
-    is_open = not noun.is_whole and not _IS_DENSE.match(text, at - 1)
-    if is_open and text[at : at + 1] not in _AFTER and (rest := _REST.match(text, at)):
-        at = rest.end()
+    if not noun.is_cut and text[at : at + 1] not in _AFTER and not noun.is_whole and not IS_DENSE.match(text, at - 1):
+        rest = _REST.match(text, at)
+        at = rest.end() if rest else at
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
+    if noun.begins and _is_within(text, start):
+        return []
     if (
-        (before and before in _OF_CODE)
-        or _CODE_BEHIND.match(text, at)
+        (before and before in OF_CODE)
+        or (noun.kinds[0] is not Kind.USER and _CODE_BEHIND.match(text, at))
         or (before and before in "[-:" and _MARK.search(text, max(0, start - 40), start))
     ):
         return []
-    if noun.is_whole and (before.isalnum() or text[at : at + 1].isalnum()):
+    if noun.is_whole and text[at : at + 1].isalnum() and not IS_DENSE.match(text, at):
         return []
     found: list[Span] = []
     for kind in noun.kinds:
@@ -149,18 +193,24 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
 def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
     match kind:
         case Kind.LOGIN:
-            return _pair(text, at)
-        case Kind.PIN | Kind.SHORT_PIN:
-            return _digits(text, at, _PIN_DIGITS)
-        case Kind.CARD_CODE:
-            return _digits(text, at, _CARD_DIGITS)
-        case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):
-            return list(_behind(text, start, at, kind))
+            found = pair_of(text, at)
+        case Kind.USER:
+            found = of_user(text, at)
+        case Kind.OPENED:
+            found = opening(text, start, at)
+        case Kind.PIN | Kind.SHORT_PIN | Kind.CARD_CODE:
+            least = CARD_DIGITS if kind is Kind.CARD_CODE else PIN_DIGITS
+            found = few_digits(text, at, least, is_rare=kind is not Kind.SHORT_PIN or text[start] > "\u0250")
+            # or letters and digits in turn
+            found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
         case Kind.KEY:
-            return list(_behind(text, start, at, kind))
+            found = list(_behind(text, start, at, kind))
+        case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):
+            found = list(_behind(text, start, at, kind))
         case _:
             found = list(_behind(text, start, at, Kind.SHORT if kind is Kind.PASS else kind))
-            return found or _ahead(text, start, at)
+            found = found or _ahead(text, start, at)
+    return found
 
 
 def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
@@ -170,21 +220,25 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
     last = at
     for begin, stop in _candidates(text, at, _REACHES[kind]):
         between = text[last:begin]
-        tokens = _TOKEN.findall(between)
-        if len(tokens) > _MOST_WORDS or _parts(between, tokens):
+        tokens = tokens_of(between)
+        if len(tokens) > MOST_WORDS or are_parted(between, tokens):
             return
-        gap, bound = _gap(tokens)
+        gap, bound = gap_of(tokens)
+        if kind is Kind.KEY and tokens and tokens[-1].lower() in _WITH:
+            bound = CLEAR
         bond = _BOND.match(text, begin, stop)
         if bond and bond.end() < stop:
-            begin, bound = bond.end(), _CLEAR  # noqa: PLW2901 - the colon is no part of the value
-        left, right = _trimmed(text, begin, stop)
+            begin, bound = bond.end(), CLEAR  # noqa: PLW2901 - the colon is no part of the value
+        if kind in _AT_ONCE and gap and bound < CLEAR:
+            return
+        left, right = trimmed(text, begin, stop)
         value = text[left:right]
-        foreign = not is_latin and not any(word.isascii() and word.isalpha() for word in tokens if word not in _BONDS)
-        needed = _needed(kind, value, gap, bound, again=again, foreign=foreign, last=_is_last(text, stop))
+        foreign = not is_latin and not any(word.isascii() and word.isalpha() for word in tokens if word not in BONDS)
+        needed = _needed(kind, value, gap, bound, again=again, foreign=foreign, last=is_last(text, stop))
         if value and needed < _NEVER and oddness(value) >= needed:
             yield left, right
             again = True
-        elif kind in _AT_ONCE or text.endswith(_STOP, begin, stop):
+        elif kind in _AT_ONCE or (text.endswith(STOP, begin, stop) and not text.endswith(ASKS, begin, stop)):
             return
         # what was passed over counts as a word
         last = stop if again else last
@@ -194,38 +248,20 @@ def _candidates(text: str, at: int, reach: int) -> Iterator[Span]:
     """Yield the odd words of the rest of the line, and of the next one behind a colon."""
     size = min(len(text), at + reach)
     stop = text.find("\n", at, size)
-    if stop >= 0 and not text[at:stop].rstrip(" \t\"'`*").endswith(_COLONS):
+    if stop >= 0 and not text[at:stop].rstrip(" \t\"'`*").endswith(COLONS):
         size = stop
     if direct := _DIRECT.match(text, at):
         yield at, min(direct.end(), len(text))
         at = direct.end()
-    for candidate in _CANDIDATE.finditer(text, at, size):
+    for candidate in (_ASCII_CANDIDATE if text.isascii() else _CANDIDATE).finditer(text, at, size):
         end = candidate.end()
         if end == size < len(text):
-            end = _TOKEN.match(text, candidate.start()).end()  # pyright: ignore[reportOptionalMemberAccess] - cut off
+            end = TOKEN.match(text, candidate.start()).end()  # pyright: ignore[reportOptionalMemberAccess] - cut off
         yield candidate.start(), end
 
 
 # a value right behind the colon of its noun
-_DIRECT = re.compile(rf"[\"'`*)\]]{{0,3}}[:=][^\s{_DENSE}]{{4,200}}")
-
-
-def _parts(between: str, tokens: list[str]) -> bool:
-    """Say whether a sentence or a paragraph ends in these words."""
-    if "\n" in between and not between.split("\n", 1)[0].rstrip(" \t\"'`*").endswith(_COLONS):
-        return True
-    return any(token.endswith(_STOP) for token in tokens) or "\u3002" in between
-
-
-def _gap(tokens: list[str]) -> tuple[int, int]:
-    """Return how many words stand between noun and value, and how plainly the last one ties the two (2, 1 or 0)."""
-    bare = [token.strip("\"'`*(,\u201c\u00ab").lower() for token in tokens]
-    ties = [
-        not token or token in _BONDS or token.endswith(_COLONS) or (token.endswith(_ENDINGS) and not token.isascii())
-        for token in bare
-    ]
-    bound = _CLEAR if ties and ties[-1] else 1 if True in ties[-2:] else 0
-    return ties.count(False), bound
+_DIRECT = re.compile(rf"[\"'`*)\]]{{0,3}}[:=][^\s{DENSE}]{{4,200}}")
 
 
 def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreign: bool, last: bool) -> int:
@@ -240,44 +276,34 @@ def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreig
         foreign: nothing else here is written in the letters of the value.
         last: nothing stands behind it in its sentence.
     """
-    is_near = bound == _CLEAR or not gap
+    is_near = bound == CLEAR or not gap
     if kind is Kind.KEY:
-        return _BEYOND_DOUBT if is_near and len(value) >= _KEY_CHARS else _NEVER
+        return BEYOND_DOUBT if is_near and len(value) >= _KEY_CHARS else _NEVER
     if value.isdigit():
-        needed = 1 if bound == _CLEAR and not gap and kind is not Kind.PASS else _NEVER
+        needed = 1 if bound == CLEAR and not gap and kind is not Kind.PASS else _NEVER
     elif kind is Kind.PASS:
-        needed = _CLEAR if is_near and bound == _CLEAR and not gap else _BEYOND_DOUBT if is_near else _NEVER
+        needed = CLEAR if is_near and bound == CLEAR and not gap else BEYOND_DOUBT if is_near else _NEVER
     elif again:
-        needed = _CLEAR
-    elif bound == _CLEAR:
+        needed = CLEAR
+    elif bound == CLEAR:
         needed = 1
-    elif not gap or (foreign and gap <= _FEW_WORDS + 1) or (gap == 1 and last):
-        needed = 1 if len(value) >= _SOME_CHARS else _CLEAR
+    elif not gap or (foreign and gap <= FEW_WORDS + 1) or (gap == 1 and last):
+        needed = 1 if len(value) >= _SOME_CHARS else CLEAR
     else:
-        needed = _CLEAR if bound else _BEYOND_DOUBT
+        needed = CLEAR if bound else BEYOND_DOUBT
     return needed
-
-
-def _is_last(text: str, at: int) -> bool:
-    """Say whether a sentence or a line ends with the word that ends here."""
-    return text[at : at + 1] in ("", "\n", "\r") or text[at - 1] in ".!?;,)"
-
-
-def _trimmed(text: str, begin: int, stop: int) -> Span:
-    """Return where a value lies within a word: without the quotes around it and the punctuation behind it."""
-    raw = text[begin:stop]
-    left = begin + len(raw) - len(raw.lstrip(_OPENERS))
-    if left > begin and text[left - 1] in _QUOTES and (close := text.find(text[left - 1], left, stop)) > left:
-        return left, close
-    return left, max(left, begin + len(raw.rstrip(_CLOSERS)))
 
 
 def _ahead(text: str, start: int, at: int) -> list[Span]:
     """Return a value that stands before the noun: "... is the password"."""
     before = text[start - 1 : start]
-    if at - start < _SOME_CHARS - 2 and (before != " " or not _SAID.search(text, max(0, start - 12), start)):
+    if (
+        at - start < _SOME_CHARS - 2
+        and text[start] < "\u0250"
+        and (before != " " or not _SAID.search(text, max(0, start - 12), start))
+    ):
         return []  # a short noun is many things, and one that a command prints
-    first = max(0, start - _BEFORE)
+    first = max(0, start - BEFORE)
     first = max(first, text.rfind("\n", first, start) + 1)
     last = None
     for candidate in _CANDIDATE.finditer(text, first, start):
@@ -285,52 +311,21 @@ def _ahead(text: str, start: int, at: int) -> list[Span]:
     if last is None or last.end() == start:
         return []
     between = text[last.end() : start]
-    tokens = _TOKEN.findall(between)
-    if not between[-1:].isspace() and tokens and not _IS_DENSE.match(between[-1]):
+    tokens = tokens_of(between)
+    if not between[-1:].isspace() and tokens and not IS_DENSE.match(between[-1]):
         tokens.pop()  # the beginning of the noun's own word
-    left, right = _trimmed(text, *last.span())
+    left, right = trimmed(text, *last.span())
     value = text[left:right]
     if (
-        len(tokens) > _MOST_WORDS
-        or text[right : last.end()].endswith(_STOP)
-        or _parts(between, tokens)
+        len(tokens) > MOST_WORDS
+        or text[right : last.end()].endswith(STOP)
+        or are_parted(between, tokens)
         or value.isdigit()
     ):
         return []
-    is_tied = any(token.lower() in _BONDS for token in tokens)
+    is_entered = text[first : last.start()].rstrip(" \"'`\u201c\u00ab").rpartition(" ")[2].lower() in _ENTERING
+    is_tied = is_entered or any(token.lower() in BONDS for token in tokens)
     is_last = text[at : at + 1] in ("", "\n", "\r") or not text[at : at + 1].isspace()
-    needed = (1 if is_last else _CLEAR) if is_tied and len(tokens) <= _FEW_WORDS else _BEYOND_DOUBT
+    most = FEW_WORDS * (2 if is_entered else 1)
+    needed = (1 if is_last else CLEAR) if is_tied and len(tokens) <= most else BEYOND_DOUBT
     return [(left, right)] if value and oddness(value) >= needed else []
-
-
-def _digits(text: str, at: int, least: int) -> list[Span]:
-    """Return the few digits, or letters and digits in turn, that a noun of a number tells."""
-    size = min(len(text), at + _REACH)
-    for found in _DIGITS.finditer(text, at, size):
-        between = text[at : found.start()]
-        tokens = _TOKEN.findall(between)
-        gap, bound = _gap(tokens)
-        if _parts(between, tokens) or len(tokens) > _MOST_WORDS or (gap and bound < _CLEAR):
-            break
-        if between.strip(_OPENERS + ":=\uff1a ")[-1:] in _OF_CODE - {""} or len(found[0]) < least:
-            continue
-        return [found.span()]
-    return [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= _CLEAR]
-
-
-def _pair(text: str, at: int) -> list[Span]:
-    """Return the passwords of pairs of a name and a password behind a noun of logging in."""
-    found: list[Span] = []
-    stop = text.find("\n", at, at + _REACH)
-    end = min(len(text), at + _REACH) if stop < 0 else stop
-    is_bound = text[at : at + 1] in _COLONS
-    begin = at
-    while pair := _PAIR.search(text, begin, end):
-        left, right = _trimmed(text, *pair.span("secret"))
-        value = text[left:right]
-        by = pair["by"]
-        needed = 1 if is_bound or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else _CLEAR
-        if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
-            found.append((left, right))
-        begin = right if found and found[-1][1] == right else pair.end("user")
-    return found

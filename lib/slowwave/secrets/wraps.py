@@ -18,6 +18,7 @@ _NEXT_ANY = re.compile(r"\n[ \t]{0,80}(?:[>|#*] )?[\"']?(?=\S)")
 # a value may end in some of the signs, too
 _TAIL_SIGNS = frozenset("\"'+. \t\r\\")
 _VALUE_SIGNS = frozenset(ascii_letters + digits + "+/=_-.%~$")
+_ENDS = _TAIL_SIGNS | _VALUE_SIGNS
 # more than a word: a digit, or capitals in the middle
 _RANDOM_PIECE = re.compile(
     r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
@@ -70,8 +71,12 @@ def _breaks(text: str, places: Iterable[int]) -> Iterator[tuple[int, int]]:
     for place in places:
         if place <= end:
             continue
+        end = text.find("\n", place)
+        if end < 0:
+            return
+        if text[end - 1] not in _ENDS:
+            continue
         start = text.rfind("\n", 0, place) + 1
-        end = _line_end(text, place)
         while end < len(text) and (cut := _cut(text, start, end)) is not None:
             if not (
                 _is_wrapped(text, start, end, cut[1]) or "\\" in text[cut[0] : end] or _RANDOM_PIECE.match(text, cut[1])

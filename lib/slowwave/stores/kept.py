@@ -10,8 +10,11 @@ from functools import lru_cache
 PROMPT_CHARS = 160
 # So much more is looked at than is kept: of a secret that the cut parts in two, the first half would not be known.
 _BEHIND_CHARS = 1_000
-# a digit, a sign that is no punctuation, a word that nobody would write, or what seeds of wallets are called
-_SIGN = re.compile(r"[^A-Za-z\s.,;'\"()\-/?_`<>\u0080-\uffff]|\S{24}|phrase|mnemonic|seed", re.IGNORECASE)
+# a digit, a sign that is no punctuation, letters that no word has in a row, or what seeds of wallets are called
+_SIGN = re.compile(
+    r"[^A-Za-z\s.,;'\"()\-/?_`<>\u0080-\uffff]|\S{24}|[a-z][A-Z]|(?i:[b-df-hj-np-tv-xz]{6}|phrase|mnemonic|seed)"
+    r"|(?:[a-z]{3,20}[\-._]){3}|[\u0300-\u036f\uff01-\uff5e]"
+)
 
 
 def first_words(text: str) -> str:

@@ -1,0 +1,129 @@
+"""A few digits, and what somebody logs in with: values that need a noun and its neighbours to be anything at all."""
+
+import re
+
+from slowwave.secrets.nouns import words
+from slowwave.secrets.oddness import oddness
+from slowwave.secrets.phrases import (
+    BEFORE,
+    BEYOND_DOUBT,
+    CLEAR,
+    COLONS,
+    FEW_WORDS,
+    IS_DENSE,
+    MOST_WORDS,
+    OF_CODE,
+    OPENERS,
+    REACH,
+    Span,
+    are_parted,
+    gap_of,
+    is_last,
+    tokens_of,
+    trimmed,
+)
+
+PIN_DIGITS = 4
+CARD_DIGITS = 3
+_DIGITS = re.compile(
+    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d \d\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
+)
+_PAIR = re.compile(
+    r"(?<![\w./@:\-])(?P<user>[^\W\d_][\w.@+\-]{0,60})[\"'`]?"
+    r"(?P<by>[ \t]{0,3}(?:[/:|,;&]|->|\u2192|and|with|y|und|et|e|i|\u0438|con|mit|avec)[ \t]{1,3}|[/:|])"
+    r"(?:(?:password|pass|pw|pwd)[:=]?[ \t])?[\"'`(]?(?P<secret>[^\s\"'`]{5,80})"
+)
+
+
+def few_digits(text: str, at: int, least: int, *, is_rare: bool) -> list[Span]:
+    """Return the few digits that a noun of a number tells.
+
+    Args:
+        text: the text.
+        at: where the noun ends.
+        least: how many digits there must be.
+        is_rare: the noun means nothing else: a few words may come between, when nothing follows.
+    """
+    size = min(len(text), at + REACH)
+    for found in _DIGITS.finditer(text, at, size):
+        between = text[at : found.start()]
+        tokens = tokens_of(between)
+        gap, bound = gap_of(tokens)
+        is_told = (
+            bound == CLEAR
+            or not gap
+            or (gap == 1 and bound)
+            or (gap <= FEW_WORDS and is_rare and is_last(text, found.end()))
+        )
+        if are_parted(between, tokens) or len(tokens) > MOST_WORDS or not is_told:
+            break
+        if between.strip(OPENERS + ":=\uff1a ")[-1:] in OF_CODE or len(found[0]) < least:
+            continue
+        return [found.span()]
+    return []
+
+
+def of_user(text: str, at: int) -> list[Span]:
+    """Return the password right behind the name of a user."""
+    if (word := _AT_USER.match(text, at)) is None:
+        return []
+    left, right = trimmed(text, *word.span("secret"))
+    value = text[left:right]
+    return [(left, right)] if "/" not in value and ":" not in value and oddness(value) >= BEYOND_DOUBT else []
+
+
+_AT_USER = re.compile(r"[/:](?P<secret>[^\s/:]{8,80})(?!\S)")
+
+
+def opening(text: str, start: int, at: int) -> list[Span]:
+    """Return the few digits of a code for a door or the like, which is named on either side of the noun."""
+    begin = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    stop = text.find("\n", at, at + BEFORE)
+    stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    for code in _CODE_WORD.finditer(text, begin, stop):
+        apart = text[min(at, code.end()) : max(start, code.start())]
+        if any(sign in apart for sign in ",;!?\u3002\uff0c") or len(tokens_of(apart)) > FEW_WORDS + 1:
+            continue  # the one has nothing to do with the other
+        for found in _DIGITS.finditer(text, code.end(), stop):
+            between = text[code.end() : found.start()]
+            tokens = tokens_of(between)
+            gap, bound = gap_of(tokens)
+            is_behind = code.end() <= at <= found.start() and not text[at : found.start()].strip(" :")
+            if (
+                len(found[0]) >= PIN_DIGITS
+                and (not gap or bound == CLEAR or is_behind)
+                and not are_parted(between, tokens)
+            ):
+                return [found.span()]
+            break
+    return []
+
+
+# letters of scripts without blanks end no word
+_CODE_WORD = re.compile(
+    "|".join(rf"\b{word}\b" if word.isascii() or not IS_DENSE.match(word) else word for word in words("code")),
+    re.IGNORECASE,
+)
+
+
+# what ties the pair to the noun
+_WITH = re.compile(rf"\b(?:{'|'.join(words('with'))}) (?:\w+ )?\Z")
+
+
+def pair_of(text: str, at: int) -> list[Span]:
+    """Return the passwords of pairs of a name and a password behind a noun of logging in."""
+    found: list[Span] = []
+    stop = text.find("\n", at, at + REACH)
+    end = min(len(text), at + REACH) if stop < 0 else stop
+    is_bound = text[at : at + 1] in COLONS
+    begin = at
+    while pair := _PAIR.search(text, begin, end):
+        left, right = trimmed(text, *pair.span("secret"))
+        value = text[left:right]
+        by = pair["by"]
+        is_bound = is_bound or _WITH.search(text, at, pair.start()) is not None
+        needed = 1 if is_bound or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
+        if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
+            found.append((left, right))
+        begin = right if found and found[-1][1] == right else pair.end("user")
+    return found

@@ -1,0 +1,127 @@
+"""Secrets told in words are found in any language, and sentences that only speak of them are left alone."""
+
+import sys
+
+import pytest
+
+from slowwave.secrets.finder import find_secrets
+from slowwave.secrets.layers import FOLDED, folded
+from slowwave.secrets.oddness import oddness
+from slowwave.secrets.redactor import NAMELESS
+from tests.quality.secret_fresh import SPLIT_INTO, SPLITS_FRESH, SPLITS_FRESH_SECOND, carried
+from tests.quality.secret_told import SPLITS, Split, split, told
+from tests.quality.secret_values import Planted
+
+BENIGN = """
+the password is too short
+the password is required!
+pass the token to the client
+pass x1 and y2 to the client
+the token expires in 15m
+密码错误
+密码错误码1001
+パスワードが違います
+비밀번호가 틀렸습니다
+неверный пароль
+the password must have 8-20 characters
+the password field in LoginForm2.tsx
+the password is base64 encoded
+--- PASS: TestLogin (0.02s), 128/128
+pin python3.11 in the lockfile
+pin bun@1.3.14 and restore
+log in with OAuth2
+log in to github/oauth2
+the secret is in vault/path2
+exit code 1001
+order 1234 5678 9012 3456 has shipped
+password: z.string().min(8, 'at least 8')
+see the password reset in #12345
+cd src && pwd && ls -la4
+{"question":"what is the PIN","timeout":30000}
+      --pass: #16a34a; --warn: #ca8a04
+--- PASS: TestAllFiles/tree1_nil_(all_files_added) (0.00s)
+`useStorageSlot` takes a key: `src/pages/*`. `CodeBlock2` has its button
+/root/src2024/main.py and root/etc/passwd.d/x
+footprint 123456 of option 4711
+the gate opens at 1230, exit code 4711
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("sentence", BENIGN)
+def test_who_speaks_of_passwords_tells_none(sentence: str) -> None:
+    assert find_secrets(sentence) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["secret_told.txt", "secret_told_held_back.txt", "secret_told_fresh.txt", "secret_told_fresh_second.txt"],
+)
+def test_no_sentence_keeps_its_secret(name: str) -> None:
+    assert {p.family for p in told(2, 7, name) if p.value in NAMELESS(f"so\n{p.text}\nand")} == set()
+
+
+def test_no_piece_of_what_is_split_stays_and_nothing_else_goes() -> None:
+    left = [p.family for p in split(2, 7, SPLITS) if _is_wrong(p, NAMELESS(f"before it\n{p.text}\nafter it"))]
+    assert left == []
+
+
+@pytest.mark.parametrize("ways", [SPLITS_FRESH, SPLITS_FRESH_SECOND])
+def test_no_piece_of_what_calls_tags_and_escapes_part_stays_in_any_carrier(ways: dict[str, Split]) -> None:
+    every = carried(split(1, 7, ways, SPLIT_INTO))
+    assert {p.family for p in every if _has_piece(p, NAMELESS(p.text))} == set()
+
+
+def _has_piece(planted: Planted, text: str) -> bool:
+    return any(body in text for body in planted.bodies if len(body) > 4)
+
+
+def _is_wrong(planted: Planted, text: str) -> bool:
+    return _has_piece(planted, text) or not text.startswith("before it\n") or not text.endswith("\nafter it")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("required", 0), ("Form.tsx", 0), ("2024-01-31", 0), ("sha256", 0), ("user@example.org", 0), ("--force", 0),
+        ("[secret:told:ab12cd34]", 0), ("server2", 1), ("4821", 1), ("a1b2c3", 2), ("hunter2!x", 3), ("xK9#mP2q", 3),
+    ],
+)  # fmt: skip
+def test_the_less_a_value_looks_like_a_word_the_odder_it_is(value: str, expected: int) -> None:
+    assert oddness(value) == expected
+
+
+def test_the_farther_a_value_is_from_its_name_the_odder_it_must_be() -> None:
+    far = "the password that Tom gave me for the box is in folder2, not {}"
+    assert not find_secrets(far.format("hunter2"))
+    assert not find_secrets("the password for the server2 machine")
+    assert [one.secret for one in find_secrets("my pw is hunter2")] == ["hunter2"]
+
+
+def test_a_password_that_was_told_goes_wherever_it_stands_again() -> None:
+    text = "try Sommer2024 first. the password is Sommer2024\nssh said: Sommer2024? no"
+    assert "Sommer2024" not in NAMELESS(text)
+
+
+def test_cards_go_with_their_codes_and_other_numbers_stay() -> None:
+    assert NAMELESS("pay with 4111 1111 1111 1111 12/29 123") == "pay with [secret:card] 12/29 [secret:card]"
+    assert NAMELESS("id 4111 1111 1111 1112") == "id 4111 1111 1111 1112"
+    assert NAMELESS("my visa is 4111111111111111") == "my visa is [secret:card]"
+
+
+def test_what_hides_within_a_secret_goes_with_it() -> None:
+    assert NAMELESS("my pw is hun\u200bter2 ok") == "my pw is [secret:told] ok"
+    assert NAMELESS("my p\u00adw is hunter2") == "my p\u00adw is [secret:told]"
+
+
+@pytest.mark.parametrize(
+    "around", ['{{"text":"{}","more":0.69}}', '{{\\"text\\":\\"{}\\",\\"n\\":1}}', "<p>{}</p>", "a\\n{}\\nb1"]
+)
+def test_what_stands_around_a_sentence_is_no_part_of_its_value(around: str) -> None:
+    text = around.format("the password is hunter2-Xq9!zT")
+    assert NAMELESS(text) == text.replace("hunter2-Xq9!zT", "[secret:told]")
+
+
+def test_what_is_folded_is_folded_once() -> None:
+    # a sign that became one of these again would be folded to no end
+    signs = FOLDED.findall("".join(map(chr, range(sys.maxunicode + 1))))
+    assert not [sign for sign in signs if FOLDED.search(folded(sign, sign).text)]
