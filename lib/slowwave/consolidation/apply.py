@@ -40,6 +40,8 @@ def counts_of(plan: Plan) -> Mapping[str, int]:
     names = {
         "ADD": "added",
         "MERGE": "merged",
+        "UPDATE": "updated",
+        "MOVE": "moved",
         "SUPERSEDE": "superseded",
         "KEEP": "kept",
         "DROP": "dropped",

@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -23,16 +22,12 @@ from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import read_or_none, read_texts
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.ledger import Writer
 from slowwave.memory.topics import INDEX, TOPICS, new_topic_file
 from slowwave.memory.weave import own_lines, split
 
 FILE = "foreign.json"
 VERSION = 1
-Writer = Literal[
-    "person",  # typed in a session before anybody else said it, or edited outside of any session
-    "agent",  # an agent said it first; usual for clients whose agents keep notes
-    "tool",  # it stood in the output of a tool, in a page or in a file before anybody said it
-]
 _WORD = re.compile(r"[^\W_]+")
 # what Cersei writes around a fact in ``extracted.md``
 _FRAME = re.compile(r"^\[\w+\]\*\* |\s*\*\(confidence: [^)]*\)\*$")
@@ -181,11 +176,12 @@ def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, st
     return found
 
 
-def own_hashes(name: str, book: Book) -> set[str]:
-    """Return the hashes of the lines that a file may have of ours."""
+def own_hashes(name: str, book: Book) -> list[str]:
+    """Return the hashes of the lines that a file may have of ours, or that we know: a line for each of them."""
+    standing = [m.sha256 for m in book.active if m.file == name and m.stands]
     if name == INDEX:
-        return {entry.sha256 for entry in book.index}
-    return {m.sha256 for m in book.active if m.file == name}
+        return [*dict.fromkeys(entry.sha256 for entry in book.index), *standing]
+    return [*dict.fromkeys(m.sha256 for m in book.active if m.file == name and not m.stands), *standing]
 
 
 def _bare(line: bytes) -> str:
@@ -226,16 +222,6 @@ def write_foreign(memory: Path, book: ForeignBook) -> None:
     """
     data = msgspec.json.format(msgspec.json.encode(book, order="sorted"), indent=1)
     atomic_write(memory / OWN_FOLDER / FILE, data + b"\n")
-
-
-def writers_of(memory: Path) -> dict[str, Writer]:
-    """Return who wrote the foreign lines of a memory folder, by :attr:`ForeignLine.key`.
-
-    Raises:
-        CorruptStateError: the notes are damaged.
-        UnreadableError: they cannot be opened.
-    """
-    return {key: known.writer for key, known in read_foreign(memory).lines.items()}
 
 
 def known_lines(memory: Path) -> list[tuple[ForeignLine, Provenance | None]]:

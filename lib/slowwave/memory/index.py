@@ -1,12 +1,13 @@
 """The own lines of ``MEMORY.md``: pointers to the topic files, then the memories worth most for their bytes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.memory.book import Memory
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
+from slowwave.memory.pages import target_of
 from slowwave.memory.standing import Standing
 from slowwave.memory.topics import POINTER, TOPICS, memory_line, pointer_line
 from slowwave.memory.weave import line_cost, line_count
@@ -23,12 +24,16 @@ _WEIGHT: dict[Category, float] = {
 
 @dataclass(frozen=True, slots=True)
 class IndexBlock:
-    """The own lines of the index, what each refers to, and what did not fit."""
+    """The own lines of the index, what each refers to, and what did not fit.
+
+    ``crowded_out`` names the memories whose lines stand in the index by somebody else's hand and have no room there.
+    """
 
     lines: tuple[str, ...]
     entries: tuple[IndexEntry, ...]
     left_out: int
     warning: str = ""
+    crowded_out: tuple[str, ...] = ()
 
 
 def index_block(
@@ -39,6 +44,8 @@ def index_block(
     max_bytes: int,
     unindexed: Iterable[str] = (),
     standing: Standing | None = None,
+    inside: Sequence[Memory] = (),
+    pages: Mapping[str, str] | None = None,
 ) -> IndexBlock:
     """Return the own lines of the index.
 
@@ -49,6 +56,8 @@ def index_block(
         max_bytes: most bytes of the whole file.
         unindexed: memories and pointers that a person took out of the index.
         standing: what fades and what is used; without it only confidence counts.
+        inside: memories whose lines stand in the index where agents put them.
+        pages: by page that nothing leads to, the line that would.
 
     Only whole lines are taken, so no character is ever cut. The order of ``memories`` does not matter.
     """
@@ -56,18 +65,22 @@ def index_block(
     lines_left, bytes_left = max_lines - line_count(people), max_bytes - len(people)
     taken: list[tuple[str, str]] = []
     left_out = 0
-    for ref, line in _wanted(memories, standing or Standing()):
+    crowded_out: list[str] = []
+    theirs = {memory.id for memory in inside}
+    for ref, line in _wanted(memories, inside, pages or {}, standing or Standing()):
         cost = line_cost(line, people)
-        if ref in refused:
+        if ref in refused and ref not in theirs:
             continue
         if lines_left < 1 or cost > bytes_left:
             left_out += 1
+            crowded_out += [ref] if ref in theirs else []
             continue
-        taken.append((ref, line))
+        if ref not in theirs:
+            taken.append((ref, line))
         lines_left -= 1
         bytes_left -= cost
     warning = ""
-    if left_out and not taken:
+    if left_out and not taken and not theirs:
         warning = (
             f"MEMORY.md: the lines that people wrote fill it already ({line_count(people)} lines, {len(people)} bytes "
             f"of {max_lines} and {max_bytes}): nothing else fits; shorten it by hand"
@@ -77,18 +90,26 @@ def index_block(
         tuple(IndexEntry(ref, line_hash(line)) for ref, line in taken),
         left_out,
         warning,
+        tuple(crowded_out),
     )
 
 
-def _wanted(memories: Iterable[Memory], standing: Standing) -> list[tuple[str, str]]:
-    """Return every line that has a place in the index, the most important first."""
-    every = sorted(memories, key=lambda m: _rank(m, standing))
-    numbers = Counter(m.category for m in every)
+def _wanted(
+    memories: Iterable[Memory], inside: Sequence[Memory], pages: Mapping[str, str], standing: Standing
+) -> list[tuple[str, str]]:
+    """Return every line that has a place in the index, the most important first: what leads to pages before all."""
+    own = list(memories)
+    numbers = Counter(m.category for m in own)
     pointers = [(POINTER + t.file, pointer_line(c, numbers[c])) for c, t in TOPICS.items() if numbers[c]]
+    pointers += [(POINTER + name, line) for name, line in sorted(pages.items())]
+    pointers += [(m.id, m.line) for m in inside if target_of(m.line)]
+    theirs = {m.id: m.line for m in inside if not target_of(m.line)}
     lines: dict[str, str] = {}
-    for memory in every:
-        lines.setdefault(memory_line(memory.text), memory.id)
-    return pointers + [(ref, line) for line, ref in lines.items()]
+    every = [*own, *(m for m in inside if m.id in theirs)]
+    for memory in sorted(every, key=lambda m: _rank(m, standing)):
+        line = theirs.get(memory.id, memory_line(memory.text))
+        lines.setdefault(f"{line}\x1f{memory.id}" if memory.id in theirs else line, memory.id)
+    return pointers + [(ref, line.partition("\x1f")[0]) for line, ref in lines.items()]
 
 
 def _rank(memory: Memory, standing: Standing) -> tuple[float, str, str]:
