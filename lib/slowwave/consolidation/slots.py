@@ -37,7 +37,7 @@ _ATTRIBUTES = _set(
     "port version timeout limit maximum max minimum min ttl interval threshold deadline width quota listen"
 )
 # what stands before a number that is a name: "service 3" is not the same thing as "service 4"
-_LABELS = _set(
+LABELS = _set(
     "servic phase step issu ticket page part section team region shard stag tier level sprint room floor customer "
     "tenant env worker replica machin host rack zone number plan chapter epic milestone task story bug pr"
 )
@@ -135,7 +135,7 @@ def is_definite(slot: str) -> bool:
 
 def amount_or_stance(words: Words) -> Slot:
     """Return a statement without its numbers and its no: what two statements that deny each other share."""
-    named = {place for place in words.numbers if words.tokens[place - 1 : place] and words.tokens[place - 1] in _LABELS}
+    named = {place for place in words.numbers if words.tokens[place - 1 : place] and words.tokens[place - 1] in LABELS}
     free = [place for place in words.numbers if place not in named]
     about = tuple(t for place, t in enumerate(words.tokens) if place not in free and t != NO)
     if len(about) < (1 if free and _ATTRIBUTES & set(about) else 2):  # a verb and its object
