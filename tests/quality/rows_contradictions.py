@@ -112,7 +112,7 @@ def _as_lines(pair: Change) -> str:
     }
     files = {_PAGE: page}
     authors = Authors(files, Writes(lines={_PAGE: written}))
-    assert len(adoptions(files, Book(), authors)) == 2  # noqa: PLR2004 - the pair
+    assert len(adoptions(files, Book(), authors)) == 2
     state: State = orient(files, Book(), authors=authors)
     actions = {o.action for o in consolidate(state, Gathered(()), accept_confidence=0.0)}
     return "merged" if "MERGE" in actions else "superseded" if "SUPERSEDE" in actions else "apart"

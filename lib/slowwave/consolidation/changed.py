@@ -181,14 +181,12 @@ def _given_up(gone: frozenset[str], new: _Said, old: _Said) -> bool:
     if not gone <= old.content or any(gone <= other for other in old.gives_up) or old.negations:
         return False
     rest, said = old.content - gone, new.content - gone
-    if new.scope - old.content - gone and not rest & said:
-        return False
+    if not rest & said:
+        # nothing else says that both are about one thing
+        return len(rest) < _NAMED and len(said) < _SHORT and not new.scope
     mine, theirs = new.subject(gone), old.subject(gone)
-    is_other = theirs and theirs not in said and mine and mine not in rest and bool(rest & said)
-    if is_other:
-        return False
-    narrowed = new.scope - old.content - gone
-    return not narrowed and (not rest or bool(rest & said) or not new.scope)
+    is_other = theirs and theirs not in said and mine and mine not in rest
+    return not is_other and not new.scope - old.content - gone
 
 
 def _substituted(new: _Said, old: _Said) -> bool:

@@ -25,6 +25,10 @@ key_of = lru_cache(maxsize=50_000)(uncached_key_of)
 # Only one of them holds whoever says so; of the others, only what a person typed retires what a person typed.
 _DEFINITE = ("place:", "amount:")
 
+# kinds of which a project has one at a time, or one for each of its parts
+_CHOICES = ("pref:", "project:")
+_REASONED = re.compile(r"\b(?:so that|because|since)\b", re.IGNORECASE)
+
 # slots that are the statement's own words: its meaning tells more than they do
 IN_WORDS = ("text:", "amount:")
 
@@ -98,6 +102,22 @@ def claim(item: Memory | Candidate) -> Slot:
     return claim_of(item.text, item.category)
 
 
+@lru_cache(maxsize=50_000)
+def beside_claim(text: str, slot: str) -> tuple[str, ...]:
+    """Return what a statement has beside what it claims: numbers and names, its no, and what the claim is of."""
+    words = words_of(parted(text)[0])
+    rest: list[str] = [*sorted(words.marks), *((NO,) if words.negations % 2 else ())]
+    if slot.startswith(_CHOICES) and not _REASONED.search(text):
+        rest += sorted(set(_others(words, slot.partition("@")[0])) - words.marks)
+    return tuple(rest)
+
+
+def _others(words: Words, key: str) -> list[str]:
+    """Return the words that are neither a choice of a kind nor what is said with any of them."""
+    others = [t for t in words.stems if t not in _GENERIC and t not in words.marks and key_of(f"use {t}")[0] != key]
+    return [t for t in others if key_of(f"we support {t} 1")[0] != key]
+
+
 def _denies(text: str, value: str) -> bool:
     """Say whether a statement only says no to a value: whatever key it has, it does not choose it."""
     tokens = meaning_of(text)
@@ -158,9 +178,7 @@ def _tool(text: str, words: Words) -> Slot | None:
     if not key:
         return None
     # the sentence may name nothing besides tools of this kind: "for the importer" would be a scope
-    others = [t for t in words.stems if t not in _GENERIC and t not in words.marks and key_of(f"use {t}")[0] != key]
-    others = [t for t in others if key_of(f"we support {t} 1")[0] != key]
-    return None if others else (key + scope_of(text), value)
+    return None if _others(words, key) else (key + scope_of(text), value)
 
 
 def _choice(text: str) -> Slot | None:
