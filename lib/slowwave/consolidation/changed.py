@@ -95,9 +95,9 @@ _KINDS = {
 }
 # words that any sentence of the kind has; they name nothing
 _GENERIC = _set(
-    "use us run set go make do get have need want choos chose chosen decid decided agreed prefer pick select adopt into "
-    "onto everyth all both "
-    "team people new old current now plac thing place way work project repo code always never every"
+    "use us run set go make do get have need want choos chose chosen decid decided agreed prefer pick select adopt "
+    "into onto everyth all both team people new old current now plac thing place way work project repo code always "
+    "never every"
 )
 _COMMAND = re.compile(r"`[^`]* [^`]*`")
 _AMOUNTS = ({"number"}, {"weekday"}, {"month"}, {"every"})

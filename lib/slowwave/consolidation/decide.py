@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from slowwave.consolidation.by_model import taken_out, too_many_ended
 from slowwave.consolidation.confidence import PERSONAL
+from slowwave.consolidation.contrary import Contrary
 from slowwave.consolidation.doubts import Doubts
 from slowwave.consolidation.facts import Fact, Grouping
 from slowwave.consolidation.model import Gathered, Operation, State
@@ -37,8 +38,13 @@ def consolidate(
     grouping, doubted = Grouping(_remembered(state, tidy.left), gathered.known), Grouping((), {})
     sieve = _Sieve(state, gathered, accept_confidence, max_loss)
     operations = _by_people(state) + tidy.operations + sieve.operations()
+    contrary, disputed = Contrary.of_people(state), dict[str, str]()
     for candidate in sieve.left:
-        (doubted if sieve.unsure(candidate) else grouping).take(candidate)
+        known = grouping.fact_of(candidate)
+        # what is remembered already was decided on
+        if not (known and known.memory) and (reason := contrary.reason(candidate)):
+            disputed[candidate.id] = reason
+        (doubted if sieve.unsure(candidate) or candidate.id in disputed else grouping).take(candidate)
     accepted: list[Fact] = []
     for fact in grouping.facts:
         refused = _not_accepted(fact, accept_confidence)
@@ -55,7 +61,8 @@ def consolidate(
         if known and known.id in holding:
             operations.append(Operation("DROP", "", ids, f"{known.id} says so already, and a doubt adds nothing"))
         else:
-            operations.append(Operation("WAIT", "", ids, sieve.unsure(fact.candidates[0])))
+            first = fact.candidates[0]
+            operations.append(Operation("WAIT", "", ids, sieve.unsure(first) or disputed[first.id]))
     return operations + made
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.clock import Clock
-from slowwave.consolidation.apply import apply_plan, counts_of
+from slowwave.consolidation.apply import apply_plan, counts_of, phases_of
 from slowwave.consolidation.backlog import backlog_of, waiting_since
 from slowwave.consolidation.gates import Changed, changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, held, refusal
@@ -200,6 +200,7 @@ class _Dream:
             replace_file(self.memory, STATE_FILE, render_state(int(self.started.timestamp())))
 
     def _tell(self, snapshot: Snapshot, plan: Plan) -> None:
+        self.report.phases[self.project.key] = phases_of(snapshot.state, plan)
         counts = {"parked": len(plan.operations)} if self.report.parked else counts_of(plan)
         for name, number in counts.items():
             self.report.count(name, number)

@@ -1,16 +1,20 @@
 """The dream tidies what agents wrote into the memory folder, and leaves what people wrote as it is."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from slowwave.cli import main
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.undo import undo
 from slowwave.memory.verify import verify
 from tests.unit.consolidation.folders import Folder
 
+Memories = Callable[..., list[dict[str, Any]]]
 CERSEI = "## Auto-extracted memories\n\n### Session memories — 2026-11-18\n"
 
 
@@ -228,8 +232,6 @@ def test_an_agents_line_that_a_person_rewords_is_theirs(folder: Folder):
 
 
 def test_the_list_says_who_wrote_what_and_what_proves_it(folder: Folder, capsys: pytest.CaptureFixture[str]):
-    from slowwave.cli import main  # noqa: PLC0415 - after the folder is there
-
     folder.agent_writes("MEMORY.md", "- The importer runs at night\n")
     folder.dream()
     assert main(["memory", "list", "--json", "--memory", str(folder.memory)]) == 0
@@ -243,3 +245,67 @@ def test_a_preview_and_a_snapshot_write_no_notes(folder: Folder):
     folder.dream(dry_run=True)
     read_snapshot(folder.memory)
     assert not (folder.memory / ".slowwave" / "writes.json").exists()
+
+
+# --- what contradicts a person's line
+
+
+@pytest.fixture
+def memory(folder: Folder, capsys: pytest.CaptureFixture[str]) -> Memories:
+    def run(*arguments: str, code: int = 0) -> list[dict[str, Any]]:
+        command, *rest = arguments
+        assert main(["memory", command, "--memory", str(folder.memory), "--json", *rest]) == code
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
+
+
+def test_what_contradicts_a_persons_line_waits_and_review_shows_both_sides(folder: Folder, memory: Memories):
+    folder.page("MEMORY.md", "- We use SQLite for storage\n")
+    folder.extract(folder.candidate("We moved from SQLite to Postgres for storage", category="decision"))
+    report = folder.dream()
+    (item,) = report.items[:1]
+    assert (item.action, item.reason) == (
+        "wait",
+        "contradicts what a person wrote in MEMORY.md: We use SQLite for storage",
+    )
+    assert folder.read("MEMORY.md") == "- We use SQLite for storage\n"
+    (row,) = memory("review", code=5)
+    assert row["text"] == "We moved from SQLite to Postgres for storage"
+    assert row["against"] == {"file": "MEMORY.md", "text": "We use SQLite for storage"}
+    assert row["evidence"]
+    memory("review", "accept", row["id"])
+    assert [m.text for m in read_book(folder.memory).active] == ["We moved from SQLite to Postgres for storage"]
+    assert "- We use SQLite for storage\n" in folder.read("MEMORY.md")
+    assert memory("review") == []
+
+
+@pytest.mark.parametrize(("word", "stays"), [("accept", False), ("reject", True)])
+def test_an_agents_line_against_a_persons_is_ended_or_left_by_a_persons_word(
+    folder: Folder, memory: Memories, word: str, *, stays: bool
+):
+    folder.page("MEMORY.md", "- The API listens on port 8080\n")
+    folder.agent_writes("notes.md", "- The API listens on port 9090\n")
+    folder.dream()
+    assert folder.read("notes.md") == "- The API listens on port 9090\n"
+    (row,) = memory("review", code=5)
+    assert row["reason"].endswith("contradicts what a person wrote in MEMORY.md: The API listens on port 8080")
+    assert (row["against"]["text"], len(row["evidence"])) == ("The API listens on port 8080", 1)
+    memory("review", word, row["id"])
+    assert ("9090" in folder.read("notes.md")) is stays
+    assert memory("review") == []
+    before = folder.everything()
+    folder.clock.advance(days=2)
+    folder.dream()
+    assert folder.everything() == before
+
+
+def test_the_report_tells_what_each_phase_saw_and_did(folder: Folder):
+    folder.agent_writes("MEMORY.md", "- We use pnpm, not npm\n- Use pnpm instead of npm\n- [Gone](gone.md)\n")
+    folder.page("mine.md", "- mine\n- mine too\n")
+    folder.extract(folder.candidate("Never push on Fridays"))
+    phases = folder.dream().phases["-p"]
+    assert (phases.lines, phases.gathered, phases.consolidated, phases.pruned) == ({"agent": 3, "person": 2}, 1, 2, 1)
+    assert str(phases) == (
+        "oriented on 5 lines of 2 writers (3 of agent, 2 of person), gathered 1, consolidated 2, pruned 1"
+    )
