@@ -12,11 +12,10 @@ from slowwave.extraction.keys import decision_key, key_of
 from slowwave.memory.authors import Author, Authors
 from slowwave.memory.book import Book
 from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.foreign import own_hashes
+from slowwave.memory.foreign import known_numbers
 from slowwave.memory.ledger import VERSION, Event, Sighting, line_hash
 from slowwave.memory.model import CATEGORIES, Category
 from slowwave.memory.pages import Statement, front_of, statements
-from slowwave.memory.weave import own_lines
 
 # how sure an agent's note is that nobody confirmed
 NOTED = 0.6
@@ -30,7 +29,7 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
     for file, data in files.items():
         if file == EXTRACTED:
             continue
-        known = own_lines(data, own_hashes(file, book))
+        known = known_numbers(file, data, book)
         numbers = Counter(known.values())
         kind = front_of(data).get("type", "")
         for one in statements(data):

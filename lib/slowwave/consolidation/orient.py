@@ -8,10 +8,9 @@ from slowwave.consolidation.adopted import adoptions
 from slowwave.consolidation.model import State
 from slowwave.memory.authors import Authors
 from slowwave.memory.book import Book, Memory
-from slowwave.memory.foreign import foreign_lines, own_hashes
+from slowwave.memory.foreign import foreign_lines, known_numbers
 from slowwave.memory.ledger import Writer
 from slowwave.memory.topics import INDEX
-from slowwave.memory.weave import own_lines
 
 # A line that a person left at least this like ours (Indel ratio, 0 to 100) is taken for a rewording of it.
 REWORDED = 60.0
@@ -36,7 +35,7 @@ def orient(
     adopted = adoptions(files, book, authors) if authors else []
     book = book.after(adopted)
     new = [book.memories[event.memory] for event in adopted]
-    owned = {name: own_lines(data, own_hashes(name, book)) for name, data in files.items()}
+    owned = {name: known_numbers(name, data, book) for name, data in files.items()}
     foreign = foreign_lines(files, book)
     texts: dict[str, list[str]] = {}
     for line in foreign:

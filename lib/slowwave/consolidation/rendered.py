@@ -1,16 +1,16 @@
 """Every memory file as it shall be: lines of agents in their places, own ones in blocks, the index in its limits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.index import IndexBlock, index_block
 from slowwave.memory.ledger import IndexEntry, line_hash
-from slowwave.memory.pages import front_of, linked, statements, with_lines
+from slowwave.memory.pages import front_of, linked, standing_lines, statements, with_lines
 from slowwave.memory.standing import standing_of
 from slowwave.memory.topics import INDEX, TOPICS, memory_line, new_index_file, new_topic_file, page_line
-from slowwave.memory.weave import own_lines, weave, without_own
+from slowwave.memory.weave import own_lines, split, weave, without_own
 from slowwave.settings import ConsolidationSettings
 
 
@@ -96,7 +96,7 @@ def _fitted(
         own = [entry.sha256 for entry in before.index]
         block = index_block(
             [m for m in there.values() if not m.stands],
-            without_own(without_own(data, own), [m.sha256 for m in inside]),
+            _of_others(data, own, inside),
             max_lines=settings.index_lines,
             max_bytes=settings.index_bytes,
             unindexed=after.unindexed,
@@ -107,6 +107,12 @@ def _fitted(
         if not block.crowded_out:
             return block, list(moved.values())
         moved |= {one: _moved(there[one]) for one in block.crowded_out}
+
+
+def _of_others(data: bytes, own: Sequence[str], inside: Sequence[Memory]) -> bytes:
+    """Return an index without our lines, and without those of agents that are entries."""
+    gone = own_lines(data, own) | standing_lines(data, [m.sha256 for m in inside])
+    return b"\n".join(line for number, line in enumerate(split(data)) if number not in gone)
 
 
 def _moved(memory: Memory) -> Memory:

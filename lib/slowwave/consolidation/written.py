@@ -19,12 +19,11 @@ from slowwave.memory.authors import Writes, Written, read_writes, write_writes
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import read_texts
-from slowwave.memory.foreign import ForeignLine, own_hashes
+from slowwave.memory.foreign import ForeignLine, known_numbers
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso
 from slowwave.memory.names import name_to_json
 from slowwave.memory.pages import statements
-from slowwave.memory.weave import own_lines
 from slowwave.reading.harness import command_in, edited_paths
 from slowwave.records.model import RowSpan, Span
 from slowwave.records.sources.compressed import open_plain
@@ -92,7 +91,7 @@ def _has_strange_lines(memory: Path) -> bool:
     """Say whether something stands in the pages of which nobody knows yet who wrote it."""
     book = read_book(memory)
     pages = {name: data for name, data in read_texts(memory).items() if name != EXTRACTED}
-    known = {name: own_lines(data, own_hashes(name, book)) for name, data in pages.items()}
+    known = {name: known_numbers(name, data, book) for name, data in pages.items()}
     return any(one.number not in known[name] for name, data in pages.items() for one in statements(data))
 
 

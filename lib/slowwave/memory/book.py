@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 
 from slowwave.memory.ledger import Event, IndexEntry, Sighting, Writer, read_ledger
 from slowwave.memory.model import RETRACTS, Category, Evidence
+from slowwave.memory.topics import PAGE, POINTER
 
 T = TypeVar("T")
 
@@ -157,6 +158,9 @@ def replay(events: Iterable[Event]) -> Book:
             book.undone.update(dict.fromkeys(event.candidates, event.dream))
             if event.event == "adopt":
                 book.left.add((event.file, event.sha256))
+            pointers = {entry.ref for entry in event.entries if entry.ref.startswith((PAGE, POINTER))}
+            # our own topic files need their pointers all the same
+            book.unindexed |= {PAGE + ref.removeprefix(PAGE).removeprefix(POINTER) for ref in pointers}
         else:
             book.apply(event)
     # what was dealt with by a dream that stands is not "undone" any more

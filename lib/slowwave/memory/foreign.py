@@ -23,6 +23,7 @@ from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import read_or_none, read_texts
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer
+from slowwave.memory.pages import standing_lines
 from slowwave.memory.topics import INDEX, TOPICS, new_topic_file
 from slowwave.memory.weave import own_lines, split
 
@@ -170,18 +171,19 @@ def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, st
             texts = [text for line in split(data) if (text := _bare(line)) and text not in given]
             found += [ForeignLine(name, _FRAME.sub("", text)) for text in texts] if shown is not None else []
             continue
-        owned = own_lines(data, own_hashes(name, book))
+        owned = known_numbers(name, data, book)
         texts = [_bare(line) for number, line in enumerate(split(data)) if number not in owned]
         found += [ForeignLine(name, text) for text in texts if text]
     return found
 
 
-def own_hashes(name: str, book: Book) -> list[str]:
-    """Return the hashes of the lines that a file may have of ours, or that we know: a line for each of them."""
-    standing = [m.sha256 for m in book.active if m.file == name and m.stands]
-    if name == INDEX:
-        return [*dict.fromkeys(entry.sha256 for entry in book.index), *standing]
-    return [*dict.fromkeys(m.sha256 for m in book.active if m.file == name and not m.stands), *standing]
+def known_numbers(name: str, data: bytes, book: Book) -> dict[int, str]:
+    """Return which lines of a file are ours, or entries where agents put them: line number -> hash."""
+    entries = [entry.sha256 for entry in book.index] if name == INDEX else []
+    active = [m for m in book.active if m.file == name]
+    own = own_lines(data, dict.fromkeys((*entries, *(m.sha256 for m in active if not m.stands))))
+    standing = standing_lines(data, (m.sha256 for m in active if m.stands))
+    return own | {number: digest for number, digest in standing.items() if number not in own}
 
 
 def _bare(line: bytes) -> str:

@@ -9,7 +9,7 @@ from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
 from slowwave.memory.pages import target_of
 from slowwave.memory.standing import Standing
-from slowwave.memory.topics import POINTER, TOPICS, memory_line, pointer_line
+from slowwave.memory.topics import PAGE, POINTER, TOPICS, memory_line, pointer_line
 from slowwave.memory.weave import line_cost, line_count
 
 # What an agent loses most by not knowing comes first.
@@ -101,7 +101,7 @@ def _wanted(
     own = list(memories)
     numbers = Counter(m.category for m in own)
     pointers = [(POINTER + t.file, pointer_line(c, numbers[c])) for c, t in TOPICS.items() if numbers[c]]
-    pointers += [(POINTER + name, line) for name, line in sorted(pages.items())]
+    pointers += [(PAGE + name, line) for name, line in sorted(pages.items())]
     pointers += [(m.id, m.line) for m in inside if target_of(m.line)]
     theirs = {m.id: m.line for m in inside if not target_of(m.line)}
     lines: dict[str, str] = {}

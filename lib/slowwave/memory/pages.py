@@ -6,7 +6,8 @@ it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.memory.extracted import FILE as EXTRACTED
@@ -83,23 +84,35 @@ def target_of(line: str) -> str:
     return found["file"].removeprefix("./") if found else ""
 
 
+def standing_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
+    """Return which statements of a page have these hashes: line number -> hash; each hash stands for one of them."""
+    wanted = Counter(iter(hashes))
+    found: dict[int, str] = {}
+    for one in statements(data) if wanted else ():
+        digest = line_hash(one.line)
+        if wanted[digest]:
+            wanted[digest] -= 1
+            found[one.number] = digest
+    return found
+
+
 def with_lines(data: bytes, changes: Mapping[str, Sequence[str | None]]) -> bytes:
-    """Return a page in which some lines say something else, or are gone.
+    """Return a page in which some statements say something else, or are gone.
 
     Args:
         data: the page.
-        changes: by the hash of a line, what each line of that hash becomes, None where it goes.
+        changes: by the hash of a line, what each statement of that hash becomes, None where it goes.
 
     Cersei's headers that nothing stands under any more go as well, and where a gap is left one blank line of two.
     """
     left = {digest: list(of) for digest, of in changes.items()}
+    standing = standing_lines(data, (digest for digest, of in left.items() for _ in of))
     kept: list[bytes] = []
     gaps: set[int] = set()
-    for line in split(data):
-        becomes = left.get(line_hash(line))
-        if not becomes:
+    for number, line in enumerate(split(data)):
+        if number not in standing:
             kept.append(line)
-        elif (instead := becomes.pop(0)) is None:
+        elif (instead := left[standing[number]].pop(0)) is None:
             gaps.add(len(kept))
         else:
             kept.append(instead.encode("utf-8", "surrogateescape") + (b"\r" if line.endswith(b"\r") else b""))

@@ -27,6 +27,8 @@ TOPICS: dict[Category, Topic] = {
 }
 # what an index entry refers to when it is a pointer to a file and not a memory
 POINTER = "file:"
+# and when it is one to a page that somebody else wrote
+PAGE = "page:"
 _BRACKETS = str.maketrans("[]", "()")
 
 

@@ -23,7 +23,7 @@ def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
 
     Each hash stands for one line. When a person has copied an own line, the first one is ours.
     """
-    wanted = Counter(hashes)
+    wanted = Counter(iter(hashes))
     found: dict[int, str] = {}
     if wanted:
         for number, line in enumerate(split(data)):
