@@ -134,7 +134,11 @@ def identity(item: Memory | Candidate) -> Identity:
     """
     slot, value = claim(item)
     is_typed = bool(slot) and not slot.startswith(IN_WORDS)
-    return ("claims", slot, value, *beside_claim(item.text, slot)) if is_typed else ("means", *meaning_of(item.text))
+    return (
+        ("claims", slot, value, *beside_claim(item.text, slot, value))
+        if is_typed
+        else ("means", *meaning_of(item.text))
+    )
 
 
 class Grouping:

@@ -27,7 +27,7 @@ _DEFINITE = ("place:", "amount:")
 
 # kinds of which a project has one at a time, or one for each of its parts
 _CHOICES = ("pref:", "project:")
-_REASONED = re.compile(r"\b(?:so that|because|since)\b", re.IGNORECASE)
+_CLAUSES = re.compile(r"[,;:.!?] |\s[\u2013\u2014-]\s")
 
 # slots that are the statement's own words: its meaning tells more than they do
 IN_WORDS = ("text:", "amount:")
@@ -103,13 +103,15 @@ def claim(item: Memory | Candidate) -> Slot:
 
 
 @lru_cache(maxsize=50_000)
-def beside_claim(text: str, slot: str) -> tuple[str, ...]:
-    """Return what a statement has beside what it claims: numbers and names, its no, and what the claim is of."""
-    words = words_of(parted(text)[0])
-    rest: list[str] = [*sorted(words.marks), *((NO,) if words.negations % 2 else ())]
-    if slot.startswith(_CHOICES) and not _REASONED.search(text):
-        rest += sorted(set(_others(words, slot.partition("@")[0])) - words.marks)
-    return tuple(rest)
+def beside_claim(text: str, slot: str, value: str) -> tuple[str, ...]:
+    """Return what the clause of a claim has beside it: numbers and names, its no, and what the claim is of."""
+    clauses = _CLAUSES.split(parted(text)[0])
+    words = words_of(next((clause for clause in clauses if value in clause.casefold()), text))
+    rest = sorted(words.marks)
+    if not slot.startswith(_CHOICES):
+        return (*rest, *((NO,) if words.negations % 2 else ()))
+    # what is refused beside a choice is another one of its kind
+    return (*rest, *sorted(set(_others(words, slot.partition("@")[0])) - words.marks - {"repo"}))
 
 
 def _others(words: Words, key: str) -> list[str]:

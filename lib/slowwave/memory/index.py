@@ -1,4 +1,4 @@
-"""The own lines of ``MEMORY.md``: pointers to the topic files, then the memories worth most for their bytes."""
+"""The own lines of ``MEMORY.md``: pointers to the topic files, then the memories that are worth most."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +20,7 @@ _WEIGHT: dict[Category, float] = {
     "project": 0.9,
     "pattern": 0.8,
 }
+_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,10 @@ def _wanted(
     return pointers + [(ref, line.partition("\x1f")[0]) for line, ref in lines.items()]
 
 
-def _rank(memory: Memory, standing: Standing) -> tuple[float, str, str]:
-    """Sort by value per byte; equal ones by their words, so that the order never depends on that of the input."""
+def _rank(memory: Memory, standing: Standing) -> tuple[int, str, str, str]:
+    """Sort by worth in steps, so that a line only moves when it is worth clearly more or less than before.
+
+    Within a step what holds longest comes first; the order never depends on that of the input.
+    """
     value = standing.worth(memory) * _WEIGHT[memory.category] * (1.1 if memory.is_from_person else 1.0)
-    return -value / len(memory_line(memory.text).encode()), memory.text, memory.id
+    return -round(value * _STEPS), memory.held[0][0], memory.text, memory.id
