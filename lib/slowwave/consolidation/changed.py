@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Literal
 
+from slowwave.consolidation.arranged import arranged
 from slowwave.consolidation.likeness import parted
 from slowwave.consolidation.slots import LABELS
 from slowwave.consolidation.words import words_of
@@ -20,6 +21,16 @@ from slowwave.consolidation.words import words_of
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+_ENDINGS = ("ations", "ation", "ments", "ment", "ings", "ing", "ed", "es", "s", "ly", "e")
+_LEAST_ROOT = 4
+
+
+def _root(stem: str) -> str:
+    """Return a word without the endings that its verb, its noun and its participle differ in."""
+    ending = next((e for e in _ENDINGS if stem.endswith(e) and len(stem) - len(e) >= _LEAST_ROOT), "")
+    return stem.removesuffix(ending)
 
 
 # behind these stands where, when or for whom something holds
@@ -94,11 +105,26 @@ _KINDS = {
     )
 }
 # words that any sentence of the kind has; they name nothing
-_GENERIC = _set(
+_LIGHT = _set(
     "use us run set go make do get have need want choos chose chosen decid decided agreed prefer pick select adopt "
     "into onto everyth all both team people new old current now plac thing place way work project repo code always "
     "never every"
 )
+_GENERIC = frozenset(map(_root, _LIGHT))
+_LABEL_ROOTS = frozenset(map(_root, LABELS))
+# what says no, or that something may be, beside the words that :mod:`.words` knows
+_NOES = _set(
+    "nobody noone forbidden forbid prohibited disallowed banned disabled reject rejected denied refused verboten"
+)
+_MAY = _set("may can could might allowed permitted fine ok okay possibl should must enabled encouraged there")
+# a choice says no to one side of it, a condition to a part
+_CONDITION = re.compile(
+    r"\b(?:unless|except|only|until|without|but|if|when|apart from|außer|sauf|salvo|instead of|rather than|in place of|"
+    r"as opposed to|over|anstelle von|anstatt|statt|au lieu de|en lugar de)\b",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(r"[,;:.!?]\s+|\s[\u2013\u2014-]\s|[\u3002\uff0c]|\s+(?:so|because|since|as)\s+")
+_OTHER = 0.5
 _COMMAND = re.compile(r"`[^`]* [^`]*`")
 _AMOUNTS = ({"number"}, {"weekday"}, {"month"}, {"every"})
 _SHORT = 4
@@ -164,6 +190,15 @@ class _Said:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """The words of a clause without their endings, its numbers and names, and whether it says no."""
+
+    roots: frozenset[str]
+    marks: frozenset[str]
+    is_no: bool
+
+
 def overtakes(newer: str, older: str) -> bool:
     """Say whether a statement takes the place of an older one; never when both may hold side by side."""
     new, old = _said(newer), _said(older)
@@ -171,10 +206,28 @@ def overtakes(newer: str, older: str) -> bool:
         return False
     if any(_given_up(gone, new, old) for gone in new.gives_up):
         return True
+    if _is_contrary(newer, older):
+        return True
     if new.negations != old.negations:
-        # the plain contrary: the same words, with a no or without
-        return sorted(new.stems) == sorted(old.stems) and abs(new.negations - old.negations) == 1
+        return False
     return _substituted(new, old) or _of_one_kind(new, old) or _told_changed(new, old)
+
+
+def _is_contrary(newer: str, older: str) -> bool:
+    """Say whether a clause of the newer statement says no to what the older one says, or yes where that says no."""
+    if _CONDITION.search(newer) or _CONDITION.search(older):
+        return False
+    old = _clause_of(_CLAUSES.split(older)[0])
+    return any(_denies(_clause_of(clause), old) for clause in _CLAUSES.split(newer))
+
+
+def _denies(new: _Clause, old: _Clause) -> bool:
+    """Say whether two clauses have the same words, one of them with a no."""
+    shared = new.roots & old.roots
+    if new.is_no == old.is_no or new.marks != old.marks or len(shared) < _NAMED:
+        return False
+    # an answer to the whole of it, in whichever order, and of nothing else
+    return len(old.roots - shared) <= len(shared) * _OTHER and len(new.roots - shared) <= len(shared) * _OTHER
 
 
 def _given_up(gone: frozenset[str], new: _Said, old: _Said) -> bool:
@@ -184,7 +237,7 @@ def _given_up(gone: frozenset[str], new: _Said, old: _Said) -> bool:
     rest, said = old.content - gone, new.content - gone
     if not rest & said:
         # nothing else says that both are about one thing
-        return len(rest) < _NAMED and len(said) < _SHORT and not new.scope
+        return len(rest) <= _NAMED and len(said) <= _SHORT and not new.scope
     mine, theirs = new.subject(gone), old.subject(gone)
     is_other = theirs and theirs not in said and mine and mine not in rest
     return not is_other and not new.scope - old.content - gone
@@ -210,7 +263,7 @@ def _excludes(before: Sequence[_Token], gone: Sequence[_Token], come: Sequence[_
     if kinds in _AMOUNTS:
         # a number behind the first name is a part of it
         return not _is_light(before) and not (kinds == {"number"} and len(before) < _NAMED)
-    if any(t.role == "scope" for t in (*gone, *come)) or (before and before[-1].stem in LABELS):
+    if any(t.role == "scope" for t in (*gone, *come)) or (before and before[-1].stem in _LABEL_ROOTS):
         return False
     if not before:
         # another one does it, or has it
@@ -266,7 +319,7 @@ def _said(text: str) -> _Said:
         stems
         for pattern in _GIVES_UP
         for found in pattern.finditer(text)
-        if (stems := frozenset(words_of(_clause(found["old"])).stems) - _GENERIC) and len(stems) <= _SHORT
+        if (stems := _roots(_clause(found["old"])) - _GENERIC) and len(stems) <= _SHORT
     )
     rule = parted(_CHANGE.sub(" ", text))[0]
     words = _WORD.findall(rule)
@@ -279,12 +332,14 @@ def _said(text: str) -> _Said:
         if low in _SCOPE:
             is_place = low in _IN and (placed or (answer and len(tokens) < _SHORT))
             role = "value" if is_place else "scope"
-        elif low in _VALUE:
+            continue
+        if low in _VALUE:
             role = "value"
+            continue
         for stem in words_of(raw).stems:
             placed |= stem in _PLACES
-            is_name = bool(tokens) and tokens[-1].stem in LABELS
-            tokens.append(_Token(_IN_WORDS.get(stem, stem), role, "" if is_name else _kind(low)))
+            is_name = bool(tokens) and tokens[-1].stem in _LABEL_ROOTS
+            tokens.append(_Token(_root(_IN_WORDS.get(stem, stem)), role, "" if is_name else _kind(low)))
     return _Said(tuple(tokens), words_of(rule).negations, bool(_CHANGE.search(text)), answer, gives_up)
 
 
@@ -294,7 +349,19 @@ def _answer(text: str) -> frozenset[str]:
     verb = next((n for n, word in enumerate(words) if n and word.casefold() in _ONE_ANSWER), len(words))
     # of a command with its operands there may be several
     rest = _COMMAND.sub(" ", " ".join(words[verb + 1 :]))
-    return frozenset(_IN_WORDS.get(stem, stem) for stem in words_of(rest).stems)
+    return _roots(rest)
+
+
+def _roots(text: str) -> frozenset[str]:
+    return frozenset(_root(_IN_WORDS.get(stem, stem)) for stem in words_of(text).stems)
+
+
+@lru_cache(maxsize=20_000)
+def _clause_of(text: str) -> _Clause:
+    words = words_of(_CHANGE.sub(" ", arranged(text)))
+    noes = sum(stem in _NOES for stem in words.stems) + words.negations
+    roots = frozenset(_root(stem) for stem in words.stems if stem not in _NOES | _LIGHT | _MAY)
+    return _Clause(roots, words.marks, noes % 2 == 1)
 
 
 def _clause(text: str) -> str:

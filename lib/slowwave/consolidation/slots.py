@@ -80,6 +80,12 @@ _SCOPE = re.compile(
     rf"|\b(?:for|in) ({_LANGUAGES})(?=$|[\s,.;])",
     re.IGNORECASE,
 )
+# "On main we use ...", "For the worker, ..."
+_FRONT = re.compile(
+    r"^(?:on|in|at|for|under|with|sur|dans|auf|bei|für|em|en|para|na|no) (?:the |la |le |o |a )?([^,:;.]{2,40}?)"
+    r"(?:,? (?=(?:we|i|you|it|the|on|nous|wir|man|use|run) )|, )",
+    re.IGNORECASE,
+)
 # what may stand beside the name of a tool when it is chosen for everything of its kind
 _GENERIC = _set(
     "use prefer install packag manager manag pick chos standardiz switch formatt format formatter lint linter test "
@@ -129,7 +135,7 @@ def _denies(text: str, value: str) -> bool:
 @lru_cache(maxsize=50_000)
 def scope_of(text: str) -> str:
     """Return what a choice is limited to ("in the web folder"), so that it stands beside another one elsewhere."""
-    found = _SCOPE.search(text)
+    found = _SCOPE.search(text) or _FRONT.match(text)
     return f"@{next(filter(None, found.groups())).strip('`/').casefold()}" if found else ""
 
 
@@ -159,6 +165,8 @@ def amount_or_stance(words: Words) -> Slot:
     """Return a statement without its numbers and its no: what two statements that deny each other share."""
     named = {place for place in words.numbers if words.tokens[place - 1 : place] and words.tokens[place - 1] in LABELS}
     free = [place for place in words.numbers if place not in named]
+    if len(free) > 1 and free[0] == 1:
+        free = free[1:]  # of several the one behind the first name is a part of it
     about = tuple(t for place, t in enumerate(words.tokens) if place not in free and t != NO)
     if len(about) < (1 if free and _ATTRIBUTES & set(about) else 2):  # a verb and its object
         return NONE
