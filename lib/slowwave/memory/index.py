@@ -21,6 +21,14 @@ _WEIGHT: dict[Category, float] = {
     "pattern": 0.8,
 }
 _STEPS = 8
+# so few lines need no headings
+_FEW = 12
+SECTION = "section:"
+_SECTIONS = {
+    "working": "**Working here:**",
+    "facts": "**Facts that cost time to find out:**",
+    "decisions": "**Decided:**",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class IndexBlock:
 
 
 def index_block(
-    memories: Iterable[Memory],
+    memories: Sequence[Memory],
     people: bytes,
     *,
     max_lines: int,
@@ -66,9 +74,15 @@ def index_block(
     lines_left, bytes_left = max_lines - line_count(people), max_bytes - len(people)
     taken: list[tuple[str, str]] = []
     left_out = 0
+    wanted = _wanted(memories, inside, pages or {}, standing or Standing())
+    section = _sections(memories) if len(wanted) > _FEW else {}
+    if section:
+        # room for the headings
+        lines_left -= len(_SECTIONS)
+        bytes_left -= sum(line_cost(line, people) for line in _SECTIONS.values())
     crowded_out: list[str] = []
     theirs = {memory.id for memory in inside}
-    for ref, line in _wanted(memories, inside, pages or {}, standing or Standing()):
+    for ref, line in wanted:
         cost = line_cost(line, people)
         if ref in refused and ref not in theirs:
             continue
@@ -86,6 +100,7 @@ def index_block(
             f"MEMORY.md: the lines that people wrote fill it already ({line_count(people)} lines, {len(people)} bytes "
             f"of {max_lines} and {max_bytes}): nothing else fits; shorten it by hand"
         )
+    taken = _under_headings(taken, section, refused)
     return IndexBlock(
         tuple(line for _, line in taken),
         tuple(IndexEntry(ref, line_hash(line)) for ref, line in taken),
@@ -93,6 +108,31 @@ def index_block(
         warning,
         tuple(crowded_out),
     )
+
+
+def _sections(memories: Iterable[Memory]) -> dict[str, str]:
+    """Return in which section each memory stands: rules and commands, what was found out, what was decided."""
+    return {m.id: _section(m) for m in memories}
+
+
+def _section(memory: Memory) -> str:
+    if memory.category == "decision":
+        return "decisions"
+    is_command = memory.category == "pattern" and memory.key.startswith("cmd:")
+    return "working" if is_command or memory.category in ("constraint", "preference") else "facts"
+
+
+def _under_headings(
+    taken: list[tuple[str, str]], section: Mapping[str, str], refused: set[str]
+) -> list[tuple[str, str]]:
+    """Return lines with those of memories under the headings of their sections, in each section as they were."""
+    found = [one for one in taken if one[0] not in section]
+    for name, heading in _SECTIONS.items():
+        lines = [one for one in taken if section.get(one[0]) == name]
+        ref = SECTION + name
+        found += [(ref, heading)] if lines and ref not in refused else []
+        found += lines
+    return found
 
 
 def _wanted(

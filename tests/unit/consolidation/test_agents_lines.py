@@ -1,17 +1,20 @@
 """The dream tidies what agents wrote into the memory folder, and leaves what people wrote as it is."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slowwave.cli import main
+from slowwave.consolidation.model import Gathered, Operation, State
+from slowwave.consolidation.plan import offline
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.undo import undo
 from slowwave.memory.verify import verify
+from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.folders import Folder
 
 Memories = Callable[..., list[dict[str, Any]]]
@@ -309,3 +312,41 @@ def test_the_report_tells_what_each_phase_saw_and_did(folder: Folder):
     assert str(phases) == (
         "oriented on 5 lines of 2 writers (3 of agent, 2 of person), gathered 1, consolidated 2, pruned 1"
     )
+
+
+# --- an agent that writes while a dream runs
+
+
+@pytest.mark.parametrize("file", ["MEMORY.md", "notes.md", "new.md"])
+def test_what_an_agent_writes_during_a_dream_is_not_lost(folder: Folder, file: str):
+    folder.agent_writes("MEMORY.md", "- We use pnpm, not npm\n- Use pnpm instead of npm\n")
+    folder.agent_writes("notes.md", "- The importer runs at night\n")
+    seen: list[State] = []
+
+    def meanwhile(state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
+        if not seen:
+            folder.agent_writes(
+                file, "- Written while the dream was planned\n", at="2026-11-20T03:30:00.000Z", edit=True
+            )
+        seen.append(state)
+        return offline(state, gathered, settings)
+
+    report = folder.dream(planner=meanwhile)
+    assert len(seen) == 2
+    assert report.dream_ids
+    assert "- Written while the dream was planned\n" in folder.read(file)
+    assert "Use pnpm instead of npm" not in folder.read("MEMORY.md")
+    # its session began after the run had looked for sessions: the next night knows who wrote it
+    folder.clock.advance(days=1)
+    folder.dream()
+    assert "Written while the dream was planned" in entries(folder)
+
+
+def test_what_an_agent_writes_after_a_dream_is_an_entry_of_the_next(folder: Folder):
+    folder.agent_writes("MEMORY.md", "- The importer runs at night\n")
+    folder.dream()
+    folder.agent_writes("MEMORY.md", "- Added in a later session\n", at="2026-11-20T09:00:00.000Z", edit=True)
+    folder.clock.advance(days=1)
+    folder.dream()
+    assert set(entries(folder)) == {"The importer runs at night", "Added in a later session"}
+    assert folder.read("MEMORY.md") == "- The importer runs at night\n- Added in a later session\n"
