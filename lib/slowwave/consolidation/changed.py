@@ -235,6 +235,8 @@ def _given_up(gone: frozenset[str], new: _Said, old: _Said) -> bool:
     if not gone <= old.content or any(gone <= other for other in old.gives_up) or old.negations:
         return False
     rest, said = old.content - gone, new.content - gone
+    if said and said <= rest:
+        return False  # the older one names both, and so tells of the change itself
     if not rest & said:
         # nothing else says that both are about one thing
         return len(rest) <= _NAMED and len(said) <= _SHORT and not new.scope
