@@ -8,6 +8,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 
+import msgspec
+
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.memory.authors import Author, Authors
 from slowwave.memory.book import Book
@@ -16,9 +18,11 @@ from slowwave.memory.foreign import known_numbers
 from slowwave.memory.ledger import VERSION, Event, Sighting, line_hash
 from slowwave.memory.model import CATEGORIES, Category
 from slowwave.memory.pages import Statement, front_of, statements
+from slowwave.secrets.redactor import NAMELESS
 
 # how sure an agent's note is that nobody confirmed
 NOTED = 0.6
+_QUOTED = 160
 # what the kinds of pages of Claude Code's memory are here
 _OF_KIND: dict[str, Category] = {"user": "preference", "feedback": "constraint", "reference": "pattern"}
 
@@ -37,7 +41,8 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
             if one.number in known or (file, digest) in book.left:
                 continue
             author = authors.of(file, one)
-            if author.writer == "agent":
+            # a secret in a page is not copied anywhere
+            if author.writer == "agent" and NAMELESS(one.line) == one.line:
                 found.append(_adopted(file, one, author, kind, digest, numbers[digest]))
                 numbers[digest] += 1
     return found
@@ -70,7 +75,7 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
         confidence=one.confidence or NOTED,
         valid_from=author.at,
         sightings=(sighting,),
-        evidence=(place.evidence,) if place else (),
+        evidence=(msgspec.structs.replace(place.evidence, quote=one.text[:_QUOTED]),) if place else (),
         file=file,
         line=one.line,
         sha256=digest,

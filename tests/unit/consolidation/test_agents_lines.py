@@ -101,6 +101,14 @@ def test_what_has_sub_points_or_goes_on_is_left_in_one_piece(folder: Folder):
     assert folder.read("notes.md") == text
 
 
+def test_a_line_with_a_secret_is_copied_nowhere(folder: Folder):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    folder.agent_writes("MEMORY.md", f"- Pushes need the token {secret}\n- The importer runs at night\n")
+    folder.dream()
+    assert list(entries(folder)) == ["The importer runs at night"]
+    assert secret not in (folder.memory / ".slowwave" / "ledger.jsonl").read_text()
+
+
 # --- operations
 
 
