@@ -98,7 +98,7 @@ def index_block(
     is_over = line_count(people) > max_lines or len(people) > max_bytes
     if is_over or (left_out and not taken and not theirs):
         warning = (
-            f"MEMORY.md: what people wrote, and what is left in one piece, fills it already ({line_count(people)} lines, "
+            f"MEMORY.md: what people wrote and what stands in one piece fills it already ({line_count(people)} lines, "
             f"{len(people)} bytes of {max_lines} and {max_bytes}): nothing else fits; shorten it by hand"
         )
     taken = _under_headings(taken, section, refused)
