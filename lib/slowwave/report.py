@@ -66,6 +66,29 @@ class RetainItem(Item, frozen=True):
     due: str = ""
 
 
+class Phases(msgspec.Struct, frozen=True):
+    """What the four phases of a dream saw and did, in numbers.
+
+    Attributes:
+        lines: what it was oriented on, by who wrote it; what nobody knows of is a person's.
+        gathered: candidates that no dream had dealt with.
+        consolidated: memories and candidates that were added, merged, updated or superseded.
+        pruned: lines that went, or left the index for a topic file.
+    """
+
+    lines: dict[str, int]
+    gathered: int
+    consolidated: int
+    pruned: int
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        of = ", ".join(f"{number} of {writer}" for writer, number in sorted(self.lines.items()))
+        writers = f"{len(self.lines)} writer{'' if len(self.lines) == 1 else 's'}"
+        oriented = f"oriented on {sum(self.lines.values())} lines of {writers}" + (f" ({of})" if of else "")
+        return f"{oriented}, gathered {self.gathered}, consolidated {self.consolidated}, pruned {self.pruned}"
+
+
 class Span(msgspec.Struct, frozen=True):
     """How long one step took over one project.
 
@@ -97,6 +120,7 @@ class Report(msgspec.Struct):
         parked: dreams waiting for review; exit code 5 when nothing failed.
         memories: memory folder of each project that was worked on, by project key.
         unknown_types: records by a type that this version does not know, by ``dialect type``.
+        phases: what each dream saw and did, by project key.
         spans: what took how long; no part of what a job says it did, and not of its JSON.
     """
 
@@ -111,6 +135,7 @@ class Report(msgspec.Struct):
     parked: list[str] = []
     memories: dict[str, str] = {}
     unknown_types: dict[str, int] = {}
+    phases: dict[str, Phases] = {}
     spans: list[Span] = []
 
     def count(self, name: str, number: int = 1) -> None:
@@ -135,6 +160,7 @@ class Report(msgspec.Struct):
         self.parked += other.parked
         self.memories |= other.memories
         self.spans += other.spans
+        self.phases |= other.phases
         for kind, number in other.unknown_types.items():
             self.unknown_types[kind] = self.unknown_types.get(kind, 0) + number
         for name, number in other.counts.items():

@@ -159,8 +159,10 @@ def _night(tell: Telling, line: str) -> tuple[str, Sequence[str]]:
         project = Project("quality", "/p", (store,), memory, tuple(kept))
         extract_sessions(project, kept, _SETTINGS, _NIGHT, force=True, home=Path(folder))
         consolidate_project(project, _SETTINGS, _NIGHT, force=True, home=Path(folder))
-        writers = {one.text: known.writer if known else "person" for one, known in known_lines(memory)}
-        return writers[line], [m.text for m in read_book(memory).active]
+        active = read_book(memory).active
+        writers = {m.text: m.writer for m in active}
+        writers |= {one.text: known.writer if known else "person" for one, known in known_lines(memory)}
+        return writers[line], [m.text for m in active if not m.stands]
 
 
 def _kept(talk: Talk, store: Path, day: int) -> StoredSession:

@@ -24,6 +24,7 @@ SECTIONS = {
     "locomo": "rows_locomo",
     "dates": "rows_dates",
     "merges": "rows_merges",
+    "contradictions": "rows_contradictions",
     "supersession": "rows_supersession",
     "secrets": "rows_secrets",
     "attacks": "rows_attacks",

@@ -40,12 +40,12 @@ def show_export(args: argparse.Namespace) -> int:
         # one object, unlike the list: what is exported is read as a whole
         say_json([{"version": VERSION, "project": folder.project, "memory": str(folder.path), "memories": rows}])
         return DONE
-    lines = section_of(book.active, standing, warned)
+    lines = section_of(book.own, standing, warned)
     if not args.into:
         say("\n".join(lines))
         return DONE
     changed = _put(args.into, lines)
-    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(book.active)} memories.")
+    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(book.own)} memories.")
     return DONE
 
 

@@ -14,13 +14,15 @@ from slowwave.dialects.rows import names_row
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import Checked, check_all
-from slowwave.memory.foreign import ForeignLine, Writer, known_lines
-from slowwave.memory.ledger import read_ledger
+from slowwave.memory.foreign import ForeignLine, Source, known_lines
+from slowwave.memory.ledger import Writer, read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.said import said_at
 from slowwave.memory.standing import Standing, standing_of
 from slowwave.memory.verify import totals, verify
 from slowwave.moments import moment
+
+NOBODY: tuple[Writer, Source | None] = ("person", None)
 
 
 def show_list(args: argparse.Namespace) -> int:
@@ -47,15 +49,19 @@ def show_list(args: argparse.Namespace) -> int:
     return DONE
 
 
-def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, Writer]]:
-    """Return the lines of a memory folder that slowwave did not write, and who did."""
-    return [(line, known.writer if known else "person") for line, known in known_lines(folder.path)]
+def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, str]]:
+    """Return the lines of a memory folder that are no entries, and who wrote them; unknown ones are a person's."""
+    return [(line, _writer(*known.first) if known else "unknown") for line, known in known_lines(folder.path)]
+
+
+def _writer(writer: Writer, source: Source | None) -> str:
+    return writer if source else "unknown"
 
 
 def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
     """Yield the lines that slowwave did not write as rows like those of memories, with status ``foreign``."""
     for line, known in known_lines(folder.path):
-        writer, source = known.first if known else ("person", None)
+        writer, source = known.first if known else NOBODY
         yield {
             "id": f"f{line.key[:11]}",
             "category": None,
@@ -67,7 +73,7 @@ def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
             "valid_to": None,
             "evidence": [],
             "project": folder.project,
-            "written_by": writer,
+            "written_by": _writer(writer, source),
             "source": msgspec.to_builtins(source) if source else None,
         }
 
@@ -158,7 +164,7 @@ def row_of(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standin
         "valid_to": end or None,
         "evidence": [msgspec.to_builtins(e) for e in memory.evidence],
         "project": folder.project,
-        "written_by": "slowwave",
+        "written_by": memory.writer,
         "held": [{"from": begin or None, "to": end or None} for begin, end in memory.held],
         **more,
     }
@@ -206,4 +212,6 @@ def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
 
 def _line(memory: Memory) -> str:
     mark = "" if memory.status == "active" else f"  [{memory.status}]"
+    if memory.stands:
+        mark = f"  [{memory.writer}, {memory.file}]{mark}"
     return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  {memory.text}{mark}"

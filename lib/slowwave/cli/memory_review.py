@@ -13,6 +13,7 @@ from slowwave.cli.options import settings_of
 from slowwave.cli.output import harmless, say, say_json
 from slowwave.clock import SystemClock
 from slowwave.consolidation.inbox import Waiting, accept_fact, inbox, reject_fact
+from slowwave.consolidation.plan import Plan
 from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
 from slowwave.errors import DONE, PARKED, NotFoundError, UsageError
 from slowwave.memory.model import Evidence
@@ -78,7 +79,7 @@ def _fact(args: argparse.Namespace, name: str) -> tuple[MemoryFolder, Waiting]:
         NotFoundError: there is none, or several.
     """
     every = [(folder, waiting) for folder in args.folders for waiting in _inbox(args, folder)]
-    found = [(f, w) for f, w in every if name and any(c.id.startswith(name) for c in w.candidates)]
+    found = [(f, w) for f, w in every if name and any(one.startswith(name) for one in w.names)]
     if len(found) != 1:
         raise NotFoundError(f"{len(found) or 'no'} facts {name!r} wait for review; slowwave memory review lists them")
     return found[0]
@@ -106,7 +107,7 @@ def _on_fact(args: argparse.Namespace, what: str, folder: MemoryFolder, waiting:
     if what in ("accept", "edit"):
         words = redactor_of(settings_of(args), os.environ)(" ".join(args.text)) if what == "edit" else ""
         plan = accept_fact(folder.path, waiting, settings_of(args).consolidation, now, words)
-        return _told(args, {"accepted": waiting.id, "dream": plan.id}, f"Remembered by dream {plan.id}.")
+        return _told(args, {"accepted": waiting.id, "dream": plan.id}, _done(waiting, plan))
     if what == "reject":
         refused = reject_fact(folder.path, waiting, now)
         text = f"Rejected: {len(refused)} candidates are not taken again, in no other words either."
@@ -117,6 +118,10 @@ def _on_fact(args: argparse.Namespace, what: str, folder: MemoryFolder, waiting:
         for line in _details(folder, waiting):
             say(line)
     return DONE
+
+
+def _done(waiting: Waiting, plan: Plan) -> str:
+    return f"{'Ended' if waiting.fact.memory else 'Remembered'} by dream {plan.id}."
 
 
 def _row(folder: MemoryFolder, waiting: Waiting) -> dict[str, Any]:
@@ -131,6 +136,7 @@ def _row(folder: MemoryFolder, waiting: Waiting) -> dict[str, Any]:
         "candidates": [c.id for c in waiting.candidates],
         "sessions": [msgspec.to_builtins(c.session) for c in waiting.candidates],
         "evidence": [msgspec.to_builtins(e) for e in waiting.fact.evidence],
+        "against": msgspec.to_builtins(waiting.against) if waiting.against else None,
         "project": folder.project,
     }
 
@@ -145,6 +151,13 @@ def _line(folder: MemoryFolder, waiting: Waiting) -> str:
 def _details(folder: MemoryFolder, waiting: Waiting) -> Iterator[str]:
     yield _line(folder, waiting)
     yield f"  {waiting.reason}"
+    if waiting.against:
+        yield f"  a person wrote in {folder.path / waiting.against.file}:"
+        yield f'    "{harmless(waiting.against.text)}"'
+    if waiting.fact.memory:
+        for seen in waiting.fact.sightings:
+            yield f"  an agent wrote it  {seen.observed_at}  {seen.dialect} {seen.session}".rstrip()
+        yield from dict.fromkeys(f"    record of {e.length} bytes  {e.path}" for e in waiting.fact.evidence)
     for candidate in waiting.candidates:
         yield f"  {candidate.observed_at}  {candidate.session.dialect} {candidate.session.id}  {candidate.origin}"
         yield from dict.fromkeys(map(_told_of, candidate.evidence))

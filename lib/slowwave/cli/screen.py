@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from slowwave.cli.output import say
 from slowwave.cli.screen_erase import erased
 from slowwave.cli.screen_retain import MOST_ROWS as MOST_SESSIONS
 from slowwave.cli.screen_retain import retained
-from slowwave.report import PARKED_FOR_REVIEW
+from slowwave.report import PARKED_FOR_REVIEW, Phases
 
 MOST_ROWS = 8
 WIDTH = 108
@@ -60,6 +62,7 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False) -> Iter
     yield from _compactions(report["items"], dry_run=dry_run)
     if report["job"] != "erase":
         yield from _problems(report)
+    yield from _phases(report.get("phases", {}))
     yield from _numbers(report["counts"])
     if changed and not dry_run:
         yield from _index(report)
@@ -182,6 +185,8 @@ def _grouped(items: list[dict[str, Any]], titles: dict[str, str]) -> Iterator[st
 _DONE = {
     "add": "Kept as new memories",
     "merge": "Merged into a memory",
+    "update": "Agents' lines, brought up to date",
+    "move": "Agents' lines, moved out of the full index",
     "supersede": "Superseded by something newer",
     "wait": "Waiting for more evidence",
     "drop": "Refused or dropped",
@@ -190,6 +195,8 @@ _DONE = {
 _PLANNED = {
     "add": "Would be kept as new memories",
     "merge": "Would be merged into a memory",
+    "update": "Agents' lines that would be brought up to date",
+    "move": "Agents' lines that would move out of the full index",
     "supersede": "Would be superseded by something newer",
     "wait": "Waiting for more evidence",
     "drop": "Would be refused or dropped",
@@ -210,6 +217,15 @@ def _problems(report: dict[str, Any]) -> Iterator[str]:
             yield f"{title}: {len(rows)}"
             yield from (_cut(f"  {row}") for row in rows[:MOST_ROWS])
             yield from _more(rows)
+
+
+def _phases(phases: dict[str, Any]) -> Iterator[str]:
+    """What each dream was oriented on, gathered, consolidated and pruned."""
+    if phases:
+        yield ""
+    for project, numbers in list(phases.items())[:MOST_ROWS]:
+        yield _cut(f"  {project}: {msgspec.convert(numbers, Phases)}")
+    yield from _more(list(phases))
 
 
 def _numbers(counts: dict[str, int]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from slowwave.consolidation.model import Gathered, Operation, State
+from slowwave.memory.pages import target_of
 
 
 class AccountingError(AssertionError):
@@ -16,7 +17,8 @@ def validate(operations: Sequence[Operation], state: State, gathered: Gathered) 
     Raises:
         AccountingError: one is missing, there twice or unknown, or an operation has no reason or no valid successor.
     """
-    prior = {m.id for m in (*state.standing, *(m for m, _ in state.edited), *state.removed)}
+    changed = (*state.edited, *state.rewritten)
+    prior = {m.id for m in (*state.standing, *(m for m, _ in changed), *state.removed)}
     named = [o.memory for o in operations if o.memory and not o.is_new]
     # history is only named where something about it has changed
     past = {m.id for m in state.book.memories.values() if m.status == "superseded" or m.is_retraction}
@@ -24,7 +26,8 @@ def validate(operations: Sequence[Operation], state: State, gathered: Gathered) 
     _exactly("candidate", {c.id for c in gathered.waiting}, [c for o in operations for c in o.candidates])
     made = [o.memory for o in operations if o.is_new]
     _exactly("new memory", set(made) - set(state.book.memories), made)
-    there = {o.memory for o in operations if o.action in {"ADD", "MERGE", "KEEP"} and not o.by_person}
+    holds = {"ADD", "MERGE", "UPDATE", "MOVE", "KEEP"}
+    there = {o.memory for o in operations if o.action in holds and not o.by_person}
     # what people took over or out has ended what it ended
     there |= {o.memory for o in operations if o.by_person}
     there |= {
@@ -35,7 +38,9 @@ def validate(operations: Sequence[Operation], state: State, gathered: Gathered) 
     for operation in operations:
         if not operation.reason:
             raise AccountingError(f"{operation.action} {operation.memory or operation.candidates} has no reason")
-        if operation.action == "SUPERSEDE" and operation.successor not in there:
+        # what an agent wrote anew may have been overtaken in the same night
+        follows = operation.action == "SUPERSEDE" and not operation.by_person
+        if follows and operation.successor not in there:
             raise AccountingError(f"{operation.memory} is superseded by {operation.successor}, which does not hold")
 
 
@@ -51,7 +56,11 @@ def _exactly(noun: str, expected: set[str], found: Sequence[str]) -> None:
 def lost_share(operations: Sequence[Operation], state: State) -> tuple[int, float]:
     """Return how many prior memories would leave without a successor, and which share of all that is.
 
-    What people did in the files themselves is their choice and no loss.
+    What people did in the files themselves is their choice and no loss, nor is a pointer that leads nowhere.
     """
-    lost = sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in operations)
+    memories = state.book.memories
+    lost = sum(
+        o.action == "DROP" and bool(o.memory) and not o.by_person and not target_of(memories[o.memory].line)
+        for o in operations
+    )
     return lost, lost / len(state.standing) if state.standing else 0.0

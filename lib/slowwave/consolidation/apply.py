@@ -1,7 +1,9 @@
 """Commit: a plan becomes the next state of the memory folder, in one step, or nothing happens."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
+from slowwave.consolidation.model import State
 from slowwave.consolidation.plan import Plan
 from slowwave.consolidation.snapshot import Snapshot
 from slowwave.consolidation.state import render_state
@@ -11,6 +13,7 @@ from slowwave.memory.ledger import VERSION, Event
 from slowwave.memory.model import iso
 from slowwave.memory.stage import Change
 from slowwave.memory.transaction import commit
+from slowwave.report import Phases
 
 
 def apply_plan(snapshot: Snapshot, plan: Plan, *, check: Callable[[], None], run_id: str = "") -> None:
@@ -40,6 +43,8 @@ def counts_of(plan: Plan) -> Mapping[str, int]:
     names = {
         "ADD": "added",
         "MERGE": "merged",
+        "UPDATE": "updated",
+        "MOVE": "moved",
         "SUPERSEDE": "superseded",
         "KEEP": "kept",
         "DROP": "dropped",
@@ -50,6 +55,16 @@ def counts_of(plan: Plan) -> Mapping[str, int]:
         name = names[operation.action]
         counts[name] = counts.get(name, 0) + 1
     return counts
+
+
+def phases_of(state: State, plan: Plan) -> Phases:
+    """Return what the phases of a dream saw and did."""
+    lines = Counter(memory.writer for memory in state.standing)
+    lines.update("tool" if state.writers.get(line.key) == "tool" else "person" for line in state.foreign)
+    done = Counter(operation.action for operation in plan.operations if not operation.by_person)
+    pruned = done["MOVE"] + sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in plan.operations)
+    consolidated = sum(done[action] for action in ("ADD", "MERGE", "UPDATE", "SUPERSEDE"))
+    return Phases(dict(lines), len(plan.gathered.waiting), consolidated, pruned)
 
 
 def _summary(plan: Plan) -> str:

@@ -57,6 +57,9 @@ _RATHER = r"\b(?:would|(?<=i)['\u2019]d|(?<=we)['\u2019]d) rather (?:have|use|se
 _SAID: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), instead)
     for pattern, instead in (
+        # an agent notes of its user what the user says of themselves
+        (r"^(?:the )?user (prefer|want|like|dislike|need|use|expect|require|ask)(?:s|ed)?\b", r"I \1"),
+        (r"^(?:the )?user (decided|agreed|chose)\b", r"we \1"),
         (rf"{_RATHER} ([^,;]{{1,40}}?) than ", r" prefer \1 over "),
         (_RATHER, " prefer"),
         (r"\b(has|have|needs?|requires?|uses?) no (?!longer\b)", r"do not \1 "),

@@ -5,16 +5,19 @@ when it comes from a session that is older than what is known. So a hundred nigh
 memories, intervals and index, as long as the same candidates came in.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from slowwave.consolidation.by_model import taken_out, too_many_ended
 from slowwave.consolidation.confidence import PERSONAL
+from slowwave.consolidation.contrary import Contrary
 from slowwave.consolidation.doubts import Doubts
 from slowwave.consolidation.facts import Fact, Grouping
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.refusals import Refusals
 from slowwave.consolidation.resolve import resolved
 from slowwave.consolidation.taken import is_retraction
+from slowwave.consolidation.tidy import tidied
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Candidate
 from slowwave.memory.waiting import USUAL_LOSS
@@ -31,11 +34,17 @@ def consolidate(
         accept_confidence: facts below it wait for more evidence.
         max_loss: the share of the memories that a model may end in one night.
     """
-    grouping, doubted = Grouping(_remembered(state), gathered.known), Grouping((), {})
+    tidy = tidied(state)
+    grouping, doubted = Grouping(_remembered(state, tidy.left), gathered.known), Grouping((), {})
     sieve = _Sieve(state, gathered, accept_confidence, max_loss)
-    operations = _by_people(state) + sieve.operations()
+    operations = _by_people(state) + tidy.operations + sieve.operations()
+    contrary, disputed = Contrary.of_people(state), dict[str, str]()
     for candidate in sieve.left:
-        (doubted if sieve.unsure(candidate) else grouping).take(candidate)
+        known = grouping.fact_of(candidate)
+        # what is remembered already was decided on
+        if not (known and known.memory) and (reason := contrary.reason(candidate)):
+            disputed[candidate.id] = reason
+        (doubted if sieve.unsure(candidate) or candidate.id in disputed else grouping).take(candidate)
     accepted: list[Fact] = []
     for fact in grouping.facts:
         refused = _not_accepted(fact, accept_confidence)
@@ -43,8 +52,8 @@ def consolidate(
             operations.append(refused)
         else:
             accepted.append(fact)
-    made = resolved(accepted)
-    holding = {o.memory for o in made if o.action in ("ADD", "MERGE", "KEEP")}
+    made = tidy.worded(resolved(accepted, is_new=bool(state.adopted)))
+    holding = {o.memory for o in made if o.action in ("ADD", "MERGE", "UPDATE", "KEEP")}
     for fact in doubted.facts:
         # a rule that is taken back again may have been stated anew between
         known = None if is_retraction(fact) else grouping.fact_of(fact.candidates[0])
@@ -52,7 +61,8 @@ def consolidate(
         if known and known.id in holding:
             operations.append(Operation("DROP", "", ids, f"{known.id} says so already, and a doubt adds nothing"))
         else:
-            operations.append(Operation("WAIT", "", ids, sieve.unsure(fact.candidates[0])))
+            first = fact.candidates[0]
+            operations.append(Operation("WAIT", "", ids, sieve.unsure(first) or disputed[first.id]))
     return operations + made
 
 
@@ -99,7 +109,7 @@ class _Sieve:
         return made
 
 
-def _remembered(state: State) -> list[Memory]:
+def _remembered(state: State, standing: Sequence[Memory]) -> list[Memory]:
     """Return every memory: those that hold first, then the history that says what was true before."""
     ghosts = ("edited-by-person", "removed-by-person")
     past = list(state.book.memories.values())
@@ -107,7 +117,7 @@ def _remembered(state: State) -> list[Memory]:
         replace(m, status=ghosts[1]) for m in state.removed
     ]
     return [
-        *state.standing,
+        *standing,
         # the latest of those that say the same is the one that would hold again
         *(m for m in reversed(past) if m.status == "superseded"),
         *(m for m in past if m.status in ghosts),
@@ -123,7 +133,11 @@ def _by_people(state: State) -> list[Operation]:
         for m, wording in state.edited
     ]
     removed = [Operation("DROP", m.id, (), "a person removed its line", by_person=True) for m in state.removed]
-    return edited + removed
+    anew = [
+        Operation("SUPERSEDE", m.id, (), "an agent wrote its line anew", successor=new, by_person=True)
+        for m, new in state.rewritten
+    ]
+    return edited + removed + anew
 
 
 def _not_accepted(fact: Fact, accept_confidence: float) -> Operation | None:

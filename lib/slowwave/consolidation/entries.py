@@ -7,6 +7,7 @@ from slowwave.consolidation.doubts import Doubts
 from slowwave.consolidation.model import Gathered, State
 from slowwave.memory.book import Memory
 from slowwave.memory.model import DROPS, RETRACTS, Candidate
+from slowwave.memory.pages import target_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     What people did to a line is theirs, what is unproven or rejected is refused anyway, and what a tool's line says
     waits for a person, and what only takes something back is for the rules: none of it is shown.
     """
-    memories = sorted(state.standing, key=lambda m: (m.valid_from, m.id))
+    memories = sorted(
+        (m for m in state.standing if not (m.stands and target_of(m.line))), key=lambda m: (m.valid_from, m.id)
+    )
     doubts = Doubts(state.from_tools)
     asked = [c for c in gathered.waiting if c.id not in gathered.unproven and c.key not in (RETRACTS, DROPS)]
     candidates = [c for c in asked if not doubts.reason(c)]

@@ -61,7 +61,7 @@ def propose(folder: Path, projects: Mapping[str, Path], least: int, *, dry_run: 
 
 def _undoubted(memory: Path) -> list[Memory]:
     """Return what holds in a project, without what a tool wrote into its memory files as well."""
-    active = read_book(memory).active
+    active = read_book(memory).own
     doubts = doubts_of(memory) if any(m.category == "preference" for m in active) else None
     return [m for m in active if doubts is None or not doubts.has(m.text)]
 

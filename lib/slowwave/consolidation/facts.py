@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from slowwave.consolidation.confidence import PERSONAL, combined
 from slowwave.consolidation.likeness import meaning_of
-from slowwave.consolidation.slots import IN_WORDS, claim
+from slowwave.consolidation.slots import IN_WORDS, beside_claim, claim
 from slowwave.consolidation.timeline import Moment, Span, moments_of
 from slowwave.memory.book import Memory, unique
 from slowwave.memory.ledger import Sighting
@@ -128,10 +128,17 @@ def sighting(candidate: Candidate) -> Sighting:
 
 
 def identity(item: Memory | Candidate) -> Identity:
-    """Return what tells whether two items state the same fact: slot and value of what they claim, else the meaning."""
+    """Return what tells whether two items state the same fact: slot and value of what they claim, else the meaning.
+
+    What claims the same of another version, with a no, or of something else that it names, is another fact.
+    """
     slot, value = claim(item)
     is_typed = bool(slot) and not slot.startswith(IN_WORDS)
-    return ("claims", slot, value) if is_typed else ("means", *meaning_of(item.text))
+    return (
+        ("claims", slot, value, *beside_claim(item.text, slot, value))
+        if is_typed
+        else ("means", *meaning_of(item.text))
+    )
 
 
 class Grouping:

@@ -15,6 +15,7 @@ import msgspec
 
 from slowwave.consolidation.apply import apply_plan
 from slowwave.consolidation.confidence import PERSONAL
+from slowwave.consolidation.contrary import Contrary, disputed
 from slowwave.consolidation.decide import consolidate
 from slowwave.consolidation.facts import Fact, identity
 from slowwave.consolidation.lock import held
@@ -23,9 +24,11 @@ from slowwave.consolidation.plan import Plan, make_plan
 from slowwave.consolidation.review import clear_parked
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.consolidation.taken import ACCEPTED
-from slowwave.errors import MovedError
+from slowwave.errors import MovedError, UsageError
+from slowwave.memory.book import Memory
 from slowwave.memory.candidates import append_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import VERSION, Event
 from slowwave.memory.model import DROPS, RETRACTS, Candidate, candidate_id, iso
 from slowwave.memory.stage import Change
@@ -46,16 +49,23 @@ class Waiting:
     Attributes:
         id: that of the candidate that gives it its words.
         reason: why it was not accepted by itself.
+        against: the line of a person that it contradicts, if there is one.
     """
 
     id: str
     fact: Fact
     reason: str
+    against: ForeignLine | None = None
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The candidates that state it, oldest first."""
         return tuple(self.fact.candidates)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be called by: ids of its candidates, or of the memory that is disputed."""
+        return (self.id, *(c.id for c in self.fact.candidates))
 
 
 def inbox(
@@ -77,19 +87,48 @@ def inbox(
     snapshot = read_snapshot(memory, settings.max_loss)
     if is_global:
         settings = msgspec.structs.replace(settings, accept_confidence=_NEVER, review_confidence=0.0)
-    found: list[Waiting] = []
+    found = [_disputed(memory, line) for memory, line in disputed(snapshot.state)]
+    contrary = Contrary.of_people(snapshot.state)
     for operation in make_plan(snapshot, folders, settings, now).operations:
         if operation.action == "WAIT":
             fact = Fact(None, [snapshot.candidates[c] for c in operation.candidates])
             # nobody but a person can say whether what is in doubt is so
-            if fact.confidence >= settings.review_confidence or any(c.doubt for c in fact.candidates):
+            against = contrary.to(fact.lead)
+            doubtful = against is not None or any(c.doubt for c in fact.candidates)
+            if fact.confidence >= settings.review_confidence or doubtful:
                 reason = _many(fact) if is_global else operation.reason
-                found.append(Waiting(fact.lead.id, fact, reason))
+                found.append(Waiting(fact.lead.id, fact, reason, against))
     return sorted(found, key=lambda w: (-w.fact.confidence, w.id))
+
+
+def _disputed(memory: Memory, line: ForeignLine) -> Waiting:
+    told = f"stands in {memory.file} and contradicts what a person wrote in {line.file}: {line.text[:160]}"
+    return Waiting(memory.id, Fact(memory), told, line)
+
+
+def _end_disputed(memory: Path, waiting: Waiting, settings: ConsolidationSettings, now: datetime) -> Plan:
+    """Let what contradicts a person's line go: a dream of its own."""
+
+    def planner(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> Sequence[Operation]:
+        kept = consolidate(state, Gathered((), known=gathered.known), accept_confidence=1.0, max_loss=1.0)
+        if waiting.id not in {o.memory for o in kept}:
+            raise MovedError("the line is not remembered any more; slowwave memory review lists what waits")
+        gone = Operation("DROP", waiting.id, (), f"a person kept their own line: {waiting.reason}")
+        waits = [Operation("WAIT", "", (c.id,), "waits: not asked about") for c in gathered.waiting]
+        return [*(gone if o.memory == waiting.id else o for o in kept), *waits]
+
+    with held(memory, settings.lock_stale) as lock:
+        snapshot = read_snapshot(memory, settings.max_loss)
+        plan = make_plan(snapshot, (), settings, now, planner)
+        apply_plan(snapshot, plan, check=lock.check, run_id="review")
+    clear_parked(memory)
+    return plan
 
 
 def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings, now: datetime, text: str = "") -> Plan:
     """Make a memory of a fact in the inbox, in a person's words where they gave some: a dream of its own.
+
+    Of a memory that contradicts a person's line, it is accepted that it does: it goes, and the line stays.
 
     Args:
         memory: the memory folder.
@@ -102,6 +141,10 @@ def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings,
         LockHeldError: a dream is running.
         MovedError: the memory folder changed meanwhile.
     """
+    if waiting.fact.memory:
+        if text.strip():
+            raise UsageError("what contradicts a person's line is accepted or rejected; edit the line itself")
+        return _end_disputed(memory, waiting, settings, now)
     lead = waiting.fact.lead
     words, given = " ".join(text.split()), " ".join(lead.text.split())
     if lead.category in PERSONAL and not waiting.fact.is_from_person:
@@ -144,8 +187,8 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     # one fact, whatever the words: the person says that it is one
     sure = tuple(msgspec.structs.replace(c, doubt="", confidence=ACCEPTED if _ends(c) else c.confidence) for c in mine)
     alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in sure)
-    # a person who accepts it has seen where it stands
-    trusted = dataclasses.replace(state, writers={})
+    # a person who accepts it has seen where it stands, and what stands against it
+    trusted = dataclasses.replace(state, writers={}, foreign=())
     operations = consolidate(trusted, Gathered(alike, known=gathered.known), accept_confidence=0.0, max_loss=1.0)
     operations += [Operation("DROP", "", (c.id,), "a person kept what it would drop") for c in dropping]
     return [*operations, *(Operation("WAIT", "", (c,), "waits: not asked about") for c in others)]
@@ -159,12 +202,14 @@ def _ends(candidate: Candidate) -> bool:
 def reject_fact(memory: Path, waiting: Waiting, now: datetime) -> tuple[str, ...]:
     """Refuse a fact for good; return the candidates that are not taken any more.
 
+    Of a memory that contradicts a person's line, it is refused that it does: both stay, and nobody is asked again.
+
     Raises:
         MovedError: the memory folder changed meanwhile.
     """
     recover(memory)
     snapshot = read_snapshot(memory)
-    refused = tuple(c.id for c in waiting.candidates)
+    refused = tuple(c.id for c in waiting.candidates) or (waiting.id,)
     at = iso(now)
     name = f"r{at.replace('-', '').replace(':', '')}-{refused[0][:8]}"
     event = Event(v=VERSION, event="reject", dream=name, at=at, candidates=refused, reason="a person rejected it")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.clock import Clock
-from slowwave.consolidation.apply import apply_plan, counts_of
+from slowwave.consolidation.apply import apply_plan, counts_of, phases_of
 from slowwave.consolidation.backlog import backlog_of, waiting_since
 from slowwave.consolidation.gates import Changed, changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, held, refusal
@@ -18,7 +18,9 @@ from slowwave.consolidation.review import clear_parked, park
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.consolidation.state import read_state, render_state
 from slowwave.consolidation.uses import uses_of
+from slowwave.consolidation.written import look_at_writes, note_writes
 from slowwave.errors import LockHeldError, MovedError
+from slowwave.memory.authors import Writes
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
@@ -131,7 +133,7 @@ class _Dream:
     def preview(self) -> None:
         reason = refusal(self.memory, self.settings.lock_stale)
         if self._gate(Gate("lock", self.project.key, not reason, reason or "free")):
-            snapshot = read_snapshot(self.memory, self.settings.max_loss)
+            snapshot, _ = self._snapshot()
             self._tell(snapshot, self._plan(snapshot))
 
     def run(self) -> None:
@@ -147,6 +149,12 @@ class _Dream:
         except LockHeldError as error:
             self._gate(Gate("lock", self.project.key, passed=False, reason=str(error)))
 
+    def _snapshot(self) -> tuple[Snapshot, Writes]:
+        """Read the folder, and what sessions tell about whose lines stand there."""
+        writes, problems = look_at_writes(self.project, self.home)
+        self.report.warnings += [w for p in problems if (w := f"{self.project.key}: {p}") not in self.report.warnings]
+        return read_snapshot(self.memory, self.settings.max_loss, writes), writes
+
     def _plan(self, snapshot: Snapshot) -> Plan:
         def uses() -> dict[str, tuple[str, ...]]:
             changed = self._changed(snapshot.last).sessions
@@ -156,7 +164,7 @@ class _Dream:
 
     def _commit(self, lock: DreamLock) -> None:
         for attempt in range(1, TRIES + 1):
-            snapshot = read_snapshot(self.memory, self.settings.max_loss)
+            snapshot, writes = self._snapshot()
             plan = self._plan(snapshot)
             try:
                 if plan.outcome.is_empty:
@@ -174,6 +182,7 @@ class _Dream:
                         "skip", f"the memory folder changed during each of {TRIES} tries; the next run tries again"
                     )
                 continue
+            note_writes(self.memory, writes)
             self._tell(snapshot, plan)
             return
 
@@ -191,6 +200,7 @@ class _Dream:
             replace_file(self.memory, STATE_FILE, render_state(int(self.started.timestamp())))
 
     def _tell(self, snapshot: Snapshot, plan: Plan) -> None:
+        self.report.phases[self.project.key] = phases_of(snapshot.state, plan)
         counts = {"parked": len(plan.operations)} if self.report.parked else counts_of(plan)
         for name, number in counts.items():
             self.report.count(name, number)

@@ -227,12 +227,12 @@ def _with_succession(
     says: str = "the model: taken back by",
 ) -> tuple[list[Operation], str]:
     winner, by = done[places[proposal.by]], entries[proposal.by]
-    if winner.action not in HOLDS or winner.by_person:
+    if winner.action not in HOLDS or winner.by_person or winner.successor:
         return done, f"entry {proposal.by} does not hold itself: {winner.reason}"
     changed = list(done)
     for n in proposal.entries:
         old = changed[places[n]]
-        if old.action not in HOLDS or old.by_person or old.memory == winner.memory:
+        if old.action not in HOLDS or old.by_person or old.successor or old.memory == winner.memory:
             return done, f"the rules do otherwise with entry {n}: {old.reason}"
         if any(o.successor == old.memory for o in changed):
             return done, f"entry {n} took the place of another one"

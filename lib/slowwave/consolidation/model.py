@@ -7,18 +7,20 @@ from typing import Literal
 import msgspec
 
 from slowwave.memory.book import Book, Memory
-from slowwave.memory.foreign import ForeignLine, Writer
-from slowwave.memory.ledger import Event
+from slowwave.memory.foreign import ForeignLine
+from slowwave.memory.ledger import Event, Writer
 from slowwave.memory.model import Candidate
 
-Action = Literal["ADD", "MERGE", "SUPERSEDE", "KEEP", "DROP", "WAIT"]
+Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", "WAIT"]
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a dream does with one memory, the candidates that go with it, and why.
 
     Attributes:
-        action: ADD makes a memory of its candidates; MERGE adds candidates to a memory; SUPERSEDE ends a memory in
+        action: ADD makes a memory of its candidates; MERGE adds candidates to a memory, or with ``successor`` a memory
+            to another one (without one to a person's line); UPDATE puts ``text`` in the place of an agent's words;
+            MOVE takes an agent's line out of a full index into a topic file; SUPERSEDE ends a memory in
             favour of ``successor`` (with candidates: they say the same as what is superseded; ``is_new`` when the
             memory exists only as history); KEEP leaves a memory; DROP ends a memory or refuses candidates; WAIT
             leaves candidates until there is more evidence.
@@ -58,6 +60,8 @@ class State:
         unindexed: what a person took out of the index since the last dream.
         foreign: lines that slowwave did not write.
         writers: who wrote them, by :attr:`ForeignLine.key`; what is not there is a person's.
+        rewritten: active memories whose line an agent wrote anew, with the id of the new entry.
+        adopted: lines of agents that become entries with this dream; the book has them already.
     """
 
     book: Book
@@ -68,6 +72,8 @@ class State:
     unindexed: tuple[str, ...]
     foreign: tuple[ForeignLine, ...] = ()
     writers: Mapping[str, Writer] = field(default_factory=dict[str, Writer])
+    rewritten: tuple[tuple[Memory, str], ...] = ()
+    adopted: tuple[Event, ...] = ()
 
     @property
     def from_tools(self) -> tuple[ForeignLine, ...]:
@@ -96,12 +102,16 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What operations amount to: the events for the ledger, the files as they shall be, and what to tell."""
+    """What operations amount to: the events for the ledger, the files as they shall be, and what to tell.
+
+    ``moved`` names the memories whose lines left the index because it is full.
+    """
 
     events: tuple[Event, ...]
     files: Mapping[str, bytes]
     book: Book
     warnings: tuple[str, ...]
+    moved: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:

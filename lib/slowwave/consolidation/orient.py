@@ -4,17 +4,24 @@ from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
+from slowwave.consolidation.adopted import adoptions
 from slowwave.consolidation.model import State
+from slowwave.memory.authors import Authors
 from slowwave.memory.book import Book, Memory
-from slowwave.memory.foreign import Writer, foreign_lines, own_hashes
+from slowwave.memory.foreign import foreign_lines, known_numbers
+from slowwave.memory.ledger import Writer
 from slowwave.memory.topics import INDEX
-from slowwave.memory.weave import own_lines
 
 # A line that a person left at least this like ours (Indel ratio, 0 to 100) is taken for a rewording of it.
 REWORDED = 60.0
 
 
-def orient(files: Mapping[str, bytes], book: Book, writers: Mapping[str, Writer] | None = None) -> State:
+def orient(
+    files: Mapping[str, bytes],
+    book: Book,
+    writers: Mapping[str, Writer] | None = None,
+    authors: Authors | None = None,
+) -> State:
     """Return who wrote which line, and what became of each active memory's line.
 
     A line is slowwave's only if the ledger holds the hash of exactly that line. Without it every line is foreign.
@@ -23,8 +30,12 @@ def orient(files: Mapping[str, bytes], book: Book, writers: Mapping[str, Writer]
         files: the Markdown files of the folder.
         book: what its ledger adds up to.
         writers: who wrote foreign lines, as far as that is known.
+        authors: tells which lines agents wrote, which become entries; without it none does.
     """
-    owned = {name: own_lines(data, own_hashes(name, book)) for name, data in files.items()}
+    adopted = adoptions(files, book, authors) if authors else []
+    book = book.after(adopted)
+    new = [book.memories[event.memory] for event in adopted]
+    owned = {name: known_numbers(name, data, book) for name, data in files.items()}
     foreign = foreign_lines(files, book)
     texts: dict[str, list[str]] = {}
     for line in foreign:
@@ -33,13 +44,17 @@ def orient(files: Mapping[str, bytes], book: Book, writers: Mapping[str, Writer]
     standing: list[Memory] = []
     edited: list[tuple[Memory, str]] = []
     removed: list[Memory] = []
+    rewritten: list[tuple[Memory, str]] = []
     spoken_for: set[tuple[str, str]] = set()
     for memory in book.active:
         if memory.sha256 in owned.get(memory.file, {}).values():
             standing.append(memory)
             continue
         wording = _rewording(memory, texts.get(memory.file, ()), spoken_for)
-        if wording in from_tools:
+        anew = "" if wording else _anew(memory, new)
+        if anew and not memory.is_from_person:
+            rewritten.append((memory, anew))
+        elif wording in from_tools or anew:
             # who planted it does not end what a person said: the line comes back beside it
             standing.append(memory)
         elif wording:
@@ -56,7 +71,18 @@ def orient(files: Mapping[str, bytes], book: Book, writers: Mapping[str, Writer]
         unindexed=_unindexed(files, book, owned.get(INDEX, {}), {m.id for m in standing}),
         foreign=tuple(foreign),
         writers=dict(writers or {}),
+        rewritten=tuple(rewritten),
+        adopted=tuple(adopted),
     )
+
+
+def _anew(memory: Memory, new: Sequence[Memory]) -> str:
+    """Return the line of an agent that a line became: other words in its file, or the same words in another."""
+    alike = [
+        (fuzz.ratio(memory.text, one.text), one.id) for one in new if one.file == memory.file or one.text == memory.text
+    ]
+    score, found = max(alike, default=(0.0, ""))
+    return found if score >= REWORDED else ""
 
 
 def _rewording(memory: Memory, lines: Sequence[str], spoken_for: set[tuple[str, str]]) -> str:

@@ -94,6 +94,7 @@ def plan_of(
     """Return the plan that given operations make."""
     name = _unused(dream_id(operations, now), snapshot.memory)
     outcome = amount_of(operations, snapshot.state, snapshot.candidates, settings, Stamp(name, iso(now)), uses)
+    operations = tuple(_moved(o, outcome) if o.memory in outcome.moved else o for o in operations)
     lost, share = lost_share(operations, snapshot.state)
     review = ""
     if share > settings.max_loss:
@@ -104,6 +105,14 @@ def plan_of(
     elif settings.mode == "review":
         review = BY_SETTING
     return Plan(name, now, operations, outcome, gathered, review)
+
+
+def _moved(operation: Operation, outcome: Outcome) -> Operation:
+    """Return an operation on a line that leaves the full index, and says so."""
+    where = f"the index is full: it stands in {outcome.book.memories[operation.memory].file} now"
+    if operation.action in ("KEEP", "MOVE") and not operation.spans:
+        return msgspec.structs.replace(operation, action="MOVE", reason=where)
+    return msgspec.structs.replace(operation, reason=f"{operation.reason}; {where}")
 
 
 def dream_id(operations: Sequence[Operation], now: datetime) -> str:

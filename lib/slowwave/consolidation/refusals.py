@@ -8,7 +8,8 @@ from slowwave.consolidation.likeness import Meaning, is_like, meaning_of
 from slowwave.consolidation.model import Gathered, State
 from slowwave.consolidation.words import words_of
 from slowwave.memory.book import Memory
-from slowwave.memory.foreign import ForeignLine, Writer
+from slowwave.memory.foreign import ForeignLine
+from slowwave.memory.ledger import Writer
 from slowwave.memory.model import Candidate
 
 REMOVED = "a person removed this memory"

@@ -10,12 +10,16 @@ from slowwave.consolidation.taken import is_retraction, may_end, meant, retired
 from slowwave.consolidation.timeline import Held
 
 
-def resolved(facts: Sequence[Fact]) -> list[Operation]:
+def resolved(facts: Sequence[Fact], *, is_new: bool = False) -> list[Operation]:
     """Let the newest of contradicting facts win, at every time that is known of; all others are added, merged or kept.
 
     Without anything new nothing is decided anew: not even by rules that are newer than a memory.
+
+    Args:
+        facts: memories and candidates.
+        is_new: there is something new among the memories, too.
     """
-    if not any(fact.candidates for fact in facts):
+    if not is_new and not any(fact.candidates for fact in facts):
         return [_kept(f) for f in facts if f.memory and f.memory.status == "active" and not is_retraction(f)]
     held = held_when(facts)
     holding = {fact.id: fact for fact in facts}
@@ -115,7 +119,8 @@ def told(held: Held) -> str:
 def _words(fact: Fact) -> str:
     """Return the candidate that gives the memory better words than it has, "" when there is none."""
     lead, memory = fact.lead, fact.memory
-    if memory is None or lead is memory:
+    # an agent's line keeps its words where it stands
+    if memory is None or lead is memory or memory.stands:
         return ""
     mine = (" ".join(lead.text.split()), lead.category, lead.key, lead.value)
     return lead.id if mine != (memory.text, memory.category, memory.key, memory.value) else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from slowwave.consolidation.changed import overtakes
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact, identity, sighting
 from slowwave.consolidation.retraction import given_up, takes_back
@@ -9,6 +10,8 @@ from slowwave.consolidation.slots import claim, is_definite, stance_of
 from slowwave.consolidation.taken import ended, is_retraction, may_end
 from slowwave.consolidation.timeline import Held, moments_of, taken_back, timeline
 from slowwave.consolidation.words import words_of
+
+_MOST_ALIKE = 60
 
 
 def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
@@ -20,7 +23,11 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
     found: dict[str, Held] = {}
     for group in slots.values():
         found |= timeline(moment for fact in group for moment in moments[fact])
-    for older, newer in _denied([fact for fact in facts if not is_retraction(fact)]):
+    plain = [fact for fact in facts if not is_retraction(fact)]
+    for older, newer in _overtaken(plain):
+        against = [m for fact in newer for m in moments[fact.id] if m.by_person or _are_notes(older, fact)]
+        found[older.id] = taken_back(found[older.id], moments[older.id], against)
+    for older, newer in _denied(plain):
         against = [m for fact in newer for m in moments[fact] if m.by_person]
         found[older] = taken_back(found[older], moments[older], against)
     found |= ended(facts, found)
@@ -94,6 +101,28 @@ def _slot(fact: Fact) -> str:
     if (lead.key and lead.value) or is_definite(slot):
         return slot
     return slot if fact.category in PERSONAL and fact.is_from_person else ""
+
+
+def _overtaken(facts: Sequence[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
+    """Yield facts with those whose words take their place (:mod:`slowwave.consolidation.changed`)."""
+    by_word: dict[str, list[Fact]] = {}
+    words = {fact.id: frozenset(words_of(fact.lead.text).stems) for fact in facts}
+    for fact in facts:
+        for word in words[fact.id]:
+            by_word.setdefault(word, []).append(fact)
+    for older in facts:
+        # a word that many have says nothing of what they are about
+        rare = (by_word[word] for word in words[older.id] if len(by_word[word]) <= _MOST_ALIKE)
+        near = {fact.id: fact for group in rare for fact in group if fact is not older}
+        newer = [near[name] for name in sorted(near) if overtakes(near[name].lead.text, older.lead.text)]
+        if newer:
+            yield older, newer
+
+
+def _are_notes(older: Fact, newer: Fact) -> bool:
+    """Say whether both are notes of agents, of which the later one counts; what commands showed may both be true."""
+    memories = (older.memory, newer.memory)
+    return not older.is_from_person and all(m is not None and m.writer == "agent" for m in memories)
 
 
 def _denied(facts: Iterable[Fact]) -> Iterator[tuple[str, list[str]]]:

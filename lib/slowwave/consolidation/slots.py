@@ -25,6 +25,10 @@ key_of = lru_cache(maxsize=50_000)(uncached_key_of)
 # Only one of them holds whoever says so; of the others, only what a person typed retires what a person typed.
 _DEFINITE = ("place:", "amount:")
 
+# kinds of which a project has one at a time, or one for each of its parts
+_CHOICES = ("pref:", "project:")
+_CLAUSES = re.compile(r"[,;:.!?] |\s[\u2013\u2014-]\s")
+
 # slots that are the statement's own words: its meaning tells more than they do
 IN_WORDS = ("text:", "amount:")
 
@@ -37,7 +41,7 @@ _ATTRIBUTES = _set(
     "port version timeout limit maximum max minimum min ttl interval threshold deadline width quota listen"
 )
 # what stands before a number that is a name: "service 3" is not the same thing as "service 4"
-_LABELS = _set(
+LABELS = _set(
     "servic phase step issu ticket page part section team region shard stag tier level sprint room floor customer "
     "tenant env worker replica machin host rack zone number plan chapter epic milestone task story bug pr"
 )
@@ -76,6 +80,12 @@ _SCOPE = re.compile(
     rf"|\b(?:for|in) ({_LANGUAGES})(?=$|[\s,.;])",
     re.IGNORECASE,
 )
+# "On main we use ...", "For the worker, ..."
+_FRONT = re.compile(
+    r"^(?:on|in|at|for|under|with|sur|dans|auf|bei|für|em|en|para|na|no) (?:the |la |le |o |a )?([^,:;.]{2,40}?)"
+    r"(?:,? (?=(?:we|i|you|it|the|on|nous|wir|man|use|run) )|, )",
+    re.IGNORECASE,
+)
 # what may stand beside the name of a tool when it is chosen for everything of its kind
 _GENERIC = _set(
     "use prefer install packag manager manag pick chos standardiz switch formatt format formatter lint linter test "
@@ -98,6 +108,24 @@ def claim(item: Memory | Candidate) -> Slot:
     return claim_of(item.text, item.category)
 
 
+@lru_cache(maxsize=50_000)
+def beside_claim(text: str, slot: str, value: str) -> tuple[str, ...]:
+    """Return what the clause of a claim has beside it: numbers and names, its no, and what the claim is of."""
+    clauses = _CLAUSES.split(parted(text)[0])
+    words = words_of(next((clause for clause in clauses if value in clause.casefold()), text))
+    rest = sorted(words.marks)
+    if not slot.startswith(_CHOICES):
+        return (*rest, *((NO,) if words.negations % 2 else ()))
+    # what is refused beside a choice is another one of its kind
+    return (*rest, *sorted(set(_others(words, slot.partition("@")[0])) - words.marks - {"repo"}))
+
+
+def _others(words: Words, key: str) -> list[str]:
+    """Return the words that are neither a choice of a kind nor what is said with any of them."""
+    others = [t for t in words.stems if t not in _GENERIC and t not in words.marks and key_of(f"use {t}")[0] != key]
+    return [t for t in others if key_of(f"we support {t} 1")[0] != key]
+
+
 def _denies(text: str, value: str) -> bool:
     """Say whether a statement only says no to a value: whatever key it has, it does not choose it."""
     tokens = meaning_of(text)
@@ -107,7 +135,7 @@ def _denies(text: str, value: str) -> bool:
 @lru_cache(maxsize=50_000)
 def scope_of(text: str) -> str:
     """Return what a choice is limited to ("in the web folder"), so that it stands beside another one elsewhere."""
-    found = _SCOPE.search(text)
+    found = _SCOPE.search(text) or _FRONT.match(text)
     return f"@{next(filter(None, found.groups())).strip('`/').casefold()}" if found else ""
 
 
@@ -135,8 +163,10 @@ def is_definite(slot: str) -> bool:
 
 def amount_or_stance(words: Words) -> Slot:
     """Return a statement without its numbers and its no: what two statements that deny each other share."""
-    named = {place for place in words.numbers if words.tokens[place - 1 : place] and words.tokens[place - 1] in _LABELS}
+    named = {place for place in words.numbers if words.tokens[place - 1 : place] and words.tokens[place - 1] in LABELS}
     free = [place for place in words.numbers if place not in named]
+    if len(free) > 1 and free[0] == 1:
+        free = free[1:]  # of several the one behind the first name is a part of it
     about = tuple(t for place, t in enumerate(words.tokens) if place not in free and t != NO)
     if len(about) < (1 if free and _ATTRIBUTES & set(about) else 2):  # a verb and its object
         return NONE
@@ -158,9 +188,7 @@ def _tool(text: str, words: Words) -> Slot | None:
     if not key:
         return None
     # the sentence may name nothing besides tools of this kind: "for the importer" would be a scope
-    others = [t for t in words.stems if t not in _GENERIC and t not in words.marks and key_of(f"use {t}")[0] != key]
-    others = [t for t in others if key_of(f"we support {t} 1")[0] != key]
-    return None if others else (key + scope_of(text), value)
+    return None if _others(words, key) else (key + scope_of(text), value)
 
 
 def _choice(text: str) -> Slot | None:

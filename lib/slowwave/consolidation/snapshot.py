@@ -7,12 +7,13 @@ from pathlib import Path
 from slowwave.consolidation.model import State
 from slowwave.consolidation.orient import orient
 from slowwave.consolidation.state import parse_state
+from slowwave.memory.authors import Authors, Writes, read_writes
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
-from slowwave.memory.foreign import writers_of
+from slowwave.memory.foreign import read_foreign
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import parse_ledger
 from slowwave.memory.model import Candidate, ExtractedRange
@@ -66,11 +67,16 @@ class Snapshot:
         return None if data == (old or b"") else data
 
 
-def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS) -> Snapshot:
+def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | None = None) -> Snapshot:
     """Read a memory folder; one that does not exist is empty.
 
     Hashes are taken of exactly the bytes that were parsed, except for the candidates, which are hashed first: when
     they grow in between, the commit notices and the plan is made anew.
+
+    Args:
+        memory: the memory folder.
+        max_loss: the share of waiting lines that a person may take out at once.
+        writes: what transcripts tell about its lines; without it, what was noted of that.
 
     Raises:
         CorruptStateError: ledger or state are damaged.
@@ -81,12 +87,18 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS) -> Snapshot:
     entries, problems = read_entries(memory)
     shown = shown_before(memory)
     files = read_texts(memory)
+    words = read_foreign(memory).lines
     ledger = read_or_none(memory / LEDGER)
     state = read_or_none(memory / STATE_FILE)
     seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
     return Snapshot(
         memory=memory,
-        state=orient(files, replay(parse_ledger(ledger or b"", memory / LEDGER)), writers_of(memory)),
+        state=orient(
+            files,
+            replay(parse_ledger(ledger or b"", memory / LEDGER)),
+            {key: known.writer for key, known in words.items()},
+            Authors(files, writes or read_writes(memory), words),
+        ),
         last=parse_state(state, memory / STATE_FILE),
         entries=tuple(entries),
         problems=tuple(problems),

@@ -22,6 +22,7 @@ def discreet(report: Report) -> Report:
         parked=_clean(report.parked),
         memories={NAMELESS(key): NAMELESS(path) for key, path in report.memories.items()},
         unknown_types={NAMELESS(kind): number for kind, number in report.unknown_types.items()},
+        phases={NAMELESS(key): phases for key, phases in report.phases.items()},
         spans=[msgspec.structs.replace(span, project=NAMELESS(span.project)) for span in report.spans],
     )
 

@@ -12,7 +12,7 @@ from slowwave.report import PARKED_FOR_REVIEW, Item, Report
 # Tables are stored whole with the run; more rows than this nobody reads.
 MOST_ROWS = 200
 # What a dream does to a memory, in the signs of a diff.
-_SIGNS = {"add": "+", "merge": "~", "supersede": "-", "drop": "-"}
+_SIGNS = {"add": "+", "merge": "~", "update": "~", "move": "~", "supersede": "-", "drop": "-"}
 
 
 def funnel(tally: Tally) -> list[dict[str, Any]]:
@@ -58,6 +58,7 @@ def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
         lines += [
             f"## {literal(project)}" + (f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""),
             "",
+            *([f"Phases: {report.phases[project]}.", ""] if project in report.phases else []),
             *_diff_lines(i for i in changed[:MOST_ROWS] if i.project == project),
             "",
         ]

@@ -1,16 +1,20 @@
 """What the ledger adds up to: every memory with its present status, and what became of every candidate."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from slowwave.memory.ledger import Event, IndexEntry, Sighting, read_ledger
+from slowwave.memory.ledger import Event, IndexEntry, Sighting, Writer, read_ledger
 from slowwave.memory.model import RETRACTS, Category, Evidence
+from slowwave.memory.topics import PAGE, POINTER
 
 T = TypeVar("T")
 
-Status = Literal["active", "superseded", "dropped", "edited-by-person", "removed-by-person"]
+Status = Literal[
+    "active", "superseded", "dropped", "edited-by-person", "removed-by-person", "merged", "rewritten"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,8 @@ class Memory:
         sightings: the sessions that showed it; they make up its confidence.
         successor: the memory that took its place, or "".
         spans: when it held, oldest interval first; empty for one interval from ``valid_from`` to ``valid_to``.
+        writer: who wrote its line.
+        stands: whether the line stands where its writer put it, and not among slowwave's own.
     """
 
     id: str
@@ -43,6 +49,8 @@ class Memory:
     valid_to: str = ""
     successor: str = ""
     spans: tuple[tuple[str, str], ...] = ()
+    writer: Writer = "slowwave"
+    stands: bool = False
 
     @property
     def held(self) -> tuple[tuple[str, str], ...]:
@@ -83,6 +91,7 @@ class Book:
         index: the lines of the index as last rendered.
         unindexed: what a person took out of the index.
         uses: by memory file, the sessions in which an agent read it.
+        left: lines, by file and hash, that a person took back from a dream: they stay as they are.
     """
 
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
@@ -94,11 +103,29 @@ class Book:
     index: tuple[IndexEntry, ...] = ()
     unindexed: set[str] = field(default_factory=set[str])
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    left: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     @property
     def active(self) -> list[Memory]:
         """The memories that hold, oldest first, without what only takes others back."""
         return [m for m in self.memories.values() if m.status == "active" and not m.is_retraction]
+
+    @property
+    def own(self) -> list[Memory]:
+        """The memories that hold and that slowwave wrote or a person stands behind: an agent's notes stay its own."""
+        return [m for m in self.active if not m.stands or m.is_from_person]
+
+    def after(self, events: Sequence[Event]) -> "Book":
+        """Return the book with more events applied, leaving this one as it is."""
+        if not events:
+            return self
+        found = copy(self)
+        for f in fields(self):
+            setattr(found, f.name, copy(getattr(self, f.name)))
+        found.uses = {file: set(sessions) for file, sessions in self.uses.items()}
+        for event in events:
+            found.apply(event)
+        return found
 
     def apply(self, event: Event) -> None:
         """Add one event that stands."""
@@ -116,6 +143,8 @@ class Book:
             self.index = event.entries
         elif event.memory:
             self.memories[event.memory] = _changed(self.memories, event)
+            if event.event == "join" and event.successor:
+                self.memories[event.successor] = _joined(self.memories[event.successor], self.memories[event.memory])
 
 
 def replay(events: Iterable[Event]) -> Book:
@@ -127,6 +156,11 @@ def replay(events: Iterable[Event]) -> Book:
     for event in every:
         if event.dream in gone:
             book.undone.update(dict.fromkeys(event.candidates, event.dream))
+            if event.event == "adopt":
+                book.left.add((event.file, event.sha256))
+            pointers = {entry.ref for entry in event.entries if entry.ref.startswith((PAGE, POINTER))}
+            # our own topic files need their pointers all the same
+            book.unindexed |= {PAGE + ref.removeprefix(PAGE).removeprefix(POINTER) for ref in pointers}
         else:
             book.apply(event)
     # what was dealt with by a dream that stands is not "undone" any more
@@ -148,16 +182,19 @@ _CLOSED_BY: dict[str, Status] = {
     "drop": "dropped",
     "edited-by-person": "edited-by-person",
     "removed-by-person": "removed-by-person",
+    "rewritten": "rewritten",
+    "join": "merged",
 }
 
 
 def _changed(memories: Mapping[str, Memory], event: Event) -> Memory:
     """Return the memory that an event is about, as it is after the event."""
-    if event.event == "add":
+    if event.event in ("add", "adopt"):
         return _new(event)
     memory = memories[event.memory]
     if event.event in _CLOSED_BY:
-        return _closed(memory, event.valid_to or event.at, _CLOSED_BY[event.event])
+        closed = _closed(memory, event.valid_to or event.at, _CLOSED_BY[event.event])
+        return replace(closed, successor=event.successor or closed.successor)
     memory = _merged(memory, event)
     if event.event == "supersede":
         memory = replace(memory, status="superseded", valid_to=event.valid_to, successor=event.successor)
@@ -193,6 +230,17 @@ def _new(event: Event) -> Memory:
         sightings=event.sightings,
         evidence=event.evidence,
         spans=event.spans,
+        writer=event.writer,
+        stands=event.event == "adopt",
+    )
+
+
+def _joined(memory: Memory, same: Memory) -> Memory:
+    """Return a memory with what showed another one that says the same."""
+    return replace(
+        memory,
+        sightings=unique((*memory.sightings, *same.sightings)),
+        evidence=unique((*memory.evidence, *same.evidence)),
     )
 
 
@@ -208,6 +256,7 @@ def _merged(memory: Memory, event: Event) -> Memory:
             file=event.file,
             line=event.line,
             sha256=event.sha256,
+            stands=memory.stands and event.file == memory.file and event.event != "move",
         )
     return replace(
         memory,

@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -23,16 +22,13 @@ from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import read_or_none, read_texts
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.ledger import Writer
+from slowwave.memory.pages import standing_lines
 from slowwave.memory.topics import INDEX, TOPICS, new_topic_file
 from slowwave.memory.weave import own_lines, split
 
 FILE = "foreign.json"
 VERSION = 1
-Writer = Literal[
-    "person",  # typed in a session before anybody else said it, or edited outside of any session
-    "agent",  # an agent said it first; usual for clients whose agents keep notes
-    "tool",  # it stood in the output of a tool, in a page or in a file before anybody said it
-]
 _WORD = re.compile(r"[^\W_]+")
 # what Cersei writes around a fact in ``extracted.md``
 _FRAME = re.compile(r"^\[\w+\]\*\* |\s*\*\(confidence: [^)]*\)\*$")
@@ -175,17 +171,19 @@ def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, st
             texts = [text for line in split(data) if (text := _bare(line)) and text not in given]
             found += [ForeignLine(name, _FRAME.sub("", text)) for text in texts] if shown is not None else []
             continue
-        owned = own_lines(data, own_hashes(name, book))
+        owned = known_numbers(name, data, book)
         texts = [_bare(line) for number, line in enumerate(split(data)) if number not in owned]
         found += [ForeignLine(name, text) for text in texts if text]
     return found
 
 
-def own_hashes(name: str, book: Book) -> set[str]:
-    """Return the hashes of the lines that a file may have of ours."""
-    if name == INDEX:
-        return {entry.sha256 for entry in book.index}
-    return {m.sha256 for m in book.active if m.file == name}
+def known_numbers(name: str, data: bytes, book: Book) -> dict[int, str]:
+    """Return which lines of a file are ours, or entries where agents put them: line number -> hash."""
+    entries = [entry.sha256 for entry in book.index] if name == INDEX else []
+    active = [m for m in book.active if m.file == name]
+    own = own_lines(data, dict.fromkeys((*entries, *(m.sha256 for m in active if not m.stands))))
+    standing = standing_lines(data, (m.sha256 for m in active if m.stands))
+    return own | {number: digest for number, digest in standing.items() if number not in own}
 
 
 def _bare(line: bytes) -> str:
@@ -226,16 +224,6 @@ def write_foreign(memory: Path, book: ForeignBook) -> None:
     """
     data = msgspec.json.format(msgspec.json.encode(book, order="sorted"), indent=1)
     atomic_write(memory / OWN_FOLDER / FILE, data + b"\n")
-
-
-def writers_of(memory: Path) -> dict[str, Writer]:
-    """Return who wrote the foreign lines of a memory folder, by :attr:`ForeignLine.key`.
-
-    Raises:
-        CorruptStateError: the notes are damaged.
-        UnreadableError: they cannot be opened.
-    """
-    return {key: known.writer for key, known in read_foreign(memory).lines.items()}
 
 
 def known_lines(memory: Path) -> list[tuple[ForeignLine, Provenance | None]]:

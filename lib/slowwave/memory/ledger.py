@@ -24,10 +24,15 @@ VERSION = 1
 EventKind = Literal[
     "dream",  # a dream was committed; the events with its id belong to it
     "add",  # a memory came into being from candidates
+    "adopt",  # a line that an agent or a tool wrote takes part from now on; it stands where it was written
     "merge",  # more evidence for a memory, perhaps better words; it may hold again
     "revise",  # only when it held is known better now
     "supersede",  # something newer took its place
+    "join",  # another line says the same: what showed it counts for that one now
+    "update",  # its line was brought up to date where it stands
+    "move",  # its line left the place where its writer had put it
     "drop",  # it left without a successor
+    "rewritten",  # whoever wrote its line wrote it anew
     "refuse",  # a candidate was not taken, for good
     "edited-by-person",  # somebody reworded its line: the line is theirs now
     "removed-by-person",  # somebody deleted its line: it never comes back
@@ -37,6 +42,14 @@ EventKind = Literal[
     "reject",  # a person rejected a parked dream
     "undo",  # dreams were undone
     "erase",  # secrets were taken out of transcripts and memories, and hashes renewed
+]
+
+
+Writer = Literal[
+    "person",  # typed in a session before anybody else said it, or edited outside of any session
+    "agent",  # an agent wrote it; usual for clients whose agents keep notes
+    "tool",  # it stood in the output of a tool, in a page or in a file before anybody said it
+    "slowwave",
 ]
 
 
@@ -85,6 +98,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     file: str = ""
     line: str = ""
     sha256: str = ""
+    writer: Writer = "slowwave"
     entries: tuple[IndexEntry, ...] = ()
     spans: tuple[tuple[str, str], ...] = ()
     undone: tuple[str, ...] = ()

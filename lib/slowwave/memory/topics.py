@@ -1,5 +1,6 @@
 """The topic files of a memory folder: one for each category, with the front matter that clients scan."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from slowwave.memory.model import Category
@@ -26,6 +27,9 @@ TOPICS: dict[Category, Topic] = {
 }
 # what an index entry refers to when it is a pointer to a file and not a memory
 POINTER = "file:"
+# and when it is one to a page that somebody else wrote
+PAGE = "page:"
+_BRACKETS = str.maketrans("[]", "()")
 
 
 def new_topic_file(category: Category) -> bytes:
@@ -42,6 +46,13 @@ def new_index_file() -> bytes:
 def memory_line(text: str) -> str:
     """Return the bullet line of a memory: always one line, whatever the text holds."""
     return "- " + " ".join(text.split())
+
+
+def page_line(file: str, front: Mapping[str, str]) -> str:
+    """Return the line of the index that leads to a page which somebody else wrote."""
+    title = " ".join(front.get("name", "").split()) or file.removesuffix(".md").replace("_", " ").replace("-", " ")
+    told = " ".join(front.get("description", "").split())
+    return f"- [{title.translate(_BRACKETS)}]({file})" + (f": {told}" if told else "")
 
 
 def pointer_line(category: Category, number: int) -> str:

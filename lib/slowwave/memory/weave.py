@@ -5,9 +5,12 @@ this view taking own lines out of a file gives back exactly what it was before t
 ends are and whether or not it ends with a newline.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from slowwave.memory.ledger import line_hash
+
+_SECTION = b"## Auto-extracted memories"
 
 
 def split(data: bytes) -> list[bytes]:
@@ -20,13 +23,13 @@ def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
 
     Each hash stands for one line. When a person has copied an own line, the first one is ours.
     """
-    wanted = set(hashes)
+    wanted = Counter(iter(hashes))
     found: dict[int, str] = {}
     if wanted:
         for number, line in enumerate(split(data)):
             digest = line_hash(line)
-            if digest in wanted:
-                wanted.discard(digest)
+            if wanted[digest]:
+                wanted[digest] -= 1
                 found[number] = digest
     return found
 
@@ -54,10 +57,18 @@ def weave(data: bytes, old: Iterable[str], new: Sequence[str]) -> bytes:
         return data
     lines = split(data)
     kept = [line for number, line in enumerate(lines) if number not in own]
-    at = min(own) if own else len(lines) - (lines[-1] == b"")
+    at = min(own) if own else _end(lines)
     end = b"\r" if _is_crlf(kept) else b""
     block = [line.encode("utf-8", "surrogateescape") + end for line in new]
     return b"\n".join([*kept[:at], *block, *kept[at:]])
+
+
+def _end(lines: Sequence[bytes]) -> int:
+    """Return where a first block goes: at the end, but above a section of Cersei's."""
+    end = len(lines) - (lines[-1] == b"")
+    section = next((n for n, line in enumerate(lines) if line.rstrip() == _SECTION), end)
+    # a blank line above the section stays there
+    return section - (0 < section < end and not lines[section - 1].strip())
 
 
 def line_count(data: bytes) -> int:

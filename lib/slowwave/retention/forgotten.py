@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.memory.authors import FILE as WRITES
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import remove_lines
@@ -39,6 +40,9 @@ def without(gone: Gone, folder: Path, path: Path, data: bytes) -> bytes | None:
             left = _candidates_without(gone, data)
         case shown if shown == SHOWN:
             left = _shown_without(gone, data)
+        case writes if writes == WRITES:
+            # its notes may be deleted: sessions are then read again
+            left = None if any(one.encode() in data for one in gone.sessions) else data
         case _ if _PARKED in parts:
             ids = gone.sessions | gone.memories | gone.candidates
             left = None if any(one.encode() in data for one in ids) else data

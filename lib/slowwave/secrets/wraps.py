@@ -89,7 +89,8 @@ def _breaks(text: str, places: Iterable[int]) -> Iterator[tuple[int, int]]:
 def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
     """Say whether a line is as wide as programs make it, and what follows is no word of its own."""
     width = end - start
-    if _PLAIN_WORD.match(text, following):
+    # a word of its own, or an item of a list: no value goes on with one sign alone
+    if _PLAIN_WORD.match(text, following) or text.startswith(("- ", "* ", "+ "), following):
         return False
     if width in _WIDTHS:
         return True

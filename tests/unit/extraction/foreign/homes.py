@@ -69,6 +69,6 @@ class Home:
         return self.capsys.readouterr().out
 
     def writers(self) -> dict[str, str]:
-        """Return who wrote the foreign lines, by their words."""
+        """Return who wrote the lines that are not slowwave's, by their words."""
         rows = self.rows("memory", "list", "--foreign")
-        return {row["text"]: row["written_by"] for row in rows if row["status"] == "foreign"}
+        return {row["text"]: row["written_by"] for row in rows if row["written_by"] != "slowwave"}

@@ -1,0 +1,236 @@
+"""Which lines of memory files agents wrote: their calls that edit these files, and the readings that showed lines.
+
+A session is searched once, and again when it has changed; one that does not name the memory folder is not decoded.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from slowwave.dialects.model import Injected, Message, ToolCall, ToolResult
+from slowwave.dialects.registry import by_name
+from slowwave.errors import SlowwaveError
+from slowwave.memory.authors import Writes, Written, read_writes, write_writes
+from slowwave.memory.book import read_book
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.folder import read_texts
+from slowwave.memory.foreign import ForeignLine, known_numbers
+from slowwave.memory.guard import guarded
+from slowwave.memory.model import Evidence, iso
+from slowwave.memory.names import name_to_json
+from slowwave.memory.pages import statements
+from slowwave.reading.harness import command_in, edited_paths
+from slowwave.records.model import RowSpan, Span
+from slowwave.records.sources.compressed import open_plain
+from slowwave.stores.model import Project, StoredSession
+
+# what stands before a line that a client shows: "   12→", "12: "
+_NUMBERED = re.compile(r"^\s*\d+(?:\u2192|\t|: ?|\| ?)")
+_OLD = ("old_string", "oldString", "oldText", "old_str")
+_NEW = ("new_string", "newString", "newText", "new_str")
+_WHOLE = ("content", "file_text")
+_PATCH = "*** Begin Patch"
+_CHUNK = 4 << 20
+
+
+def look_at_writes(project: Project, home: Path) -> tuple[Writes, list[str]]:
+    """Return what the sessions of a project tell about the lines of its memory folder; :func:`note_writes` notes it.
+
+    Args:
+        project: the project.
+        home: the user's home folder, which paths name as ``~``.
+
+    Returns:
+        What was noted and what is new, and which sessions could not be read, and why.
+
+    Raises:
+        CorruptStateError: the notes are damaged.
+    """
+    memory = project.memory.resolve()
+    before = read_writes(memory)
+    if not _has_strange_lines(memory):
+        return before, []
+    there = {_name(session): session for session in project.sessions}
+    # of a session that is gone only what it proves is left
+    stamps = {name: stamp for name, stamp in before.sessions.items() if name in there}
+    lines = {file: dict(of) for file, of in before.lines.items()}
+    now = Writes(before.v, lines, dict(before.shown), dict(before.whole), stamps)
+    folders = tuple(dict.fromkeys(os.fspath(p.absolute()) for p in (project.memory, memory)))
+    problems: list[str] = []
+    for name, session in there.items():
+        stamp = f"{session.size}:{session.mtime_ns}"
+        if stamps.get(name) == stamp:
+            continue
+        try:
+            if _names_folder(session, folders):
+                _Search(now, session, folders, str(home)).read()
+            stamps[name] = stamp
+        except (SlowwaveError, OSError) as error:
+            problems.append(f"session {session.id}: {error}")
+    return now, problems
+
+
+def note_writes(memory: Path, writes: Writes) -> None:
+    """Note what sessions told, where it is news.
+
+    Raises:
+        LockHeldError: another process kept the memory folder locked for too long.
+        OSError: the notes cannot be written.
+    """
+    if writes != read_writes(memory):
+        with guarded(memory):
+            write_writes(memory, writes)
+
+
+def _has_strange_lines(memory: Path) -> bool:
+    """Say whether something stands in the pages of which nobody knows yet who wrote it."""
+    book = read_book(memory)
+    pages = {name: data for name, data in read_texts(memory).items() if name != EXTRACTED}
+    known = {name: known_numbers(name, data, book) for name, data in pages.items()}
+    return any(one.number not in known[name] for name, data in pages.items() for one in statements(data))
+
+
+def _name(session: StoredSession) -> str:
+    parts = (session.dialect, name_to_json(session.id), name_to_json(session.files.paths[0]))
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+def _names_folder(session: StoredSession, folders: Sequence[str]) -> bool:
+    """Say whether a session may name the memory folder: the last two parts of its path stand in its bytes."""
+    names = {"/".join(Path(folder).parts[-2:]) for folder in folders}
+    needles = [json.dumps(name, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape") for name in names]
+    most = max(map(len, needles))
+    for path in session.files.paths:
+        with open_plain(path) as file:
+            rest = b""
+            while chunk := file.read(_CHUNK):
+                if any(needle in rest + chunk for needle in needles):
+                    return True
+                rest = chunk[-most:]
+    return False
+
+
+class _Search:
+    """What one session tells, put into the notes."""
+
+    def __init__(self, notes: Writes, session: StoredSession, folders: Sequence[str], home: str) -> None:
+        self._notes = notes
+        self._session = session
+        self._folders = folders
+        self._home = home
+        self._calls: dict[str, tuple[ToolCall, Span, Message, str]] = {}
+        # a session without times stands where its file does
+        self._at = iso(datetime.fromtimestamp(session.mtime_ns / 1e9, UTC))
+
+    def read(self) -> None:
+        """Take in every call that came to an end, also those of branches that were left and of sub-agents."""
+        transcript = by_name(self._session.dialect).read(self._session.files)
+        for message in transcript.messages:
+            at = iso(message.timestamp) if message.timestamp else self._at
+            for block, span in message.placed():
+                if isinstance(block, ToolCall):
+                    self._calls[block.id] = block, span, message, at
+                elif isinstance(block, ToolResult):
+                    self._ended(block, at)
+                elif isinstance(block, Injected) and any(folder in block.text for folder in self._folders):
+                    self._show(block.text, at)
+
+    def _ended(self, result: ToolResult, at: str) -> None:
+        found = self._calls.pop(result.id, None)
+        if found is None or result.is_error:
+            return
+        call, span, message, called = found
+        given = call.args
+        args = cast("Mapping[str, object]", given if isinstance(given, dict) else {"input": given})
+        files = list(self._edits(call.name, args, message.cwd))
+        for file, added, is_whole in files:
+            self._wrote(file, added, called, self._evidence(span, message), is_whole=is_whole)
+        if not files and any(folder in text for folder in self._folders for text in _strings(args)):
+            self._show(result.text, at)
+
+    def _edits(self, tool: str, args: Mapping[str, object], cwd: str) -> Iterator[tuple[str, str, bool]]:
+        """Yield the memory files that a call edits, with what it put there, and whether that is all of the file."""
+        line = command_in(tool, args)
+        paths = edited_paths(tool, args, line)
+        patch = line or args.get("input", args.get("patch"))
+        for path in paths:
+            file = self._inside(path, cwd)
+            if not file:
+                continue
+            if isinstance(patch, str) and _PATCH in patch:
+                added, is_new = _patched(patch, path)
+                yield file, added, is_new
+            elif whole := next((v for n in _WHOLE if isinstance(v := args.get(n), str)), ""):
+                yield file, whole, True
+            else:
+                yield file, "\n".join(_replaced(args)), False
+
+    def _inside(self, path: str, cwd: str) -> str:
+        """Return the name of a Markdown file right inside the memory folder, "" for every other path."""
+        for name in ("~", "$HOME", "${HOME}"):
+            if path.startswith(f"{name}/"):
+                path = self._home + path[len(name) :]
+        folder, name = os.path.split(os.path.normpath(os.path.join(cwd or "/", path)))  # noqa: PTH118 - a transcript's
+        return name if folder in self._folders and name.endswith(".md") else ""
+
+    def _wrote(self, file: str, text: str, at: str, evidence: Evidence, *, is_whole: bool) -> None:
+        notes, session = self._notes, self._session
+        place = (session.dialect, name_to_json(session.id), name_to_json(session.files.paths[0]))
+        known = notes.lines.setdefault(file, {})
+        for one in statements(text.encode("utf-8", "surrogateescape")):
+            key = ForeignLine(file, one.text).key
+            if key not in known or at < known[key].at:
+                known[key] = Written(at, *place, evidence)
+        if is_whole and not notes.whole.get(file, "~") < at:
+            notes.whole[file] = at
+
+    def _show(self, text: str, at: str) -> None:
+        plain = "\n".join(_NUMBERED.sub("", line) for line in text.split("\n"))
+        for one in statements(plain.encode("utf-8", "surrogateescape")):
+            key = ForeignLine("", one.text).key
+            if at < self._notes.shown.get(key, "~"):
+                self._notes.shown[key] = at
+
+    def _evidence(self, span: Span, message: Message) -> Evidence:
+        digest = hashlib.sha256(span.raw).hexdigest()
+        if isinstance(span, RowSpan):
+            return Evidence(name_to_json(self._session.files.paths[0]), span.record, 0, len(span.raw), digest)
+        path = name_to_json(self._session.files.paths[span.part])
+        return Evidence(path, message.id or "", span.offset, len(span.raw), digest)
+
+
+def _patched(patch: str, path: str) -> tuple[str, bool]:
+    """Return what a patch adds to a file, and whether it makes the file."""
+    added: list[str] = []
+    inside = is_new = False
+    for line in patch.split("\n"):
+        if line.startswith("*** "):
+            inside = line.endswith(f" File: {path}")
+            is_new |= inside and line.startswith("*** Add")
+        elif inside and line.startswith("+"):
+            added.append(line[1:])
+    return "\n".join(added), is_new
+
+
+def _replaced(args: Mapping[str, object]) -> Iterator[str]:
+    """Yield what each edit of a call put into a file that it did not take out of it."""
+    edits = args.get("edits")
+    every = cast("Sequence[object]", edits) if isinstance(edits, list) else [args]
+    for edit in every:
+        fields = cast("Mapping[str, object]", edit if isinstance(edit, dict) else {})
+        old, new = _text(fields, _OLD), _text(fields, _NEW)
+        gone = set(old.split("\n"))
+        yield "\n".join(line for line in new.split("\n") if line not in gone)
+
+
+def _text(fields: Mapping[str, object], names: Iterable[str]) -> str:
+    return next((value for name in names if isinstance(value := fields.get(name), str)), "")
+
+
+def _strings(args: Mapping[str, object]) -> Iterator[str]:
+    yield from (value for value in args.values() if isinstance(value, str))

@@ -1,0 +1,210 @@
+"""A memory page taken apart: its statements, what its front matter says, where its links lead.
+
+A statement is one line that says something by itself: a bullet or a paragraph without anything that hangs on it. What
+has sub-points, goes on in the next line, or is code, a table or a numbered step, is left in one piece by whoever wrote
+it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.extracted import SECTION
+from slowwave.memory.ledger import line_hash
+from slowwave.memory.topics import INDEX, TOPICS, new_topic_file
+from slowwave.memory.weave import split
+
+# what Cersei writes (:func:`slowwave.memory.waiting.fact_line`)
+_AUTO = re.compile(r"^- \*\*\[(?P<label>\w+)\]\*\* (?P<text>.+?) \*\(confidence: (?P<sure>\d{1,3})%\)\*$")
+_AUTO_DAY = re.compile(r"^### Session memories — (?P<day>\d{4}-\d\d-\d\d)$")
+_BULLET = re.compile(r"^[-*+] +(?=\S)")
+_STEP = re.compile(r"^\d+[.)] ")
+# "**Why:** ..." belongs to what stands above it
+_PART = re.compile(r"^(?:[-*+] +)?\*\*[^*]{1,40}(?::\*\*|\*\*:)")
+_POINTER = re.compile(
+    r"^[-*+] +\[(?P<title>[^\]]+)\]\((?P<file>[^()\s#:]+\.md)\)(?:\s*(?:[:\u2013\u2014-]+)\s*(?P<hook>.*))?$"
+)
+_LINK = re.compile(r"\]\((?P<file>[^()\s#:]+\.md)(?:#[^()\s]*)?\)|\[\[(?P<wiki>[^\]|#]+)\]\]")
+_FIELD = re.compile(r"^\s*(?P<name>[\w-]+):\s*(?P<value>.*?)\s*$")
+_KINDS = frozenset({"user", "feedback", "project", "reference"})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line that says something by itself.
+
+    Attributes:
+        number: of the line in its file, from 0.
+        line: the line without its end.
+        text: its words, without bullet and what Cersei writes around a fact.
+        label: the category that Cersei gave it, "" for every other line.
+        confidence: what Cersei wrote beside it, 0.0 to 1.0.
+        day: the day of Cersei's header above it, "" for every other line.
+        target: the page that it does nothing but point to, or "".
+        hook: what it says about that page.
+    """
+
+    number: int
+    line: str
+    text: str
+    label: str = ""
+    confidence: float = 0.0
+    day: str = ""
+    target: str = ""
+    hook: str = ""
+
+
+def statements(data: bytes) -> list[Statement]:
+    """Return the statements of a page in their order."""
+    lines = [raw.removesuffix(b"\r").decode("utf-8", "surrogateescape") for raw in split(data)]
+    return [_statement(number, lines, day) for number, day in _single(lines)]
+
+
+def front_of(data: bytes) -> Mapping[str, str]:
+    """Return the fields of a page's front matter, also those one level down; nothing where it has none."""
+    lines = [raw.decode("utf-8", "replace").rstrip() for raw in split(data)]
+    end = _front_end(lines)
+    found = [match for line in lines[1 : end - 1] if (match := _FIELD.match(line))] if end else []
+    return {match["name"]: match["value"].strip("'\"") for match in found}
+
+
+def is_of_client(name: str, data: bytes) -> bool:
+    """Say whether a page has the form in which Claude Code's own memory writes its pages."""
+    if name in (INDEX, EXTRACTED) or _is_own(name, data):
+        return False
+    front = front_of(data)
+    return bool(front.get("name") and front.get("description")) and front.get("type") in _KINDS
+
+
+def target_of(line: str) -> str:
+    """Return the page that a line does nothing but point to, "" for every other line."""
+    found = _POINTER.match(line)
+    return found["file"].removeprefix("./") if found else ""
+
+
+def standing_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
+    """Return which statements of a page have these hashes: line number -> hash; each hash stands for one of them."""
+    wanted = Counter(iter(hashes))
+    found: dict[int, str] = {}
+    for one in statements(data) if wanted else ():
+        digest = line_hash(one.line)
+        if wanted[digest]:
+            wanted[digest] -= 1
+            found[one.number] = digest
+    return found
+
+
+def with_lines(data: bytes, changes: Mapping[str, Sequence[str | None]]) -> bytes:
+    """Return a page in which some statements say something else, or are gone.
+
+    Args:
+        data: the page.
+        changes: by the hash of a line, what each statement of that hash becomes, None where it goes.
+
+    Cersei's headers that nothing stands under any more go as well, and where a gap is left one blank line of two.
+    """
+    left = {digest: list(of) for digest, of in changes.items()}
+    standing = standing_lines(data, (digest for digest, of in left.items() for _ in of))
+    kept: list[bytes] = []
+    gaps: set[int] = set()
+    for number, line in enumerate(split(data)):
+        if number not in standing:
+            kept.append(line)
+        elif (instead := left[standing[number]].pop(0)) is None:
+            gaps.add(len(kept))
+        else:
+            kept.append(instead.encode("utf-8", "surrogateescape") + (b"\r" if line.endswith(b"\r") else b""))
+    return b"\n".join(_closed(kept, gaps))
+
+
+def _closed(lines: list[bytes], gaps: set[int]) -> list[bytes]:
+    """Return lines without what a gap has left empty; a gap lies before the line of its number."""
+    for gap in sorted(gaps, reverse=True):
+        at = gap
+        while at > 0:
+            above = next((n for n in range(at - 1, -1, -1) if lines[n].strip()), -1)
+            below = next((n for n in range(at, len(lines)) if lines[n].strip()), len(lines))
+            header = lines[above].strip().decode("utf-8", "replace") if above >= 0 else ""
+            if not (_AUTO_DAY.match(header) or header == SECTION) or not _is_end(lines, below, header):
+                break
+            del lines[above : below if below < len(lines) else at]
+            at = above
+        if 0 < at < len(lines) and not lines[at - 1].strip() and not lines[at].strip() and at < len(lines) - 1:
+            del lines[at]
+    return lines
+
+
+def _is_end(lines: list[bytes], below: int, header: str) -> bool:
+    """Say whether a section of Cersei's ends before a line."""
+    ends = (b"# ", b"## ", b"### ") if header != SECTION else (b"# ", b"## ")
+    return below == len(lines) or lines[below].startswith(ends)
+
+
+def linked(data: bytes) -> set[str]:
+    """Return the pages of the same folder that a page leads to."""
+    found = _LINK.finditer(data.decode("utf-8", "replace"))
+    return {link["file"].removeprefix("./") if link["file"] else f"{link['wiki'].strip()}.md" for link in found}
+
+
+def _is_own(name: str, data: bytes) -> bool:
+    return any(t.file == name and data.startswith(new_topic_file(c).rstrip()) for c, t in TOPICS.items())
+
+
+def _statement(number: int, lines: list[str], day: str) -> Statement:
+    line = lines[number]
+    auto = _AUTO.match(line) if day else None
+    if auto:
+        return Statement(number, line, auto["text"], auto["label"], min(int(auto["sure"]), 100) / 100, day)
+    pointer = _POINTER.match(line)
+    text = _BULLET.sub("", line).strip()
+    if pointer:
+        return Statement(number, line, text, target=target_of(line), hook=pointer["hook"] or "")
+    return Statement(number, line, text)
+
+
+def _single(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the numbers of the statements, with the day of Cersei's header above each."""
+    at = _front_end(lines)
+    blocks: list[list[int]] = []
+    days: dict[int, str] = {}
+    block: list[int] = []
+    fenced, section, day = False, False, ""
+    for number in range(at, len(lines)):
+        line = lines[number]
+        if line.lstrip().startswith("```") or fenced:
+            fenced ^= line.lstrip().startswith("```")
+            block.append(number)  # code hangs on what stands above it
+            continue
+        if line.startswith(("#", "<!--")):
+            section = (section or line == SECTION) if line.startswith("### ") else line == SECTION
+            header = _AUTO_DAY.match(line) if section else None
+            day = header["day"] if header else ""
+            block = []
+        elif block and line.strip() and _goes_on(line, lines[number - 1]):
+            block.append(number)
+        elif line.strip():
+            block = [number]
+            blocks.append(block)
+            days[number] = day
+    yield from ((one[0], days[one[0]]) for one in blocks if len(one) == 1 and _is_statement(lines[one[0]]))
+
+
+def _is_statement(line: str) -> bool:
+    """Say whether a line that nothing hangs on says something: no step of several, no row, no heading of a list."""
+    return not (_STEP.match(line) or line.startswith(("|", ">", " ", "\t", "---")) or line.rstrip().endswith(":"))
+
+
+def _goes_on(line: str, above: str) -> bool:
+    """Say whether a line hangs on the block above it."""
+    if line.startswith((" ", "\t")) or _PART.match(line):
+        return True
+    return bool(above.strip()) and not _BULLET.match(line) and not above.startswith("#")
+
+
+def _front_end(lines: list[str]) -> int:
+    """Return the number of the line behind the front matter, 0 where there is none."""
+    if not lines or lines[0].rstrip() != "---":
+        return 0
+    return next((n + 1 for n in range(1, len(lines)) if lines[n].rstrip() == "---"), 0)

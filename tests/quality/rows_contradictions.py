@@ -1,0 +1,118 @@
+"""Contradictions: an older and a newer statement, written without sight of the code, and what a dream makes of them.
+
+Each pair is dreamt as what a person said on two days, and as lines that an agent wrote on two days.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from slowwave.consolidation.adopted import adoptions
+from slowwave.consolidation.decide import consolidate
+from slowwave.consolidation.model import Gathered, State
+from slowwave.consolidation.orient import orient
+from slowwave.memory.authors import Authors, Writes, Written
+from slowwave.memory.book import Book
+from slowwave.memory.foreign import ForeignLine
+from slowwave.memory.model import Evidence
+from tests.quality.fresh_messages import FOLDER
+from tests.quality.intervals import counted
+from tests.quality.rows_merges import outcome
+from tests.quality.table import Must, Section, Table
+from tests.quality.twins import Pair
+
+_PAGE = "notes.md"
+_TAKES_ITS_PLACE = ("changed", "negated")
+_BESIDE = ("narrowed", "other_subject", "other_version")
+_LEAST, _MOST = 0.85, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Two statements of two days: the relation of the newer one to the older one, "" where nobody told."""
+
+    older: str
+    newer: str
+    relation: str = ""
+
+
+Dreamer = Callable[[Change], str]
+
+
+def changes(name: str) -> list[Change]:
+    """Return the pairs of a file."""
+    rows = [json.loads(line) for line in (FOLDER / name).read_text("utf-8").splitlines()]
+    return [Change(row["a"], row["b"], row.get("relation", "")) for row in rows]
+
+
+def measure(*, errors: bool = False) -> Section:
+    """Measure what is superseded, and what is merged."""
+    pairs, apart = changes("pairs.jsonl"), changes("nomerge.jsonl")
+    ways: dict[str, Dreamer] = {"a person said": _as_said, "an agent wrote": _as_lines}
+    done = {name: [(pair, dream(pair)) for pair in pairs] for name, dream in ways.items()}
+    beside = {name: [(pair, dream(pair)) for pair in apart] for name, dream in ways.items()}
+    musts = [must for name, of in done.items() for must in _musts(name, of)]
+    wrong = sum(what == "merged" for of in beside.values() for _, what in of)
+    section = Section(
+        [
+            Table(f"{name} {len(of)} pairs, by how the newer one relates to the older one", _HEADER, _rows(of))
+            for name, of in done.items()
+        ],
+        [*musts, Must(f"wrong merges of {len(apart)} pairs, both ways", wrong, 0, at_least=False)],
+    )
+    if errors:
+        section.notes += [
+            f"  {what:<11} [{name}, {pair.relation}] {pair.older} | {pair.newer}"
+            for name, of in done.items()
+            for pair, what in of
+            if what != _WANTED.get(pair.relation, "apart")
+        ]
+        section.notes += [
+            f"  merged      [{name}] {pair.older} | {pair.newer}"
+            for name, of in beside.items()
+            for pair, what in of
+            if what == "merged"
+        ]
+    return section
+
+
+_HEADER = ("", "pairs", "share", "95 %", "merged", "superseded")
+_WANTED = {"same": "merged", "changed": "superseded", "negated": "superseded"}
+
+
+def _rows(of: Sequence[tuple[Change, str]]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for relation in ("same", *_TAKES_ITS_PLACE, *_BESIDE):
+        what = [w for pair, w in of if pair.relation == relation]
+        right = what.count(_WANTED.get(relation, "apart"))
+        rows.append((relation, *counted(right, len(what)), str(what.count("merged")), str(what.count("superseded"))))
+    return rows
+
+
+def _musts(name: str, of: Sequence[tuple[Change, str]]) -> list[Must]:
+    taken = [what for pair, what in of if pair.relation in _TAKES_ITS_PLACE]
+    left = [what for pair, what in of if pair.relation in _BESIDE]
+    return [
+        Must(f"superseded, {name}", taken.count("superseded") / len(taken), _LEAST),
+        Must(f"wrongly superseded, {name}", left.count("superseded") / len(left), _MOST, at_least=False),
+    ]
+
+
+def _as_said(pair: Change) -> str:
+    return outcome(Pair("", "decision", pair.older, pair.newer))
+
+
+def _as_lines(pair: Change) -> str:
+    """Dream over a page on which an agent wrote the two statements on two days."""
+    page = f"- {pair.older}\n- {pair.newer}\n".encode()
+    proof = Evidence("/s.jsonl", "", 0, 1, "0" * 64)
+    written = {
+        ForeignLine(_PAGE, text).key: Written(f"2026-11-0{day}T09:00:00Z", "claude", f"s{day}", "/s.jsonl", proof)
+        for day, text in enumerate((pair.older, pair.newer), 1)
+    }
+    files = {_PAGE: page}
+    authors = Authors(files, Writes(lines={_PAGE: written}))
+    assert len(adoptions(files, Book(), authors)) == 2
+    state: State = orient(files, Book(), authors=authors)
+    actions = {o.action for o in consolidate(state, Gathered(()), accept_confidence=0.0)}
+    return "merged" if "MERGE" in actions else "superseded" if "SUPERSEDE" in actions else "apart"

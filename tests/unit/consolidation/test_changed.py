@@ -1,0 +1,78 @@
+"""A newer statement takes the place of an older one where only one of them can hold, and never beside that."""
+
+from pathlib import Path
+
+import pytest
+
+from slowwave.consolidation.changed import overtakes
+from slowwave.memory.book import read_book
+from tests.unit.consolidation.folders import Folder
+
+CHANGED = [
+    ("We use Postgres", "We chose SQLite over Postgres"),
+    ("CI runs on Jenkins", "We moved the CI from Jenkins to GitHub Actions"),
+    ("The API listens on port 8080", "The API server moved to port 9090"),
+    ("Releases go out every Friday", "We release on Tuesdays now"),
+    ("Backups are kept for 30 days", "Backups are kept for 90 days"),
+    ("Alice reviews all database changes", "Bob now reviews all database changes"),
+    ("Always squash before merging", "Don't squash before merging"),
+    ("We deploy with Ansible", "We no longer use Ansible; deploys go through ArgoCD"),
+]
+BESIDE = [
+    ("We use Postgres", "We use Redis"),
+    ("Use pnpm for installs", "Use npm for installs in the legacy folder"),
+    ("The API listens on port 8080", "The worker listens on port 9090"),
+    ("On v1 the port is 8080", "On v2 the port is 9090"),
+    ("Use tabs in Makefiles", "Use tabs in Go files"),
+    ("The worker logs to stdout", "The API logs to a file instead of stdout"),
+    ("Postgres 14 needs pg_trgm", "Postgres 16 needs pg_trgm"),
+    ("Never deploy on Fridays", "Never deploy on Fridays without a second reviewer"),
+    ("Never push on Fridays", "Never push on Mondays"),
+    ("`npm test` fails; `pnpm test` works", "Use pnpm instead of npm"),
+    ("The staging database is Postgres 14", "The production database is Postgres 16"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), CHANGED)
+def test_another_value_of_the_same_thing_takes_its_place(older: str, newer: str):
+    assert overtakes(newer, older)
+
+
+@pytest.mark.parametrize(("older", "newer"), BESIDE)
+def test_what_holds_elsewhere_or_of_another_thing_stands_beside_it(older: str, newer: str):
+    assert not overtakes(newer, older)
+
+
+@pytest.mark.parametrize("text", [text for pair in CHANGED for text in pair])
+def test_nothing_takes_its_own_place(text: str):
+    assert not overtakes(text, text)
+
+
+def test_a_persons_decision_supersedes_an_agents_note_and_says_until_when_that_held(tmp_path: Path):
+    folder = Folder(tmp_path)
+    folder.agent_writes("MEMORY.md", "- We use Postgres\n")
+    folder.extract(folder.candidate("We chose SQLite over Postgres", category="decision"))
+    report = folder.dream()
+    (old,) = [i for i in report.items if i.action == "supersede"]
+    assert (old.text, old.reason) == ("We use Postgres", "a person said otherwise: We chose SQLite over Postgres")
+    assert "- We use Postgres\n" not in folder.read("MEMORY.md")
+    gone = next(m for m in read_book(folder.memory).memories.values() if m.text == "We use Postgres")
+    assert gone.held == (("2026-11-17T09:00:00Z", "2026-11-19T10:00:00Z"),)
+
+
+def test_of_two_notes_of_agents_the_later_one_holds(tmp_path: Path):
+    folder = Folder(tmp_path)
+    folder.agent_writes("a.md", "- The API listens on port 8080\n", at="2026-11-10T09:00:00.000Z")
+    folder.agent_writes("b.md", "- The API listens on port 9090\n", at="2026-11-12T09:00:00.000Z")
+    folder.dream()
+    assert [m.text for m in read_book(folder.memory).active] == ["The API listens on port 9090"]
+
+
+def test_an_agents_note_never_takes_the_place_of_what_a_person_said(tmp_path: Path):
+    folder = Folder(tmp_path)
+    folder.extract(folder.candidate("We use SQLite for storage", category="decision", at="2026-11-10T10:00:00Z"))
+    folder.dream()
+    folder.agent_writes("notes.md", "- We moved from SQLite to Postgres for storage\n")
+    folder.clock.advance(days=1)
+    folder.dream()
+    assert "We use SQLite for storage" in {m.text for m in read_book(folder.memory).active}
