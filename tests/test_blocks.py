@@ -134,7 +134,7 @@ class World:
 
     def session(self, line: str = "") -> dict[str, object]:
         """Return the session that a line is about: of the client that has such records."""
-        dialect = "pi" if " label " in line else "codex" if " prune " in line else "claude"
+        dialect = "pi" if re.search(" label | --summarise", line) else "codex" if " prune " in line else "claude"
         dialect = "cersei" if " tombstone " in line else dialect
         found = [s for s in self._json("sessions", "list") if s["dialect"] == dialect and s["kind"] == "main"]
         return max(found, key=lambda s: int(str(s["records"])))
@@ -162,8 +162,15 @@ class World:
         return str(found[0].get("id", "")) if found else "ID"
 
 
-# The sample has no model and no session that is too long for Codex: what is said then; the deeds have their own tests.
-REFUSALS = {"--focus": "none is set", "sessions prune": "no more than 20,000 tokens of outputs"}
+# The sample has no model, no session that is too long for Codex, nobody of the name that pages erase, no database of
+# opencode, and nobody works in the folder of a test: what is said then; the deeds have their own tests.
+REFUSALS = {
+    "--focus": "none is set",
+    "sessions prune": "no more than 20,000 tokens of outputs",
+    "--person": "not found anywhere, so nothing was done",
+    "sessions export": "is no session of opencode's database",
+    "--here": "no session works in",
+}
 # what a line may end with when it stands on a page: done, parked, or a refusal that the page is about
 ENDS = {DONE, PARKED, PARTLY_FAILED, REFUSED}
 

@@ -83,8 +83,11 @@ def test_what_is_taken_back_of_a_killed_erasure_is_not_certified(
     memory = home / ".claude" / "projects" / CWD.replace("/", "-") / "memory"
     before = (memory / LEDGER).read_bytes()
 
+    def kill(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
     def killed_behind_the_exchange() -> None:
-        monkeypatch.setattr(transaction, "_settle", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        monkeypatch.setattr(transaction, "_settle", kill)
         main(ERASE)
 
     assert calls.in_child(home, lambda _call, _path: None, killed_behind_the_exchange) == -signal.SIGKILL

@@ -52,7 +52,10 @@ def test_the_settings_of_the_first_release_mean_the_same(tmp_path: Path) -> None
     # and so did what Claude Code deletes soon
     rescue = msgspec.structs.replace(given.retention, rescue=RetentionSettings().rescue)
     assert str(given.retention.rescue) == "3d"
-    assert msgspec.structs.replace(given, model=as_now, retention=rescue) == Settings()
+    # what clients' own settings say counts now unless somebody wrote it down
+    size = msgspec.structs.replace(given.compaction, reserve_tokens=None, keep_recent_tokens=None)
+    assert (given.compaction.reserve_tokens, given.compaction.keep_recent_tokens) == (16_384, 20_000)
+    assert msgspec.structs.replace(given, model=as_now, retention=rescue, compaction=size) == Settings()
 
 
 def test_the_memories_of_the_first_release_are_read_and_dreamt_on(house: House) -> None:
