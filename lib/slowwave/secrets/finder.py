@@ -82,7 +82,7 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
         views = list(decoded(text, runs)) if runs else []
         for view in views:
             _add(found, view, depth - 1, _ESCAPES)
-        seen = _Seen(hits, [hit for hit in hits if told[hit[0]] & PLACE] if kinds & PLACE else [], runs, kinds)
+        seen = _Seen(told, hits, [hit for hit in hits if told[hit[0]] & PLACE] if kinds & PLACE else [], runs, kinds)
         if first <= _CODES and (seen.near or views or runs or kinds & HIDE):
             _codes(found, text, depth, first, seen)
         _pieces(found, text, depth, first, seen)
@@ -90,8 +90,9 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
 
 
 class _Seen(NamedTuple):
-    """What the first look at a text has shown: literals, those that secrets may stand at, long runs, what they say."""
+    """What each literal says, and what a first look has shown: literals, those that secrets stand at, long runs."""
 
+    told: Sequence[int]
     hits: Sequence[Hit]
     near: Sequence[Hit]
     runs: Sequence[tuple[int, int]]
@@ -108,7 +109,7 @@ def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen)
 
 def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
     """Add what source code or lines part."""
-    told = meanings()
+    told = seen.told
     named = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
     glues = _glues(text, found, seen) if seen.kinds & (GLUE | LIST | JOIN) else []
     if first <= _GLUES and (named or glues):
@@ -125,7 +126,7 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
 
 def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
     """Return where source code puts literals together, or mail lines."""
-    told = meanings()
+    told = seen.told
     glues: list[int] = []
     if seen.kinds & (GLUE | LIST):
         glues += [hit[1] for hit in seen.hits if _may_glue(told[hit[0]], text, hit[1])]
@@ -211,7 +212,7 @@ def _places(text: str, seen: _Seen) -> list[int]:
         if (line := text.rfind("\n", max(0, start - _INDENTATION), start)) >= 0:
             places.append(line)
     if seen.kinds & LINE:
-        told = meanings()
+        told = seen.told
         places += [hit[1] for hit in seen.hits if told[hit[0]] & LINE]
     places.sort()
     return places

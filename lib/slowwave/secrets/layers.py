@@ -171,7 +171,8 @@ def decoded(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
                 yield _of_run(data.decode("latin-1"), start, size)
             continue
         begin, end = _far(text, start, stop, done)
-        for left, right in dict.fromkeys(((begin, end), (start, stop))):
+        whole, bare = (begin, end), (start, stop)
+        for left, right in (bare,) if whole == bare else (whole, bare):
             place, plain = _base64(text[left:right])
             if plain:
                 yield _of_run(plain, left + place, right - left - place)
@@ -188,13 +189,13 @@ def _of_hex(run: str) -> bytes:
 
 def _far(text: str, start: int, stop: int, least: int) -> tuple[int, int]:
     """Return how far the alphabet of base64 goes around a run of letters and digits; its other signs are rare in it."""
-    behind = text[stop : stop + 1]
-    is_standard = behind in "+/" if behind in _OTHER_SIGNS else text[start - 1 : start] in "+/"
-    whole = _STANDARD if is_standard else _OF_URLS
-    head = text[max(least, start - _RUN_CHARS) : start]
-    tail = whole.match(text, stop)
-    before = len(head) - len(head.rstrip(_STANDARD_SIGNS if is_standard else _SIGNS_OF_URLS))
-    return start - before, tail.end() if tail else stop
+    before, behind = text[start - 1 : start], text[stop : stop + 1]
+    is_standard = behind in "+/" if behind in _OTHER_SIGNS else before in "+/"
+    if before in _OTHER_SIGNS:
+        head = text[max(least, start - _RUN_CHARS) : start]
+        start -= len(head) - len(head.rstrip(_STANDARD_SIGNS if is_standard else _SIGNS_OF_URLS))
+    tail = (_STANDARD if is_standard else _OF_URLS).match(text, stop) if behind in _OTHER_SIGNS else None
+    return start, tail.end() if tail else stop
 
 
 _OTHER_SIGNS = frozenset("+/-_")

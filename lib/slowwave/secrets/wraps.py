@@ -89,12 +89,12 @@ def _breaks(text: str, places: Iterable[int]) -> Iterator[tuple[int, int]]:
 def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
     """Say whether a line is as wide as programs make it, and what follows is no word of its own."""
     width = end - start
-    # a word of its own, or an item of a list: no value goes on with one sign alone
-    if _PLAIN_WORD.match(text, following) or text.startswith(("- ", "* ", "+ "), following):
-        return False
-    if width in _WIDTHS:
-        return True
-    return width >= _LEAST_WIDTH and (_line_end(text, end + 1) == end + width + 1 or _is_line(text, start, width))
+    if text.startswith(("- ", "* ", "+ "), following):
+        return False  # an item of a list: no value goes on with one sign alone
+    is_wide = width in _WIDTHS or (
+        width >= _LEAST_WIDTH and (_line_end(text, end + 1) == end + width + 1 or _is_line(text, start, width))
+    )
+    return is_wide and _PLAIN_WORD.match(text, following) is None
 
 
 def _is_line(text: str, start: int, width: int) -> bool:

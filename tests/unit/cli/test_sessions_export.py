@@ -26,7 +26,7 @@ def database(folder: Path) -> Path:
         db.execute(f"CREATE TABLE session ({columns})")
         db.execute("CREATE TABLE message (id, session_id, time_created, data)")
         db.execute("CREATE TABLE part (id, message_id, session_id, data)")
-        row = ("ses_1", "p", None, "slug", "/work/shop", "the outbox", "1.18.33", "[]", 1, 2, 3, 1000, 2000, None)
+        row = ("ses_1", "p", None, "slug", "/home/ana/shop", "the outbox", "1.18.33", "[]", 1, 2, 3, 1000, 2000, None)
         db.execute(f"INSERT INTO session VALUES ({', '.join('?' * 14)})", row)
         model = {"providerID": "fake", "modelID": "fake-1"}
         user: dict[str, Any] = {"role": "user", "time": {"created": 1000}, "agent": "build", "model": model}
@@ -63,7 +63,7 @@ def test_what_is_said_next_stands_behind_what_was_said(tmp_path: Path, capsys: C
     )
     assert main(["sessions", "export", "ses_1", *args]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["command"] == f"cd /work/shop && opencode import {into}"
+    assert told["command"] == f"cd /home/ana/shop && opencode import {into}"
     assert path.read_bytes() == before
     made: dict[str, Any] = json.loads(into.read_text())
     assert made["info"]["projectID"] == "p"
