@@ -83,6 +83,11 @@ def _reading(command: _Command) -> None:
     show.add_argument("--all", action="store_true", help="also abandoned branches and sub-agents inside the file")
     show.add_argument("--tree", action="store_true", help="draw branches, forks, sub-agents, compactions and labels")
     show.add_argument(
+        "--reading",
+        action="store_true",
+        help="what is read in it: whose words, choices, refusals, what commands proved",
+    )
+    show.add_argument(
         "--compactions", action="store_true", help="explain every compaction: sizes, what stayed, where the rest stands"
     )
     show.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")

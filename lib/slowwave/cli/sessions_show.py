@@ -26,11 +26,15 @@ _WIDTH = 100
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print the messages of one session, or what is known of its compactions."""
+    """Print the messages of one session, what is read in them, or what is known of its compactions."""
     if args.compactions:
         from slowwave.cli.sessions_compactions import compactions  # noqa: PLC0415 - only here
 
         return compactions(args)
+    if args.reading:
+        from slowwave.cli.sessions_reading import reading  # noqa: PLC0415 - only here
+
+        return reading(args)
     with readable_session(args, args.id, around=args.tree) as target:
         _tell_erased(args, target)
         return _show(args, target)
