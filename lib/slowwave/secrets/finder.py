@@ -4,13 +4,14 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from slowwave.secrets.cards import cards
-from slowwave.secrets.glue import beside, glued
+from slowwave.secrets.glue import APART, glued, parted
 from slowwave.secrets.layers import View, decoded, folded, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
+from slowwave.secrets.pieces import Row, as_one, row_at, row_behind, row_in
 from slowwave.secrets.scan import (
+    BROKEN,
     CARD,
     COLOUR,
-    GLUE,
     HIDE,
     JOIN,
     LINE,
@@ -18,6 +19,7 @@ from slowwave.secrets.scan import (
     MIN_CHARS,
     NAME,
     PLACE,
+    TAG,
     Hit,
     anchors_in,
     apart,
@@ -103,51 +105,73 @@ def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen)
     """Add what stands behind escapes, colours and codes."""
     colours = bool(seen.kinds & COLOUR) or "\u241b" in text
     if colours or "\\" in text or "%" in text or "&" in text:
-        for start, stop in _windows(text, seen.near, seen.runs, hides=bool(seen.kinds & HIDE)):
+        places = seen.near
+        if seen.kinds & HIDE:
+            told = seen.told
+            places = [hit for hit in seen.hits if told[hit[0]] & (PLACE | HIDE)]
+        for start, stop in _windows(text, places, seen.runs):
             _look_behind(found, text[start:stop], start, depth, first, colours=colours)
 
 
 def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
-    """Add what source code or lines part."""
+    """Add what source code, tags or lines part."""
     told = seen.told
-    named = list(beside(text, (hit[2] for hit in seen.near if told[hit[0]] & NAME))) if seen.kinds & NAME else []
-    glues = _glues(text, found, seen) if seen.kinds & (GLUE | LIST | JOIN) else []
-    if first <= _GLUES and (named or glues):
-        for is_named, places, before, behind in ((True, named, *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
+    glues = _glues(text, found, seen) if seen.kinds & (TAG | BROKEN) else []
+    if first <= _GLUES:
+        ends = [hit[2] for hit in seen.near if told[hit[0]] & NAME] if seen.kinds & NAME else []
+        for row in _rows(text, ends, seen):
+            _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
+        for is_named, places, before, behind in ((True, parted(text, ends), *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
             for start, stop in _around(((place, behind) for place in places), before):
-                view = glued(text[start:stop], lists=bool(seen.kinds & LIST), named=is_named)
+                view = glued(text[start:stop], named=is_named)
                 if view is not None:
-                    _add(found, view, depth - 1, _WRAPS, start)
+                    _add(found, view, depth - 1, _WRAPS, start, in_parts=True)
     if first <= _WRAPS and "\n" in text and (seen.near or seen.runs or glues or seen.kinds & LINE):
         view = joined(text, _places(text, seen))
         if view is not None:
             _add(found, view, depth - 1, _WRAPS + 1)
 
 
+def _rows(text: str, ends: Sequence[int], seen: _Seen) -> Iterator[Row]:
+    """Yield the literals that one expression joins: behind names, at a sign that joins, in a list."""
+    last = -APART
+    for end in ends:
+        if end - last >= APART:
+            last = end
+            if row := row_behind(text, end, max(0, end - _NEAR_NAME[0])):
+                yield row
+    if seen.kinds & (JOIN | LIST):
+        told = seen.told
+        done = 0
+        for number, start, end in seen.hits:
+            if told[number] & (JOIN | LIST) and start >= done:
+                before = max(0, start - _NEAR_GLUE[0])
+                is_list = told[number] & LIST
+                quote = start if text[start] in _QUOTES else max(text.rfind(q, before, start) for q in _QUOTES)
+                row = row_in(text, start) if is_list else row_at(text, quote, before)
+                if row:
+                    done = row.spans[-1][1]
+                    yield row
+
+
+_QUOTES = "\"'`"
+
+
 def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
-    """Return where source code puts literals together, or mail lines."""
+    """Return where tags part a value, or mail lines."""
     told = seen.told
-    glues: list[int] = []
-    if seen.kinds & (GLUE | LIST):
-        glues += [hit[1] for hit in seen.hits if _may_glue(told[hit[0]], text, hit[1])]
-    if seen.kinds & JOIN:
+    # behind a tag another one parts nothing
+    glues = [hit[1] for hit in seen.hits if told[hit[0]] & TAG and not _is_apart(text[hit[1] - 1 : hit[1]])]
+    if seen.kinds & BROKEN:
         begun = {hit[1] for hit in seen.near}
         # the sign may as well end a value in base64
         whole = {one.stop for one in found if one.family not in _TOLD and one.start not in begun}
-        glues += [hit[1] for hit in seen.hits if told[hit[0]] & JOIN and _is_broken(text, hit[1], whole)]
+        glues += [hit[1] for hit in seen.hits if told[hit[0]] & BROKEN and _is_broken(text, hit[1], whole)]
     return glues
 
 
-# behind these a quote begins a literal, and behind a tag another one parts nothing
-_NOT_BEFORE = ("([,=", ">")
-
-
-def _may_glue(meaning: int, text: str, at: int) -> bool:
-    """Say whether a literal begins a list of pieces, or parts a value: right before a quote or a tag one must end."""
-    if meaning & LIST:
-        return True
-    before, sign = text[at - 1 : at], text[at]
-    return bool(meaning & GLUE) and (sign == "+" or not (before.isspace() or before in _NOT_BEFORE[sign == "<"]))
+def _is_apart(before: str) -> bool:
+    return not before or before.isspace() or before == ">"
 
 
 def _is_broken(text: str, at: int, whole: Container[int]) -> bool:
@@ -165,15 +189,14 @@ def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: in
         _add(found, view, depth - 1, _ESCAPES if len(view.text) < _SMALL else _WRAPS, at)
 
 
-def _windows(
-    text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]], *, hides: bool
-) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text that codes may matter in: around literals, and runs that an escape stands before.
+def _windows(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that codes may matter in.
 
-    No code is ever within a literal, but colours and those of an address.
+    These are around literals, codes that may stand within one (colours, those of an address and of letters), and runs
+    that an escape stands before.
     """
     size = len(text)
-    if size <= _SMALL_WINDOW or hides:
+    if size <= _SMALL_WINDOW:
         yield 0, size
         return
     places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER) for hit in hits]
@@ -225,7 +248,12 @@ _INDENTATION = 40
 _SMALL = 20_000
 
 
-def _add(found: list[Finding], view: View, depth: int, first: int, at: int = 0) -> None:
+def _add(found: list[Finding], view: View, depth: int, first: int, at: int = 0, *, in_parts: bool = False) -> None:
+    """Add what a view shows at its places in the text, which begin at ``at``.
+
+    What parts of a value were parted by stays when they are marked one by one (``in_parts``): code and markup are whole.
+    """
     for one in _find(view.text, depth, first):
-        start, stop = view.source(one.start, one.stop)
-        found.append(Finding(at + start, at + stop, one.family, one.secret, one.depth + 1))
+        places = view.sources(one.start, one.stop) if in_parts else (view.source(one.start, one.stop),)
+        for start, stop in places:
+            found.append(Finding(at + start, at + stop, one.family, one.secret, one.depth + 1))

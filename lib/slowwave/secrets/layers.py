@@ -56,6 +56,17 @@ class View:
 
     def source(self, start: int, stop: int) -> tuple[int, int]:
         """Return where a range of the plain text stands in the other one, whole codes only."""
+        self._lay_out()
+        return self._at(start)[0], self._at(stop - 1)[1]
+
+    def sources(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield where the parts of a range stand in the other text, without what stands between these there."""
+        self._lay_out()
+        for begin, (_, taken, size) in zip(self._begins, self._places, strict=True):
+            if taken and begin < stop and begin + size > start:
+                yield self.source(max(begin, start), min(begin + size, stop))
+
+    def _lay_out(self) -> None:
         if not self._begins:
             at = 0
             for size, place, taken in self._pieces():
@@ -63,7 +74,6 @@ class View:
                     self._begins.append(at)
                     self._places.append((place, taken, size))
                     at += size
-        return self._at(start)[0], self._at(stop - 1)[1]
 
     def _at(self, index: int) -> tuple[int, int]:
         number = bisect_right(self._begins, index) - 1

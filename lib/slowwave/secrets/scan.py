@@ -10,7 +10,7 @@ from functools import cache
 
 import ahocorasick_rs
 
-from slowwave.secrets.glue import GLUES, LISTS, MAIL
+from slowwave.secrets.glue import JOINS, LISTS, MAIL, TAGS
 from slowwave.secrets.layers import FOLDED
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
@@ -42,7 +42,7 @@ _LINES = ("\\\n", "\\\r\n")
 _ABOUT_CARDS = (*words("card"), *words("paying"))
 _COLOURS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
-PLACE, HIDE, GLUE, LIST, COLOUR, NAME, CARD, JOIN, LINE = 1, 2, 4, 8, 16, 32, 64, 128, 256
+PLACE, HIDE, TAG, LIST, COLOUR, NAME, CARD, BROKEN, LINE, JOIN = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512
 # names of so much else that no literals are looked for side by side behind them
 _OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token", "pwd", "re_", "sdk-"})
 _KEY, _COOKIE = "-----begin ", "cookie"
@@ -70,7 +70,7 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *GLUES, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *_ABOUT_CARDS):
+    for noun in (*NOUNS, *JOINS, *TAGS, *MAIL, *LISTS, *_HIDES, *_COLOURS, *_LINES, *_ABOUT_CARDS):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
@@ -99,9 +99,10 @@ def meanings() -> tuple[int, ...]:
     """Return what each literal says of a text: that secrets may stand there in other forms, and in which."""
     others = {
         **dict.fromkeys(_HIDES, HIDE),
-        **dict.fromkeys(GLUES, GLUE),
+        **dict.fromkeys(JOINS, JOIN),
+        **dict.fromkeys(TAGS, TAG),
         **dict.fromkeys(LISTS, LIST),
-        **dict.fromkeys(MAIL, JOIN),
+        **dict.fromkeys(MAIL, BROKEN),
         **dict.fromkeys(_LINES, LINE),
         **dict.fromkeys(_COLOURS, COLOUR),
         **dict.fromkeys(_ABOUT_CARDS, CARD),

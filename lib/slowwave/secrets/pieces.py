@@ -1,0 +1,206 @@
+"""Pieces of string literals that one expression joins, in any programming language, as the one value that they make.
+
+What joins them is told by what stands between two literals: an operator, a call, nothing but blanks, or a comma where a
+word for joining stands before or behind the list. No language is known by name; what joins nothing ends the row.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from slowwave.secrets.layers import View
+
+_COMMENT = r"/\*[^*\n]{0,80}\*/|//[^\n]{0,80}\n|(?<=\s)(?:#|--)[^\n\"'`]{0,80}\n"
+_NAME = r"[$@]?[A-Za-z_][\w.:>\-]{0,40}"
+_OPERATOR = r"(?:\+\+?|\.\.?(?=[\s\"'`$@\w(])|&|\|\||<>|<<|//|[~^])"
+# of builders: names of what adds to the end
+_ADDING = r"(?:\w{0,20}(?:append|concat|push|add|write|put|plus|emit)\w{0,20}|<<)"
+_CLOSE = rf"(?:\s{{1,80}}+|{_COMMENT}|[)\]}}]|_?\w{{1,3}}(?=[\s)+.&|;,])|\.\w{{1,30}}(?:\(\)|(?=[\s)])))"
+_OPEN = rf"(?:\s{{1,80}}+|{_COMMENT}|[(\[{{&]|\\\n|(?:(?:new\s)?[\w.:]{{1,40}}!?(?:<\w{{1,20}}>)?(?:\[\])?\s?[(\[{{]){{1,2}}|_\s|`\s)"
+_JOIN = (
+    rf"(?P<sign>\\?{_OPERATOR}(?:\s{{0,8}}{_NAME}(?:\(\w{{0,8}}\))?\s{{0,8}}{_OPERATOR})?|%(?=\s{{0,4}}\()|\|>|\}}[$#]?\{{)"
+    rf"|(?P<call>\.\w{{1,30}}!?\(|\s\w{{1,30}}:(?=\s{{0,4}}@\"))"
+    rf"|(?P<again>;?\s{{1,80}}(?:{_NAME}\s?(?:[+.~&|]{{1,2}}=|<<)|(?:set |let |local )?(?P<it>{_NAME})\s?:?=\s?(?P=it)\s?{_OPERATOR}"
+    rf"|{_NAME}(?:\.|->|::){_ADDING}!?\())"
+    r"|(?P<comma>[,;])"
+)
+_BETWEEN = re.compile(
+    rf"(?:{_CLOSE}{{0,6}}?(?:{_JOIN}){_OPEN}{{0,6}}+|[ \t]{{0,80}}\\?(?:\s{{1,80}}|{_COMMENT}){{0,4}}+)"
+    r"(?:[bBfFrRuULSs@$]{1,2}(?=[\"'`]))?(?=[\"'`])"
+)
+_OPENS = re.compile(rf"(?:{_OPEN}){{1,6}}+(?P<comma>)(?=[\"'`])")
+# one literal as far as a quote; the part of a template ends before the next one
+_BODY = re.compile(r"(?:[^\"'`\\\n]|\\(?:[^\n]|\r?\n[ \t]{0,80})){0,400}")
+_TEMPLATE = re.compile(r"[$#]?\{\s{0,4}\Z")
+_INNER = re.compile(r"([\"'`])[^\"'`\n]{0,200}\1\s{0,4}\}")
+_PLACES = re.compile(r"(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})+")
+_JOINING = re.compile(
+    r"(?i:join|concat|implode|paste|strcat|append|mkstring|reduce|fold|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%"
+)
+# between a name and the first literal: what a name ends in, and an assignment or a call
+_NAME_END = re.compile(r"[\w\-.]{0,40}+(?:[\\\"'`\]]{1,3}+(?=\s{0,8}[:=,]))?+")
+_TO_FIRST = re.compile(r"[^\"'`\n;]{0,100}+(?:(?<=[=(:\[{,) ])\n[ \t]{0,80}+[^\"'`\n;]{0,60}+){0,2}+[\"'`]")
+_TIE = re.compile(r"[^\n=:(]{0,60}?(?:=>|:=|<-|[:=(])\s{0,40}")
+_QUOTES = "\"'`"
+_LIST = 200
+_BEHIND = 60
+_MOST = 60
+
+
+class Row(NamedTuple):
+    """Literals that are one value.
+
+    Attributes:
+        begin: where the text begins that says what the value is.
+        tie: where that ends.
+        spans: where the literals lie, without their quotes.
+        is_whole: nothing but the literals belongs to the value; else what stands before the first one does.
+    """
+
+    begin: int
+    tie: int
+    spans: tuple[tuple[int, int], ...]
+    is_whole: bool
+
+
+def row_behind(text: str, end: int, before: int) -> Row | None:
+    """Return the literals behind a name that ends at ``end``, when they are several; its text begins at ``before``."""
+    named = _NAME_END.match(text, end)
+    first = _TO_FIRST.match(text, named.end() if named else end)
+    if first is None:
+        return None
+    quote = first.end() - 1
+    tied = _TIE.match(text, first.start(), quote)
+    tie = tied.end() if tied else quote
+    # what closes a part of a template begins none
+    is_value = text[quote + 1 : quote + 2] != "}"
+    spans = _literals(text, quote, has_word=_JOINING.search(text, first.start(), quote) is not None) if is_value else ()
+    if len(spans) > 1:
+        return Row(before, tie, spans, is_whole=True)
+    # the name may stand in a literal itself
+    return row_at(text, _first_quote(text, end), before)
+
+
+def row_at(text: str, quote: int, before: int) -> Row | None:
+    """Return the literals that follow a quote which ends one; what stands before it begins the value."""
+    if quote < 0 or (between := _BETWEEN.match(text, quote + 1)) is None or between["comma"]:
+        return None
+    spans = _literals(text, between.end(), has_word=False)
+    return Row(before, quote, spans, is_whole=False) if spans and spans[-1][1] > between.end() + 1 else None
+
+
+def row_in(text: str, start: int) -> Row | None:
+    """Return the literals of a list that is joined, as a word right there says: they stand behind it or before it."""
+    first = _OPENING.search(text, start, start + _BEHIND)
+    spans = _literals(text, first.end() - 1, has_word=True) if first else ()
+    if len(spans) < 2:  # noqa: PLR2004 - one is no list
+        opened = max(text.rfind("[", max(0, start - _LIST), start), text.rfind("(", max(0, start - _LIST), start))
+        first = _OPENING.match(text, opened) if opened >= 0 else None
+        spans = _literals(text, first.end() - 1, has_word=True) if first else ()
+    return Row(spans[0][0] - 1, spans[0][0], spans, is_whole=False) if len(spans) > 1 else None
+
+
+_OPENING = re.compile(r"[^\n\"'`]{0,60}[\[({,]\s{0,80}[bfru@]?[\"'`]")
+
+
+def _first_quote(text: str, at: int) -> int:
+    """Return where the first quote stands in the rest of a line."""
+    found = _TO_QUOTE.match(text, at)
+    return found.end() - 1 if found else -1
+
+
+_TO_QUOTE = re.compile(r"[^\"'`\n]{0,80}[\"'`]")
+
+
+def _literals(text: str, at: int, *, has_word: bool) -> tuple[tuple[int, int], ...]:
+    """Return where the literals of a row lie that begins with the quote at ``at``.
+
+    Args:
+        text: the text.
+        at: where the row begins.
+        has_word: a word for joining stands before it: commas join, too.
+    """
+    spans: list[tuple[int, int]] = []
+    listed: int | None = None
+    last = at
+    for begin, stop, has_comma in _row(text, at):
+        if has_comma and listed is None:
+            listed = len(spans)
+        is_place = _PLACES.fullmatch(text, begin, stop) is not None
+        has_word = has_word or is_place or _JOINING.search(text, last, begin) is not None
+        if stop > begin and not is_place:
+            spans.append((begin, stop))
+        last = stop
+    if (
+        listed is not None
+        and not has_word
+        and not (spans and _JOINING.search(text, spans[-1][1], spans[-1][1] + _BEHIND))
+    ):
+        spans = spans[:listed]
+    return tuple(spans)
+
+
+def _row(text: str, at: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield literals as long as something joins them: where each lies, and whether a comma parts it from the last."""
+    outer = ""
+    has_comma = False
+    for _ in range(_MOST):
+        quote = text[at : at + 1]
+        body = _BODY.match(text, at + 1)
+        if body is None or body.end() == len(text) or text[body.end()] not in _QUOTES:
+            return
+        stop = body.end()
+        opening = _TEMPLATE.search(text, body.start(), stop)
+        if text[stop] != quote or (opening and _INNER.match(text, stop)):
+            # a quote of another kind is part of a value, or begins a literal within a template
+            if opening is None or outer:
+                return
+            yield body.start(), opening.start(), has_comma
+            outer, at, has_comma = quote, stop, False
+            continue
+        yield body.start(), stop, has_comma
+        if outer and text[stop + 1 : stop + 2] == "}":
+            part = _BODY.match(text, stop + 2)
+            if part is None or part.end() == len(text) or text[part.end()] not in _QUOTES:
+                return
+            opening = _TEMPLATE.search(text, part.start(), part.end())
+            yield part.start(), opening.start() if opening else part.end(), False
+            if opening and (text[part.end()] != outer or _INNER.match(text, part.end())):
+                at = part.end()
+                continue
+            if text[part.end()] != outer:
+                return
+            stop, outer = part.end(), ""
+        between = _BETWEEN.match(text, stop + 1)
+        if between is None and stop == body.start():
+            between = _OPENS.match(text, stop + 1)  # nothing is put between the pieces, as some languages write it
+        if between is None:
+            return
+        has_comma = between["comma"] is not None
+        at = between.end()
+
+
+def as_one(text: str, row: Row) -> View:
+    """Return the value that a row of literals makes, behind what says what it is."""
+    tie = row.tie
+    sign = ""
+    if row.is_whole:
+        tie -= len(text[row.begin : tie]) - len(_UNTIED.sub("", text[row.begin : tie]))
+        sign = (
+            '"'
+            if text[tie - 1 : tie] in _SIGNS
+            else ' "'
+            if " " in text[tie : row.tie] and _IN_WORDS.search(text, tie - 4, tie)
+            else '="'
+        )
+    pieces = [(text[row.begin : tie], row.begin, tie - row.begin), (sign, tie, 0)]
+    pieces += [(text[start:stop], start, stop - start) for start, stop in row.spans]
+    pieces.append(('"\n', row.spans[-1][1], 0))
+    return View(
+        "".join(piece for piece, _, _ in pieces), lambda: ((len(piece), at, size) for piece, at, size in pieces)
+    )
+
+
+_UNTIED = re.compile(r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|<-|[)\[{]|(?<=\s)[bfruLS@$]{1,2})+\Z")
+_SIGNS = frozenset(":=>")
+_IN_WORDS = re.compile(r" \w+\Z")
