@@ -1,16 +1,21 @@
-"""Numbers of payment cards in groups of digits, with the date and the code behind them."""
+"""Numbers of payment cards in groups of digits, with the date and the code behind them.
+
+Beside a word for cards the groups may be parted by anything that looks like a blank, also by ends of lines.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from slowwave.secrets.nouns import words
 
 # digits, what parts their groups, and anything else
-_SIGNS = bytes(48 if chr(c).isdecimal() and c < 128 else 32 if chr(c) in " -." else 120 for c in range(256))  # noqa: PLR2004
+_SIGNS = bytes(48 if chr(c).isdecimal() and c < 128 else 32 if chr(c) in " -.?\xa0" else 120 for c in range(256))  # noqa: PLR2004
 _BEGIN = b"0000 000"
 _PLAIN = b"0" * 15
 _LEAST = 17
-_NUMBER = re.compile(r"(?<![\d.\-])(?:[3-6]\d{3}([ \-.])\d{4}\1\d{4}\1\d{4}|3\d{3}([ \-.])\d{6}\2\d{5})(?![\w\-])")
+_NUMBER = re.compile(r"(?<![\d.\-])(?:[3-6]\d{3}([ \-.\u00a0\u2000-\u200a\u202f\u205f\u3000])\d{4}\1\d{4}\1\d{4}|3\d{3}([ \-.\u00a0\u2000-\u200a\u202f\u205f\u3000])\d{6}\2\d{5})(?![\w\-])")
+# beside a word for cards
+_LOOSE = re.compile(r"(?<![\w.\-])(?:[4-6](?:[\s.\-_>|]{0,6}\d){15}|3(?:[\s.\-_>|]{0,6}\d){14})(?![\w\-])")
 # without groups it may be any number: a word for cards must stand near
 _BARE = re.compile(r"(?<![\d.\-])(?:[4-6]\d{15}|3\d{14})(?![\w\-])")
 _NAMES = re.compile("|".join(words("card")), re.IGNORECASE)
@@ -21,17 +26,25 @@ _BEHIND = re.compile(
 _NEAR = 60
 
 
-def cards(text: str, signs: bytes) -> list[tuple[int, int]]:
+def cards(text: str, signs: bytes, places: Iterable[int] = ()) -> list[tuple[int, int]]:
     """Return where numbers of cards lie in a text, and the codes right behind them.
 
     Args:
         text: the text.
         signs: the same, one byte a character.
+        places: where words for cards stand.
     """
     if len(signs) < _LEAST:
         return []
     shape = signs.translate(_SIGNS)
-    return list(_cards(text, shape)) if _BEGIN in shape or _PLAIN in shape else []
+    found = list(_cards(text, shape)) if _BEGIN in shape or _PLAIN in shape else []
+    done = 0
+    for place in places:
+        for number in _LOOSE.finditer(text, max(done, place - _NEAR), place + 2 * _NEAR):
+            done = number.end()
+            if _is_valid(number[0]):
+                found.append(number.span())
+    return found
 
 
 def _cards(text: str, shape: bytes) -> Iterator[tuple[int, int]]:

@@ -26,11 +26,11 @@ from slowwave.secrets.phrases import (
 PIN_DIGITS = 4
 CARD_DIGITS = 3
 _DIGITS = re.compile(
-    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d \d\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
+    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d[ \-]\d\d|\d(?P<by>[ \-.,]|, |\u00a0)(?:\d(?P=by)){2,6}\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
 )
 _PAIR = re.compile(
     r"(?<![\w./@:\-])(?P<user>[^\W\d_][\w.@+\-]{0,60})[\"'`]?"
-    r"(?P<by>[ \t]{0,3}(?:[/:|,;&]|->|\u2192|and|with|y|und|et|e|i|\u0438|con|mit|avec)[ \t]{1,3}|[/:|])"
+    rf"(?P<by>[ \t]{{0,3}}(?:[/:|,;&]|->|\u2192|and|y|und|et|e|i|en|og|och|a|\u0438|\u0442\u0430|ve|{'|'.join(words('with'))})[ \t]{{1,3}}|[/:|])"
     r"(?:(?:password|pass|pw|pwd)[:=]?[ \t])?[\"'`(]?(?P<secret>[^\s\"'`]{5,80})"
 )
 
@@ -106,6 +106,7 @@ _CODE_WORD = re.compile(
 )
 
 
+_TYING = frozenset(words("with"))
 # what ties the pair to the noun
 _WITH = re.compile(rf"\b(?:{'|'.join(words('with'))}) (?:\w+ )?\Z")
 
@@ -122,7 +123,8 @@ def pair_of(text: str, at: int) -> list[Span]:
         value = text[left:right]
         by = pair["by"]
         is_bound = is_bound or _WITH.search(text, at, pair.start()) is not None
-        needed = 1 if is_bound or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
+        is_tied = by.strip() in _TYING and is_last(text, pair.end())
+        needed = 1 if is_bound or is_tied or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
         if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
             found.append((left, right))
         begin = right if found and found[-1][1] == right else pair.end("user")

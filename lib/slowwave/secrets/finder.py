@@ -76,7 +76,8 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
         kinds |= told[hit[0]]
     # behind an escape or a code a number stands as it does here
     is_about = len(text) < _SMALL_WINDOW or kinds & CARD
-    numbers = cards(text, signs) if first <= _ESCAPES and is_about else []
+    words = [hit[1] for hit in hits if told[hit[0]] & CARD] if kinds & CARD else ()
+    numbers = cards(text, signs, words) if first <= _ESCAPES and is_about else []
     if not hits and not runs and not numbers:
         return []
     found = findings_in(text, hits, runs, numbers)

@@ -3,6 +3,7 @@
 import re
 
 from slowwave.secrets.model import Rule
+from slowwave.secrets.oddness import oddness
 from slowwave.secrets.validity import (
     is_basic,
     is_seed_phrase,
@@ -28,6 +29,7 @@ _SECRET_NAMES = (
     "encryptionkey", "signingkey", "sessionkey", "masterkey", "subscription-key", "accountkey", "appkey", "_key",
     "-key", "_auth", "dsn", "x-amz-signature", "connectionstring", "_salt",
 )  # fmt: skip
+_BEYOND_DOUBT = 3
 _PASSWORD_NAMES = ("passw", "passphrase", "pwd", "passcode", "kennwort", "contrase")
 
 
@@ -150,6 +152,13 @@ NAMED: tuple[Rule, ...] = (
         _SEP + _OPEN + rf"(?P<secret>{_TO}{{16,4000}})",
         behind=True,
         is_valid=looks_random,
+    ),
+    Rule(
+        "assignment",
+        _SECRET_NAMES,
+        _SEP + _OPEN + rf"(?P<secret>{_TO}{{8,15}})(?=[\s\"'`,;<\\]|$)",
+        behind=True,
+        is_valid=lambda s: looks_random(s) and oddness(s) >= _BEYOND_DOUBT,
     ),
     Rule(
         "password",

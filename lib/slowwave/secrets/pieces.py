@@ -66,6 +66,8 @@ class Row(NamedTuple):
 def row_behind(text: str, end: int, before: int) -> Row | None:
     """Return the literals behind a name that ends at ``end``, when they are several; its text begins at ``before``."""
     named = _NAME_END.match(text, end)
+    if block := _BLOCK.match(text, named.end() if named else end):
+        return _block(text, before, block)
     first = _TO_FIRST.match(text, named.end() if named else end)
     if first is None:
         return None
@@ -79,6 +81,20 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
         return Row(before, tie, spans, is_whole=True)
     # the name may stand in a literal itself
     return row_at(text, _first_quote(text, end), before)
+
+
+def _block(text: str, before: int, head: re.Match[str]) -> Row | None:
+    """Return the lines of a block of YAML, which are one value when each is one word."""
+    spans: list[tuple[int, int]] = []
+    at = head.end()
+    while (line := _BLOCK_LINE.match(text, at)) and line["indent"] == head["indent"]:
+        spans.append(line.span("word"))
+        at = line.end()
+    return Row(before, head.end("tie"), tuple(spans), is_whole=True) if spans else None
+
+
+_BLOCK = re.compile(r"(?P<tie>:)[ \t]{0,4}[>|][+\-\d]{0,2}[ \t]{0,4}\r?\n(?=(?P<indent>[ \t]{1,40}))")
+_BLOCK_LINE = re.compile(r"(?P<indent>[ \t]{1,40})(?P<word>[^\s\"'`]{2,400})[ \t]{0,40}(?:\r?\n|\Z)")
 
 
 def row_at(text: str, quote: int, before: int) -> Row | None:

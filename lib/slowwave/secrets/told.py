@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from slowwave.secrets.answers import answered, fed, halves, security_answer, spelled
 from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, few_digits, of_user, opening, pair_of
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import oddness
@@ -50,6 +51,11 @@ class Kind(StrEnum):
     LOGIN = "login"
     OPENED = "opened"
     USER = "user"
+    ASKS = "asks"
+    FED = "fed"
+    ANSWER = "answer"
+    SHORT_ANSWER = "short-answer"
+    HALF = "half"
 
 
 # short nouns are part of many words, and looked for with what may end them; a letter of another script is looked for as
@@ -65,9 +71,12 @@ _ENDS = {
     Kind.USER: "/:",
 }
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
-COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED)
+COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED, Kind.ASKS, Kind.HALF)
+_BEGINNING = (Kind.OPENED, Kind.ASKS, Kind.HALF, Kind.ANSWER, Kind.SHORT_ANSWER, Kind.FED)
 _ENTERING = frozenset(words("entering"))
 _WITH = frozenset(words("with"))
+# these stand in addresses and in commands
+_IN_CODE = (Kind.USER, Kind.FED)
 # the first odd word behind them is a value, or none is
 _AT_ONCE = (Kind.PASS, Kind.KEY)
 _AFTER = " :="
@@ -95,8 +104,13 @@ def _near_code(text: str, at: int) -> re.Match[str] | None:
     return _SOME_DIGITS.search(text, max(0, at - BEFORE), at + _FEW_CHARS)
 
 
+def _near_digit(text: str, at: int) -> re.Match[str] | None:
+    return _DIGIT.search(text, max(0, at - BEFORE), at + BEFORE)
+
+
+_DIGIT = re.compile(r"[0-9]")
 _SOME_DIGITS = re.compile(r"[0-9]{4}|[0-9]{3}[ \-][0-9]{3}")
-_NEARS = {Kind.KEY: _NEAR_KEY.match, Kind.OPENED: _near_code}
+_NEARS = {Kind.KEY: _NEAR_KEY.match, Kind.OPENED: _near_code, Kind.ASKS: _near_digit, Kind.HALF: _near_digit}
 _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 
 
@@ -158,7 +172,7 @@ def _nouns() -> Iterator[tuple[str, Noun]]:
     for noun, kinds in found.items():
         near = _NEARS.get(kinds[0], _NEAR.match) if kinds[0] in COMMON else None
         is_cut, is_whole = not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE
-        begins = is_whole or (noun.isascii() and (kinds[0] is Kind.OPENED or len(noun) - is_cut < _SHORT))
+        begins = is_whole or (noun.isascii() and (kinds[0] in _BEGINNING or len(noun) - is_cut < _SHORT))
         yield noun, Noun(kinds, is_cut, begins, is_whole, near)
 
 
@@ -178,7 +192,7 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
         return []
     if (
         (before and before in OF_CODE)
-        or (noun.kinds[0] is not Kind.USER and _CODE_BEHIND.match(text, at))
+        or (noun.kinds[0] not in _IN_CODE and _CODE_BEHIND.match(text, at))
         or (before and before in "[-:" and _MARK.search(text, max(0, start - 40), start))
     ):
         return []
@@ -187,7 +201,10 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     found: list[Span] = []
     for kind in noun.kinds:
         found = found or _of_kind(text, start, at, kind)
-    return found
+    return found or (spelled(text, at) if noun.kinds[0] in _SPELLED else found)
+
+
+_SPELLED = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.KEY, Kind.PIN)
 
 
 def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
@@ -203,6 +220,14 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = few_digits(text, at, least, is_rare=kind is not Kind.SHORT_PIN or text[start] > "\u0250")
             # or letters and digits in turn
             found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
+        case Kind.ASKS:
+            found = answered(text, start, at)
+        case Kind.FED:
+            found = fed(text, start, at)
+        case Kind.ANSWER | Kind.SHORT_ANSWER:
+            found = security_answer(text, start, at, is_short=kind is Kind.SHORT_ANSWER)
+        case Kind.HALF:
+            found = halves(text, start, at)
         case Kind.KEY:
             found = list(_behind(text, start, at, kind))
         case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):

@@ -1,0 +1,220 @@
+"""Values that are offered where a secret is asked for: to a prompt, to a program's input, to a question of security.
+
+Here the noun of the secret itself may be missing: who asks, and what one does with the value, take its place. Values
+that are told letter by letter, or in two halves, are here too: the words around say what they are.
+"""
+
+import re
+from functools import cache
+
+from slowwave.secrets.nouns import words
+from slowwave.secrets.oddness import oddness
+from slowwave.secrets.phrases import (
+    BEFORE,
+    BONDS,
+    CLEAR,
+    COLONS,
+    DENSE,
+    FEW_WORDS,
+    IS_DENSE,
+    OPENERS,
+    STOP,
+    TOKEN,
+    Span,
+    are_parted,
+    gap_of,
+    is_last,
+    tokens_of,
+    trimmed,
+)
+from slowwave.secrets.validity import is_masked, is_url_password
+
+_LEAST = 4
+_ENTERING = frozenset(words("entering"))
+_TIES = BONDS | _ENTERING | {"it's", "with", "mit", "con", "avec", "met"}
+_ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])[^\s{DENSE}\"'`]{{4,80}}")
+_DIGIT = re.compile(r"[0-9]")
+
+
+def _pattern(head: str) -> re.Pattern[str]:
+    """Return what finds the words below a head: whole ones where words are parted by blanks."""
+    every = sorted(words(head), key=len, reverse=True)
+    return re.compile("|".join(_whole(word) for word in every), re.IGNORECASE)
+
+
+def _whole(word: str) -> str:
+    return re.escape(word) if IS_DENSE.match(word) else rf"(?<!\w){re.escape(word)}"
+
+
+@cache
+def _askers() -> re.Pattern[str]:
+    return _pattern("asker")
+
+
+@cache
+def _nouns() -> re.Pattern[str]:
+    return re.compile(f"{_pattern('password').pattern}|{_pattern('short').pattern}|{_pattern('key').pattern}", re.IGNORECASE)
+
+
+def answered(text: str, start: int, at: int) -> list[Span]:
+    """Return what is to be typed when something asks for a secret; the word for asking lies between the two places."""
+    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    stop = text.find("\n", at, at + BEFORE)
+    stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    if _DIGIT.search(text, first, stop) is None:
+        return []
+    is_asked = _askers().search(text, first, stop) is not None
+    found: list[Span] = []
+    for word in _ODD.finditer(text, first, stop):
+        left, right = trimmed(text, *word.span())
+        value = text[left:right]
+        odd = oddness(value) if value and not value.isdigit() else 0
+        before = text[max(first, left - _TIE) : left].rstrip(" \"'`\u201c\u00ab")
+        last = before.rpartition(" ")[2].lower()
+        behind = TOKEN.match(text, right + len(text[right:stop]) - len(text[right:stop].lstrip(" \"'`\u201d\u00bb")))
+        is_tied = (
+            last in _TIES
+            or last.endswith((*COLONS, ","))
+            or (behind is not None and behind[0].rstrip(".,;").lower() in _ENTERING)
+        )
+        needed = CLEAR + (not is_asked)
+        if (is_asked and is_tied) or (last in _ENTERING and is_last(text, word.end())):
+            needed = 1
+        if odd >= needed and (is_asked or is_tied):
+            found.append((left, right))
+    return found
+
+
+_TIE = 24
+
+
+def fed(text: str, start: int, at: int) -> list[Span]:
+    """Return what a shell line feeds to a program that reads a secret from its standard input."""
+    first = max(text.rfind("\n", 0, start) + 1, start - _LINE)
+    stop = text.find("\n", at, at + _LINE)
+    stop = min(len(text), at + _LINE) if stop < 0 else stop
+    if text.startswith("-", at - 1) and not _FROM_INPUT.match(text, at - 1, stop):
+        return []  # one of the options only
+    piped = None
+    for piped in _ECHO.finditer(text, first, start + 1):
+        pass
+    given = _HERE.search(text, start, stop)
+    every = [one for one in (piped, given) if one is not None]
+    spans = [one.span("quoted" if one["quoted"] is not None else "bare") for one in every]
+    return [(a + (text.find(":", a, b) + 1 - a if ":" in text[a:b] else 0), b) for a, b in spans if _is_fed(text[a:b])]
+
+
+def _is_fed(value: str) -> bool:
+    return len(value) >= _LEAST and is_url_password(value) and not is_masked(value) and "$(" not in value
+
+
+_LINE = 200
+_FROM_INPUT = re.compile(r"(?:-(?!S)\w{1,12}\s+)*-\w*S|-(?:-\w{1,12}\s+-)*-stdin")
+_ECHO = re.compile(
+    r"\b(?:echo|printf|print|Write-Output)\s+(?:-[neE]+\s+)?(?:[\"']%s(?:\\n)?[\"']\s+)?"
+    r"(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80}?)(?:\\n)?(?P=q)|(?P<bare>[^\s\"'|<>;&]{4,80}))\s*\|(?!\|)"
+)
+_HERE = re.compile(r"<<<\s*(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80})(?P=q)|(?P<bare>[^\s\"'|<>;&]{4,80}))")
+
+
+def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[Span]:
+    """Return the answer to a question of security: it may be any word, so it must be plainly said.
+
+    Args:
+        text: the text.
+        start: where the question begins.
+        at: where it ends.
+        is_short: the question has a few words that may be about something else: nothing may come between.
+    """
+    stop = text.find("\n", at, at + BEFORE)
+    stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    if text[at : at + 1].isalnum() and not IS_DENSE.match(text, at) and text[at - 1].isascii():
+        return []
+    for tie in _SAYS.finditer(text, at, stop):
+        between = text[at : tie.start()]
+        tokens = tokens_of(between)
+        if len(tokens) > (1 if is_short else FEW_WORDS + 2) or are_parted(between, tokens):
+            break
+        answer = _ANSWER.match(text, tie.end(), stop)
+        if answer is None:
+            continue
+        left, right = trimmed(text, *answer.span())
+        value = text[left:right]
+        is_bound = text[left - 1 : left] in "\"'`\u201c\u00ab" or any(c.isdigit() for c in value)
+        is_name = value[:1].isupper() or not value[:1].isascii() and not value[:1].islower()
+        is_name = is_name or (text[tie.start()] in COLONS and is_last(text, answer.end()) and not is_short)
+        if len(value) >= 2 and (is_bound or is_name) and text[answer.end() : stop].rstrip()[-1:] not in ("?", "\uff1f"):
+            return [(left, right)]
+    return []
+
+
+_SAYS = re.compile(
+    r"[:=\uff1a]\s{0,3}|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
+    + r"(?<=[\s\"'])(?:" + "|".join(re.escape(w) for w in sorted(BONDS, key=len, reverse=True) if w.isalpha() and not IS_DENSE.match(w))
+    + r")(?:\s(?:called|named|always|still))?\s|\bcalled\s|\bnamed\s"
+)
+_ANSWER = re.compile(rf"[{re.escape(OPENERS)}]?(?:[{DENSE}]{{2,12}}|[^\s{DENSE}]{{2,40}}(?: [A-Z\u00c0-\u00de][\w'\-]{{1,30}})?)")
+
+
+def spelled(text: str, at: int) -> list[Span]:
+    """Return a value that is told letter by letter, behind its noun."""
+    one = _SPELLED.search(text, at, at + BEFORE)
+    if one is None or not one.end() - one.start() >= 2 * _LEAST:
+        return []
+    between = text[at : one.start()]
+    tokens = tokens_of(between)
+    gap, bound = gap_of(tokens)
+    if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS + 2:
+        return []
+    left, right = one.span()
+    return [(left, right)]
+
+
+# single letters and digits, all parted by the same sign
+_SPELLED = re.compile(r"(?<![^\s:=\"'`(])[^\W_](?P<by>[ \-._,]|, |\u00a0|  | - )(?:[\w!#$%&*+?@^](?P=by)){3,40}[\w!#$%&*+?@^](?!\w)")
+
+
+def halves(text: str, start: int, at: int) -> list[Span]:
+    """Return the parts of a value that is told in two, when a noun of secrets stands near; one half is told here."""
+    here = _part(text, at)
+    if here is None:
+        return []
+    first = max(0, start - _NEAR_HALF)
+    stop = min(len(text), at + _NEAR_HALF)
+    if _nouns().search(text, first, stop) is None:
+        return []
+    others = [_part(text, word.end()) for word in _halves().finditer(text, first, stop) if word.end() != at]
+    for other in others:
+        if other is None or other == here:
+            continue
+        spans = sorted((here, other))
+        if oddness("".join(text[slice(*span)] for span in spans)):
+            return spans
+    return []
+
+
+@cache
+def _halves() -> re.Pattern[str]:
+    return _pattern("half")
+
+
+def _part(text: str, at: int) -> Span | None:
+    """Return what follows a word for a part: at once where it is odd, else behind a word that ties it."""
+    word = _NEXT.match(text, at)
+    if word and not any(c.isdigit() for c in word["value"]):
+        word = None
+    word = word or _TIED.match(text, at)
+    if word is None:
+        return None
+    left, right = trimmed(text, *word.span("value"))
+    return (left, right) if right - left > 1 else None
+
+
+_NEAR_HALF = 160
+_VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
+_NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")
+_TIED = re.compile(
+    r"[^\n.;,]{0,50}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
+    + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in ("la", "as", "da"))
+    + rf")(?=\s)){_VALUE}"
+)
