@@ -36,24 +36,25 @@ _ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])[^\s{DENSE}\"'`]{{4,80}}"
 _DIGIT = re.compile(r"[0-9]")
 
 
-def _pattern(head: str) -> re.Pattern[str]:
-    """Return what finds the words below a head: whole ones where words are parted by blanks."""
-    every = sorted(words(head), key=len, reverse=True)
-    return re.compile("|".join(_whole(word) for word in every), re.IGNORECASE)
-
-
-def _whole(word: str) -> str:
-    return re.escape(word) if IS_DENSE.match(word) else rf"(?<!\w){re.escape(word)}"
-
-
 @cache
-def _askers() -> re.Pattern[str]:
-    return _pattern("asker")
+def _needles(*heads: str) -> tuple[str, ...]:
+    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, or in a script without."""
+    every = dict.fromkeys(word.lower() for head in heads for word in words(head))
+    return tuple(word if IS_DENSE.match(word) else f" {_SIGNS.sub(' ', word)}" for word in every)
 
 
-@cache
-def _nouns() -> re.Pattern[str]:
-    return re.compile(f"{_pattern('password').pattern}|{_pattern('short').pattern}|{_pattern('key').pattern}", re.IGNORECASE)
+def _spaced(text: str) -> str:
+    """Return a text in lower case, its signs as blanks: one character for one."""
+    return " " + _SIGNS.sub(" ", text.lower())
+
+
+def _has(text: str, *heads: str) -> bool:
+    """Say whether a text has a word that is below one of the heads."""
+    spaced = _spaced(text)
+    return any(word in spaced for word in _needles(*heads))
+
+
+_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff]|_")
 
 
 def answered(text: str, start: int, at: int) -> list[Span]:
@@ -63,12 +64,10 @@ def answered(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     if _DIGIT.search(text, first, stop) is None:
         return []
-    is_asked = _askers().search(text, first, stop) is not None
+    is_asked = _has(text[first:stop], "asker")
     found: list[Span] = []
     for word in _ODD.finditer(text, first, stop):
         left, right = trimmed(text, *word.span())
-        value = text[left:right]
-        odd = oddness(value) if value and not value.isdigit() else 0
         before = text[max(first, left - _TIE) : left].rstrip(" \"'`\u201c\u00ab")
         last = before.rpartition(" ")[2].lower()
         behind = TOKEN.match(text, right + len(text[right:stop]) - len(text[right:stop].lstrip(" \"'`\u201d\u00bb")))
@@ -77,10 +76,13 @@ def answered(text: str, start: int, at: int) -> list[Span]:
             or last.endswith((*COLONS, ","))
             or (behind is not None and behind[0].rstrip(".,;").lower() in _ENTERING)
         )
+        if not is_asked and not is_tied:
+            continue
         needed = CLEAR + (not is_asked)
         if (is_asked and is_tied) or (last in _ENTERING and is_last(text, word.end())):
             needed = 1
-        if odd >= needed and (is_asked or is_tied):
+        value = text[left:right]
+        if value and not value.isdigit() and oddness(value) >= needed:
             found.append((left, right))
     return found
 
@@ -181,9 +183,11 @@ def halves(text: str, start: int, at: int) -> list[Span]:
         return []
     first = max(0, start - _NEAR_HALF)
     stop = min(len(text), at + _NEAR_HALF)
-    if _nouns().search(text, first, stop) is None:
+    spaced = _spaced(text[first:stop])
+    places = [spaced.find(word) + len(word) - 1 for word in _needles("half") if word in spaced]
+    others = [_part(text, first + place) for place in places]
+    if len(others) < 2 or not _has(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
         return []
-    others = [_part(text, word.end()) for word in _halves().finditer(text, first, stop) if word.end() != at]
     for other in others:
         if other is None or other == here:
             continue
@@ -191,11 +195,6 @@ def halves(text: str, start: int, at: int) -> list[Span]:
         if oddness("".join(text[slice(*span)] for span in spans)):
             return spans
     return []
-
-
-@cache
-def _halves() -> re.Pattern[str]:
-    return _pattern("half")
 
 
 def _part(text: str, at: int) -> Span | None:

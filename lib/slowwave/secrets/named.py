@@ -29,6 +29,8 @@ _SECRET_NAMES = (
     "encryptionkey", "signingkey", "sessionkey", "masterkey", "subscription-key", "accountkey", "appkey", "_key",
     "-key", "_auth", "dsn", "x-amz-signature", "connectionstring", "_salt",
 )  # fmt: skip
+# what is shorter must be beyond doubt
+_LONG = 16
 _BEYOND_DOUBT = 3
 _PASSWORD_NAMES = ("passw", "passphrase", "pwd", "passcode", "kennwort", "contrase")
 
@@ -149,16 +151,9 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "assignment",
         _SECRET_NAMES,
-        _SEP + _OPEN + rf"(?P<secret>{_TO}{{16,4000}})",
+        _SEP + _OPEN + rf"(?P<secret>{_TO}{{8,4000}})",
         behind=True,
-        is_valid=looks_random,
-    ),
-    Rule(
-        "assignment",
-        _SECRET_NAMES,
-        _SEP + _OPEN + rf"(?P<secret>{_TO}{{8,15}})(?=[\s\"'`,;<\\]|$)",
-        behind=True,
-        is_valid=lambda s: looks_random(s) and oddness(s) >= _BEYOND_DOUBT,
+        is_valid=lambda s: looks_random(s) and (len(s) >= _LONG or oddness(s) >= _BEYOND_DOUBT),
     ),
     Rule(
         "password",

@@ -69,6 +69,8 @@ _ENDS = {
     Kind.LOGIN: " :=(",
     Kind.OPENED: " :=,.\n\"'`)\\?",
     Kind.USER: "/:",
+    Kind.ASKS: " ,:.;)!?\n\"'",
+    Kind.HALF: " ,:=",
 }
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
 COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED, Kind.ASKS, Kind.HALF)

@@ -19,6 +19,9 @@ _NEXT_ANY = re.compile(r"\n[ \t]{0,80}(?:[>|#*] )?[\"']?(?=\S)")
 _TAIL_SIGNS = frozenset("\"'+. \t\r\\")
 _VALUE_SIGNS = frozenset(ascii_letters + digits + "+/=_-.%~$")
 _ENDS = _TAIL_SIGNS | _VALUE_SIGNS
+# behind a sign that ends a line it may go on on the next one
+_GOES_ON = frozenset("\\\r\"' \t+.")
+_RANDOM_NEXT = re.compile(r"\n[^\w\n]{0,84}[\w+/=\-.%~]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2})")
 # more than a word: a digit, or capitals in the middle
 _RANDOM_PIECE = re.compile(
     r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
@@ -77,24 +80,33 @@ def _breaks(text: str, places: Iterable[int]) -> Iterator[tuple[int, int]]:
         if text[end - 1] not in _ENDS:
             continue
         start = text.rfind("\n", 0, place) + 1
-        while end < len(text) and (cut := _cut(text, start, end)) is not None:
-            if not (
-                _is_wrapped(text, start, end, cut[1]) or "\\" in text[cut[0] : end] or _RANDOM_PIECE.match(text, cut[1])
+        while end < len(text):
+            # most lines are not as wide, and what is random on the next one is seen at once
+            is_wide = _is_wide(text, start, end)
+            if not is_wide and text[end - 1] not in _GOES_ON and _RANDOM_NEXT.match(text, end) is None:
+                break
+            cut = _cut(text, start, end)
+            if cut is None or not (
+                (is_wide and _is_wrapped(text, cut[1]))
+                or "\\" in text[cut[0] : end]
+                or _RANDOM_PIECE.match(text, cut[1])
             ):
                 break
             yield cut
             start, end = end + 1, _line_end(text, end + 1)
 
 
-def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
-    """Say whether a line is as wide as programs make it, and what follows is no word of its own."""
+def _is_wide(text: str, start: int, end: int) -> bool:
+    """Say whether a line is as wide as programs make it, or as its neighbour."""
     width = end - start
-    if text.startswith(("- ", "* ", "+ "), following):
-        return False  # an item of a list: no value goes on with one sign alone
-    is_wide = width in _WIDTHS or (
+    return width in _WIDTHS or (
         width >= _LEAST_WIDTH and (_line_end(text, end + 1) == end + width + 1 or _is_line(text, start, width))
     )
-    return is_wide and _PLAIN_WORD.match(text, following) is None
+
+
+def _is_wrapped(text: str, following: int) -> bool:
+    """Say whether what follows a wide line is no item of a list (no value goes on with one sign alone) and no word."""
+    return not text.startswith(("- ", "* ", "+ "), following) and _PLAIN_WORD.match(text, following) is None
 
 
 def _is_line(text: str, start: int, width: int) -> bool:
