@@ -161,19 +161,20 @@ _ANSWER = re.compile(rf"[{re.escape(OPENERS)}]?(?:[{DENSE}]{{2,12}}|[^\s{DENSE}]
 def spelled(text: str, at: int) -> list[Span]:
     """Return a value that is told letter by letter, behind its noun."""
     one = _SPELLED.search(text, at, at + BEFORE)
-    if one is None or not one.end() - one.start() >= 2 * _LEAST:
+    if one is None:
         return []
-    between = text[at : one.start()]
+    between = text[at : one.start("value")]
     tokens = tokens_of(between)
     gap, bound = gap_of(tokens)
     if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS + 2:
         return []
-    left, right = one.span()
-    return [(left, right)]
+    return [one.span("value")]
 
 
 # single letters and digits, all parted by the same sign
-_SPELLED = re.compile(r"(?<![^\s:=\"'`(])[^\W_](?P<by>[ \-._,]|, |\u00a0|  | - )(?:[\w!#$%&*+?@^](?P=by)){3,40}[\w!#$%&*+?@^](?!\w)")
+_SPELLED = re.compile(
+    r"[\s:=\"'`(](?P<value>[^\W_](?P<by>[ \-._,]|, |\u00a0|  | - )(?:[\w!#$%&*+?@^](?P=by)){3,40}[\w!#$%&*+?@^])(?!\w)"
+)
 
 
 def halves(text: str, start: int, at: int) -> list[Span]:

@@ -151,7 +151,7 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "assignment",
         _SECRET_NAMES,
-        _SEP + _OPEN + rf"(?P<secret>{_TO}{{8,4000}})",
+        _SEP + _OPEN + rf"(?P<secret>{_TO}{{16,4000}}|(?={_TO}{{0,14}}[0-9]){_TO}{{8,15}})",
         behind=True,
         is_valid=lambda s: looks_random(s) and (len(s) >= _LONG or oddness(s) >= _BEYOND_DOUBT),
     ),

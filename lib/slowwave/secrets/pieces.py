@@ -41,6 +41,8 @@ _JOINING = re.compile(
 _NAME_END = re.compile(r"[\w\-.]{0,40}+(?:[\\\"'`\]]{1,3}+(?=\s{0,8}[:=,]))?+")
 _TO_FIRST = re.compile(r"[^\"'`\n;]{0,100}+(?:(?<=[=(:\[{,) ])\n[ \t]{0,80}+[^\"'`\n;]{0,60}+){0,2}+[\"'`]")
 _TIE = re.compile(r"[^\n=:(]{0,60}?(?:=>|:=|<-|[:=(])\s{0,40}")
+# behind a key, or a literal that nothing follows
+_ENDS = ("", ":", "=", ">", "*", "\\")
 _QUOTES = "\"'`"
 _LIST = 200
 _BEHIND = 60
@@ -66,9 +68,10 @@ class Row(NamedTuple):
 def row_behind(text: str, end: int, before: int) -> Row | None:
     """Return the literals behind a name that ends at ``end``, when they are several; its text begins at ``before``."""
     named = _NAME_END.match(text, end)
-    if block := _BLOCK.match(text, named.end() if named else end):
+    at = named.end() if named else end
+    if text[at : at + 1] == ":" and (block := _BLOCK.match(text, at)):
         return _block(text, before, block)
-    first = _TO_FIRST.match(text, named.end() if named else end)
+    first = _TO_FIRST.match(text, at)
     if first is None:
         return None
     quote = first.end() - 1
@@ -166,7 +169,7 @@ def _row(text: str, at: int) -> Iterator[tuple[int, int, bool]]:
         if body is None or body.end() == len(text) or text[body.end()] not in _QUOTES:
             return
         stop = body.end()
-        opening = _TEMPLATE.search(text, body.start(), stop)
+        opening = _TEMPLATE.search(text, body.start(), stop) if text[stop - 1] in "{ " else None
         if text[stop] != quote or (opening and _INNER.match(text, stop)):
             # a quote of another kind is part of a value, or begins a literal within a template
             if opening is None or outer:
@@ -187,6 +190,8 @@ def _row(text: str, at: int) -> Iterator[tuple[int, int, bool]]:
             if text[part.end()] != outer:
                 return
             stop, outer = part.end(), ""
+        if text[stop + 1 : stop + 2] in _ENDS:
+            return
         between = _BETWEEN.match(text, stop + 1)
         if between is None and stop == body.start():
             between = _OPENS.match(text, stop + 1)  # nothing is put between the pieces, as some languages write it
