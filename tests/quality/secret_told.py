@@ -10,6 +10,7 @@ from tests.quality.secret_values import Planted
 
 _NAMES = ("hunter", "Sommer", "dragon", "Liverpool", "welcome", "monkey", "Qwerty", "admin", "tiger", "Natasha")
 _WORDS = ("copper", "lantern", "orbit", "velvet", "ginger", "anchor", "pepper", "walnut", "marble", "cactus")
+_SURNAMES = ("Kowalczyk", "Abernathy", "Lindqvist", "Okonkwo", "Marchetti", "Vandermeer", "Haugland", "Brzezinski")
 _MIXED = string.ascii_letters + string.digits
 _SIGNS = "!#$%&*+?@^"
 
@@ -48,6 +49,7 @@ _VALUES: dict[str, Callable[[random.Random], str]] = {
     "L": lambda chance: "".join(
         f"{chance.choice('QXZJKV')}{chance.choice('qzwxj')}{chance.choice('TRW')}" for _ in range(3)
     ),
+    "A": lambda chance: chance.choice(_SURNAMES),
     "T": lambda chance: "ghp_" + "".join(chance.choices(_MIXED, k=36)),
 }
 Split = Callable[[str, int], str]
@@ -138,7 +140,7 @@ def told(each: int, seed: int, name: str = "secret_told.txt") -> Iterator[Plante
             kind, _, sentence = line.partition(" | ")
             for _ in range(each):
                 value = _VALUES[kind](chance)
-                yield Planted(f"{' '.join(head)}: {sentence}", sentence.replace("{}", value), value, (value,))
+                yield Planted(f"{' '.join(head)}: {sentence}", sentence.replace("\\n", "\n").replace("{}", value), value, (value,))
 
 
 def split(

@@ -113,7 +113,7 @@ def _is_fed(value: str) -> bool:
 _LINE = 200
 _FROM_INPUT = re.compile(r"(?:-(?!S)\w{1,12}\s+)*-\w*S|-(?:-\w{1,12}\s+-)*-stdin")
 _ECHO = re.compile(
-    r"\b(?:echo|printf|print|Write-Output)\s+(?:-[neE]+\s+)?(?:[\"']%s(?:\\n)?[\"']\s+)?"
+    r"\b(?:echo|printf|print|Write-Output)\s+(?:-[neE]+\s+)?(?:[\"']?%s(?:\\n)?[\"']?\s+)?"
     r"(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80}?)(?:\\n)?(?P=q)|(?P<bare>[^\s\"'|<>;&]{4,80}))\s*\|(?!\|)"
 )
 _HERE = re.compile(r"<<<\s*(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80})(?P=q)|(?P<bare>[^\s\"'|<>;&]{4,80}))")
@@ -132,6 +132,9 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     if text[at : at + 1].isalnum() and not IS_DENSE.match(text, at) and text[at - 1].isascii():
         return []
+    direct = _NAMED_AT_ONCE.match(text, at, stop)
+    if direct and not is_short and text[start].islower() and is_last(text, direct.end()):
+        return [trimmed(text, *direct.span("value"))]
     for tie in _SAYS.finditer(text, at, stop):
         between = text[at : tie.start()]
         tokens = tokens_of(between)
@@ -151,10 +154,11 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
 
 
 _SAYS = re.compile(
-    r"[:=\uff1a]\s{0,3}|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
+    r"[:=\uff1a]\s{0,3}|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
     + r"(?<=[\s\"'])(?:" + "|".join(re.escape(w) for w in sorted(BONDS, key=len, reverse=True) if w.isalpha() and not IS_DENSE.match(w))
     + r")(?:\s(?:called|named|always|still))?\s|\bcalled\s|\bnamed\s"
 )
+_NAMED_AT_ONCE = re.compile(rf"[^\W\d_{DENSE}]{{0,6}} (?P<value>[A-Z\u00c0-\u00de\u0410-\u042f][\w'\-]{{2,30}})")
 _ANSWER = re.compile(rf"[{re.escape(OPENERS)}]?(?:[{DENSE}]{{2,12}}|[^\s{DENSE}]{{2,40}}(?: [A-Z\u00c0-\u00de][\w'\-]{{1,30}})?)")
 
 

@@ -91,7 +91,7 @@ def opening(text: str, start: int, at: int) -> list[Span]:
             is_behind = code.end() <= at <= found.start() and not text[at : found.start()].strip(" :")
             if (
                 len(found[0]) >= PIN_DIGITS
-                and (not gap or bound == CLEAR or is_behind)
+                and (not gap or bound == CLEAR or is_behind or (bound and is_last(text, found.end())))
                 and not are_parted(between, tokens)
             ):
                 return [found.span()]
@@ -101,11 +101,13 @@ def opening(text: str, start: int, at: int) -> list[Span]:
 
 # letters of scripts without blanks end no word
 _CODE_WORD = re.compile(
-    "|".join(rf"\b{word}\b" if word.isascii() or not IS_DENSE.match(word) else word for word in words("code")),
+    "|".join(word if IS_DENSE.match(word) else rf"{word}[^\W\d_]{{0,3}}(?![^\W\d_])" for word in words("code")),
     re.IGNORECASE,
 )
 
 
+# before the name of a user
+_AS = frozenset(words("as"))
 _TYING = frozenset(words("with"))
 # what ties the pair to the noun
 _WITH = re.compile(rf"\b(?:{'|'.join(words('with'))}) (?:\w+ )?\Z")
@@ -123,7 +125,8 @@ def pair_of(text: str, at: int) -> list[Span]:
         value = text[left:right]
         by = pair["by"]
         is_bound = is_bound or _WITH.search(text, at, pair.start()) is not None
-        is_tied = by.strip() in _TYING and is_last(text, pair.end())
+        is_named = text[at : pair.start()].rstrip().rpartition(" ")[2].lower() in _AS
+        is_tied = by.strip() in _TYING and (is_named or is_last(text, pair.end()))
         needed = 1 if is_bound or is_tied or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
         if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
             found.append((left, right))

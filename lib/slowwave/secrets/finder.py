@@ -162,7 +162,7 @@ def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
     """Return where tags part a value, or mail lines."""
     told = seen.told
     # behind a tag another one parts nothing
-    glues = [hit[1] for hit in seen.hits if told[hit[0]] & TAG and not _is_apart(text[hit[1] - 1 : hit[1]])]
+    glues = [hit[1] for hit in seen.hits if told[hit[0]] & TAG and not _is_apart(text, hit[1])]
     if seen.kinds & BROKEN:
         begun = {hit[1] for hit in seen.near}
         # the sign may as well end a value in base64
@@ -171,8 +171,9 @@ def _glues(text: str, found: Sequence[Finding], seen: _Seen) -> list[int]:
     return glues
 
 
-def _is_apart(before: str) -> bool:
-    return not before or before.isspace() or before == ">"
+def _is_apart(text: str, at: int) -> bool:
+    before = text[at - 1 : at]
+    return (not before or before.isspace() or before == ">") and not text.startswith("<!", at)
 
 
 def _is_broken(text: str, at: int, whole: Container[int]) -> bool:

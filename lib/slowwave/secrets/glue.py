@@ -15,7 +15,7 @@ JOINS = (
     *(f"{q}{sign}{p}" for q in "\"'`" for p in "\"'`" for sign in _SIGNS if "." not in sign or "`" not in q + p),
     *(f"+={by}{q}" for q in "\"'" for by in ("", " ")),
 )
-TAGS = ("<b>", "<i>", "<em>", "<strong>", "<wbr", "<span>", "<mark>", "<!-- -->", "<!---->")
+TAGS = ("<b>", "<i>", "<em>", "<strong>", "<wbr", "<span>", "<mark>", "<!-- -->", "<!---->", "<![cdata[")
 # lines that go on in mail and in a shell; in base64, where the line and the value end
 MAIL = ("=\n", "=\r\n", "^\n", "^\r\n")
 LISTS = (
@@ -36,9 +36,10 @@ LISTS = (
 _TAGS = r"(?:b|i|u|em|strong|span|mark|code|kbd|wbr)(?:\s[^<>]{0,60})?/?>"
 # what follows each of the signs that a glue can begin with; one class in front is looked for faster than many forms
 _GLUE = (
-    r"[\\=<*^](?:"
+    r"[\\=<*^\]](?:"
     r"(?<=\\)\r?\n[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
     r"|(?<=[^\s=^][=^])\r?\n(?=[^\s=])"  # the same in mail, and in a shell
+    r"|(?<=<)!\[CDATA\[|(?<=\])\]>(?:<!\[CDATA\[)?"
     rf"|(?<=[\w!-~]<)(?:/?{_TAGS}(?:</?{_TAGS}){{0,3}}|!--[^<>]{{0,40}}-->)|(?<=[\w!-~]\*)\*(?=\w))"
 )
 _FORMS = {False: re.compile(_GLUE), True: re.compile(rf"(?<![^\s:=(>])<{_TAGS}(?=[^\s<])|{_GLUE}")}

@@ -139,7 +139,7 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "password-flag",
         ("mysql", "mysqldump", "mariadb", "sshpass"),
-        r"(?:mysql|mysqldump|mariadb|mysqladmin|sshpass)\b[^\n]{0,80}? -p ?[\"']?(?P<secret>[^\s\"'$<{`|\\]{6,100})",
+        r"(?:mysql|mysqldump|mariadb|mysqladmin|sshpass)\b[^\n]{0,80}? -p ?[\"']?(?P<secret>[^\s\"'$<{`|\\][^\s\"'<{`|\\]{5,100})",
         is_valid=looks_chosen,
     ),
     Rule(
@@ -161,6 +161,20 @@ NAMED: tuple[Rule, ...] = (
         r"(?i:or[dt]|d|ña)?" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{6,200}})",
         behind=True,
         is_valid=looks_chosen,
+    ),
+    Rule(
+        "password",
+        _PASSWORD_NAMES,
+        r"(?i:or[dt]|d)?[\w\-.]{0,20}[\"']\s{0,2},\s{0,10}[\"'](?P<secret>[^\s\"']{6,100})[\"']",
+        behind=True,
+        is_valid=lambda s: looks_chosen(s) and oddness(s) > 1,
+    ),
+    Rule(
+        "password",
+        ("_password ", "_passwd ", "_pass ", "_secret ", "_token ", "requirepass ", "masterauth ", "bindpw ", "rootpw ", "identified by "),
+        r"[ \t]{0,3}[\"']?(?P<secret>[^\s\"',;<>`$][^\s\"',;<>`]{5,200})",
+        behind=True,
+        is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
     ),
     Rule(
         "spoken",

@@ -68,7 +68,7 @@ def gap_of(tokens: list[str]) -> tuple[int, int]:
 
 def is_last(text: str, at: int) -> bool:
     """Say whether a sentence or a line ends with the word that ends here."""
-    return text[at : at + 1] in ("", "\n", "\r", '"', "'", "`") or text[at - 1] in ".!?;,)"
+    return text[at : at + 1] in ("", "\n", "\r", '"', "'", "`", "\\") or text[at - 1] in ".!?;,)"
 
 
 def trimmed(text: str, begin: int, stop: int) -> Span:

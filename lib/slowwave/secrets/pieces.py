@@ -12,21 +12,21 @@ from slowwave.secrets.layers import View
 
 _COMMENT = r"/\*[^*\n]{0,80}\*/|//[^\n]{0,80}\n|(?<=\s)(?:#|--)[^\n\"'`]{0,80}\n"
 _NAME = r"[$@]?[A-Za-z_][\w.:>\-]{0,40}"
-_OPERATOR = r"(?:\+\+?|\.\.?(?=[\s\"'`$@\w(])|&|\|\||<>|<<|//|[~^])"
+_OPERATOR = r"(?:\+\+?|\.\.?(?=[\s\"'`$@\w(])|&|\|\||<>|<<|//|[~^]|\*(?=\s{0,4}[\"']))"
 # of builders: names of what adds to the end
 _ADDING = r"(?:\w{0,20}(?:append|concat|push|add|write|put|plus|emit)\w{0,20}|<<)"
 _CLOSE = rf"(?:\s{{1,80}}+|{_COMMENT}|[)\]}}]|_?\w{{1,3}}(?=[\s)+.&|;,])|\.\w{{1,30}}(?:\(\)|(?=[\s)])))"
 _OPEN = rf"(?:\s{{1,80}}+|{_COMMENT}|[(\[{{&]|\\\n|(?:(?:new\s)?[\w.:]{{1,40}}!?(?:<\w{{1,20}}>)?(?:\[\])?\s?[(\[{{]){{1,2}}|_\s|`\s)"
 _JOIN = (
     rf"(?P<sign>\\?{_OPERATOR}(?:\s{{0,8}}{_NAME}(?:\(\w{{0,8}}\))?\s{{0,8}}{_OPERATOR})?|%(?=\s{{0,4}}\()|\|>|\}}[$#]?\{{)"
-    rf"|(?P<call>\.\w{{1,30}}!?\(|\s\w{{1,30}}:(?=\s{{0,4}}@\"))"
+    rf"|(?P<call>\.\w{{1,30}}!?\(|\s\w{{1,30}}:(?=\s{{0,4}}@\")|\s-f(?=\s))"
     rf"|(?P<again>;?\s{{1,80}}(?:{_NAME}\s?(?:[+.~&|]{{1,2}}=|<<)|(?:set |let |local )?(?P<it>{_NAME})\s?:?=\s?(?P=it)\s?{_OPERATOR}"
-    rf"|{_NAME}(?:\.|->|::){_ADDING}!?\())"
+    rf"|(?:{_NAME}(?:\.|->|::))?{_ADDING}!?\())"
     r"|(?P<comma>[,;])"
 )
 _BETWEEN = re.compile(
     rf"(?:{_CLOSE}{{0,6}}?(?:{_JOIN}){_OPEN}{{0,6}}+|[ \t]{{0,80}}\\?(?:\s{{1,80}}|{_COMMENT}){{0,4}}+)"
-    r"(?:[bBfFrRuULSs@$]{1,2}(?=[\"'`]))?(?=[\"'`])"
+    r"(?:[bBfFrRuULNSs@$]{1,2}(?=[\"'`]))?(?=[\"'`])"
 )
 _OPENS = re.compile(rf"(?:{_OPEN}){{1,6}}+(?P<comma>)(?=[\"'`])")
 # one literal as far as a quote; the part of a template ends before the next one
@@ -35,12 +35,12 @@ _TEMPLATE = re.compile(r"[$#]?\{\s{0,4}\Z")
 _INNER = re.compile(r"([\"'`])[^\"'`\n]{0,200}\1\s{0,4}\}")
 _PLACES = re.compile(r"(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})+")
 _JOINING = re.compile(
-    r"(?i:join|concat|implode|paste|strcat|append|mkstring|reduce|fold|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%"
+    r"(?i:join|concat|implode|paste|print|strcat|append|mkstring|reduce|fold|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%|\s-f\s"
 )
 # between a name and the first literal: what a name ends in, and an assignment or a call
 _NAME_END = re.compile(r"[\w\-.]{0,40}+(?:[\\\"'`\]]{1,3}+(?=\s{0,8}[:=,]))?+")
 _TO_FIRST = re.compile(r"[^\"'`\n;]{0,100}+(?:(?<=[=(:\[{,) ])\n[ \t]{0,80}+[^\"'`\n;]{0,60}+){0,2}+[\"'`]")
-_TIE = re.compile(r"[^\n=:(]{0,60}?(?:=>|:=|<-|[:=(])\s{0,40}")
+_TIE = re.compile(r"[^\n=(]{0,60}?(?:=>|:=|<-|:(?![:\w])|[=(])\s{0,40}")
 # behind a key, or a literal that nothing follows
 _ENDS = ("", ":", "=", ">", "*", "\\")
 _QUOTES = "\"'`"
@@ -80,6 +80,8 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
     # what closes a part of a template begins none
     is_value = text[quote + 1 : quote + 2] != "}"
     spans = _literals(text, quote, has_word=_JOINING.search(text, first.start(), quote) is not None) if is_value else ()
+    if len(spans) < 2 and text[quote] == "'" and (second := _TO_FIRST.match(text, quote + 1)):  # noqa: PLR2004
+        spans = _literals(text, second.end() - 1, has_word=True)  # a symbol of Lisp has a quote, too
     if len(spans) > 1:
         return Row(before, tie, spans, is_whole=True)
     # the name may stand in a literal itself
@@ -102,9 +104,14 @@ _BLOCK_LINE = re.compile(r"(?P<indent>[ \t]{1,40})(?P<word>[^\s\"'`]{2,400})[ \t
 
 def row_at(text: str, quote: int, before: int) -> Row | None:
     """Return the literals that follow a quote which ends one; what stands before it begins the value."""
-    if quote < 0 or (between := _BETWEEN.match(text, quote + 1)) is None or between["comma"]:
+    if quote < 0 or (between := _BETWEEN.match(text, quote + 1)) is None:
         return None
     spans = _literals(text, between.end(), has_word=False)
+    if between["comma"] and not (
+        spans
+        and (_JOINING.search(text, max(0, quote - _LIST), quote) or _JOINING.search(text, spans[-1][1], spans[-1][1] + _BEHIND))
+    ):
+        return None
     return Row(before, quote, spans, is_whole=False) if spans and spans[-1][1] > between.end() + 1 else None
 
 
@@ -211,7 +218,7 @@ def as_one(text: str, row: Row) -> View:
             '"'
             if text[tie - 1 : tie] in _SIGNS
             else ' "'
-            if " " in text[tie : row.tie] and _IN_WORDS.search(text, tie - 4, tie)
+            if " " in text[tie : row.tie] and _IN_WORDS.search(text, row.begin, tie)
             else '="'
         )
     pieces = [(text[row.begin : tie], row.begin, tie - row.begin), (sign, tie, 0)]
@@ -222,6 +229,6 @@ def as_one(text: str, row: Row) -> View:
     )
 
 
-_UNTIED = re.compile(r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|<-|[)\[{]|(?<=\s)[bfruLS@$]{1,2})+\Z")
+_UNTIED = re.compile(r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|[\w.:!]{6,40}\s\{|<-|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z")
 _SIGNS = frozenset(":=>")
 _IN_WORDS = re.compile(r" \w+\Z")

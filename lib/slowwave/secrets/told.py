@@ -69,7 +69,7 @@ _ENDS = {
     Kind.LOGIN: " :=(",
     Kind.OPENED: " :=,.\n\"'`)\\?",
     Kind.USER: "/:",
-    Kind.ASKS: " ,:.;)!?\n\"'",
+    Kind.ASKS: "\\ ,:.;)!?\n\"'",
     Kind.HALF: " ,:=",
 }
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
@@ -128,6 +128,7 @@ _BROKEN = re.compile(r"\\[nrt]")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
 _SHORT = 4
+_LONG = 5
 _NEVER = 9
 _KEY_CHARS = 8
 _SOME_CHARS = 6
@@ -169,7 +170,9 @@ def _nouns() -> Iterator[tuple[str, Noun]]:
     found: dict[str, tuple[Kind, ...]] = {}
     for kind in Kind:
         for noun in words(kind.value):
-            for end in _ENDS.get(kind, ("",)) if noun.isascii() else ("",):
+            # longer ones are found with their endings, too
+            is_cut = noun.isascii() and not (kind is Kind.OPENED and len(noun) >= _LONG)
+            for end in _ENDS.get(kind, ("",)) if is_cut else ("",):
                 found[noun + end] = (*found.get(noun + end, ()), kind)
     for noun, kinds in found.items():
         near = _NEARS.get(kinds[0], _NEAR.match) if kinds[0] in COMMON else None
@@ -350,9 +353,11 @@ def _ahead(text: str, start: int, at: int) -> list[Span]:
         or value.isdigit()
     ):
         return []
-    is_entered = text[first : last.start()].rstrip(" \"'`\u201c\u00ab").rpartition(" ")[2].lower() in _ENTERING
+    verb = text[first : last.start()].rstrip(" \"'`\u201c\u00ab").rpartition(" ")[2]
+    is_entered = verb.lower().lstrip("\"'`(") in _ENTERING
     is_tied = is_entered or any(token.lower() in BONDS for token in tokens)
     is_last = text[at : at + 1] in ("", "\n", "\r") or not text[at : at + 1].isspace()
     most = FEW_WORDS * (2 if is_entered else 1)
-    needed = (1 if is_last else CLEAR) if is_tied and len(tokens) <= most else BEYOND_DOUBT
+    is_given = is_entered and len(tokens) <= FEW_WORDS
+    needed = (1 if is_last or is_given else CLEAR) if is_tied and len(tokens) <= most else BEYOND_DOUBT
     return [(left, right)] if value and oddness(value) >= needed else []

@@ -10,7 +10,7 @@ from collections import Counter
 _PLACEHOLDER = re.compile(
     r"x{4,}|\*{3,}|\.{3,}|…|example|placeholder|changeme|change[-_]me|dummy|redacted|your[-_ ]|<[^<>]{0,80}>"
     r"|\$\{|\{\{|12345678|abcdefgh|replace[-_ ]?(?:me|with)|insert[-_ ]|to[-_]be[-_]|todo"
-    r"|(?:^|[^a-z])(?:test|fake|none|null|true|false|undefined|secret|password|process\.env|os\.environ"
+    r"|(?:^|[^a-z0-9])(?:test|fake|none|null|true|false|undefined|secret|password|process\.env|os\.environ"
     r"|getenv|mock|sample|my|some|foo|bar)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
