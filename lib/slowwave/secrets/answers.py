@@ -76,7 +76,8 @@ def answered(text: str, start: int, at: int) -> list[Span]:
             or last.endswith((*COLONS, ","))
             or (behind is not None and behind[0].rstrip(".,;").lower() in _ENTERING)
         )
-        if not is_asked and not is_tied:
+        between = text[right:start] if right <= start else text[at:left]
+        if not (is_asked or is_tied) or '",' in between or (right <= start and are_parted(between, tokens_of(between))):
             continue
         needed = CLEAR + (not is_asked)
         if (is_asked and is_tied) or (last in _ENTERING and is_last(text, word.end())):
@@ -141,21 +142,25 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
         if len(tokens) > (1 if is_short else FEW_WORDS + 2) or are_parted(between, tokens):
             break
         answer = _ANSWER.match(text, tie.end(), stop)
-        if answer is None:
-            continue
+        if answer is None or _ASKED.match(text, answer.end(), stop):
+            break
         left, right = trimmed(text, *answer.span())
         value = text[left:right]
-        is_bound = text[left - 1 : left] in "\"'`\u201c\u00ab" or any(c.isdigit() for c in value)
+        is_bound = text[left - 1 : left] in "\"'`\u201c\u00ab"
         is_name = value[:1].isupper() or not value[:1].isascii() and not value[:1].islower()
         is_name = is_name or (text[tie.start()] in COLONS and is_last(text, answer.end()) and not is_short)
-        if len(value) >= 2 and (is_bound or is_name) and text[answer.end() : stop].rstrip()[-1:] not in ("?", "\uff1f"):
-            return [(left, right)]
+        return [(left, right)] if right - left > 1 and (is_bound or is_name) else []
     return []
 
 
+# a question follows, no answer
+_ASKED = re.compile(r"[^.!\n]{0,60}[?\uff1f]")
+
+
+_AS = frozenset((*words("as"), *words("article")))
 _SAYS = re.compile(
     r"[:=\uff1a]\s{0,3}|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
-    + r"(?<=[\s\"'])(?:" + "|".join(re.escape(w) for w in sorted(BONDS, key=len, reverse=True) if w.isalpha() and not IS_DENSE.match(w))
+    + r"(?<=[\s\"'])(?:" + "|".join(re.escape(w) for w in sorted(BONDS, key=len, reverse=True) if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
     + r")(?:\s(?:called|named|always|still))?\s|\bcalled\s|\bnamed\s"
 )
 _NAMED_AT_ONCE = re.compile(rf"[^\W\d_{DENSE}]{{0,6}} (?P<value>[A-Z\u00c0-\u00de\u0410-\u042f][\w'\-]{{2,30}})")
@@ -219,6 +224,6 @@ _VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
 _NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")
 _TIED = re.compile(
     r"[^\n.;,]{0,50}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
-    + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in ("la", "as", "da"))
+    + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
     + rf")(?=\s)){_VALUE}"
 )

@@ -171,7 +171,7 @@ NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         "password",
-        ("_password ", "_passwd ", "_pass ", "_secret ", "_token ", "requirepass ", "masterauth ", "bindpw ", "rootpw ", "identified by "),
+        ("_password ", "_passwd ", "_pass ", "_secret ", "_token ", "requirepass ", "masterauth ", "bindpw ", "rootpw ", "identified by '", 'identified by "'),
         r"[ \t]{0,3}[\"']?(?P<secret>[^\s\"',;<>`$][^\s\"',;<>`]{5,200})",
         behind=True,
         is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
