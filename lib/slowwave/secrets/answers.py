@@ -31,6 +31,7 @@ from slowwave.secrets.validity import is_masked, is_url_password
 
 _LEAST = 4
 _ENTERING = frozenset(words("entering"))
+_DENSE_ENTERING = tuple(word for word in _ENTERING if IS_DENSE.match(word))
 _TIES = BONDS | _ENTERING | {"it's", "with", "mit", "con", "avec", "met"}
 _ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])[^\s{DENSE}\"'`]{{4,80}}")
 _DIGIT = re.compile(r"[0-9]")
@@ -69,12 +70,12 @@ def answered(text: str, start: int, at: int) -> list[Span]:
     for word in _ODD.finditer(text, first, stop):
         left, right = trimmed(text, *word.span())
         before = text[max(first, left - _TIE) : left].rstrip(" \"'`\u201c\u00ab")
-        last = before.rpartition(" ")[2].lower()
+        last = before.rpartition(" ")[2].lower().rpartition("\\n")[2].lstrip(OPENERS)
         behind = TOKEN.match(text, right + len(text[right:stop]) - len(text[right:stop].lstrip(" \"'`\u201d\u00bb")))
         is_tied = (
             last in _TIES
-            or last.endswith((*COLONS, ","))
-            or (behind is not None and behind[0].rstrip(".,;").lower() in _ENTERING)
+            or last.endswith((*COLONS, ",", *_DENSE_ENTERING))
+            or (behind is not None and _is_entering(behind[0]))
         )
         between = text[right:start] if right <= start else text[at:left]
         if not (is_asked or is_tied) or '",' in between or (right <= start and are_parted(between, tokens_of(between))):
@@ -91,6 +92,10 @@ def answered(text: str, start: int, at: int) -> list[Span]:
 _TIE = 24
 
 
+def _is_entering(word: str) -> bool:
+    return word.partition("\\")[0].rstrip(".,;:!?\"'`)}]").lower() in _ENTERING or word.startswith(_DENSE_ENTERING)
+
+
 def fed(text: str, start: int, at: int) -> list[Span]:
     """Return what a shell line feeds to a program that reads a secret from its standard input."""
     first = max(text.rfind("\n", 0, start) + 1, start - _LINE)
@@ -101,7 +106,7 @@ def fed(text: str, start: int, at: int) -> list[Span]:
     piped = None
     for piped in _ECHO.finditer(text, first, start + 1):
         pass
-    given = _HERE.search(text, start, stop)
+    given = _HERE.search(text, first, stop)
     every = [one for one in (piped, given) if one is not None]
     spans = [one.span("quoted" if one["quoted"] is not None else "bare") for one in every]
     return [(a + (text.find(":", a, b) + 1 - a if ":" in text[a:b] else 0), b) for a, b in spans if _is_fed(text[a:b])]
@@ -160,7 +165,7 @@ _ASKED = re.compile(r"[^.!\n]{0,60}[?\uff1f]")
 _AS = frozenset((*words("as"), *words("article")))
 _SAYS = re.compile(
     r"[:=\uff1a]\s{0,3}|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
-    + r"(?<=[\s\"'])(?:" + "|".join(re.escape(w) for w in sorted(BONDS, key=len, reverse=True) if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
+    + r"(?<=[\s\"'])(?:" + "|".join(re.escape(w) for w in sorted(BONDS | set(words("with")), key=len, reverse=True) if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
     + r")(?:\s(?:called|named|always|still))?\s|\bcalled\s|\bnamed\s"
 )
 _NAMED_AT_ONCE = re.compile(rf"[^\W\d_{DENSE}]{{0,6}} (?P<value>[A-Z\u00c0-\u00de\u0410-\u042f][\w'\-]{{2,30}})")
@@ -210,7 +215,7 @@ def halves(text: str, start: int, at: int) -> list[Span]:
 def _part(text: str, at: int) -> Span | None:
     """Return what follows a word for a part: at once where it is odd, else behind a word that ties it."""
     word = _NEXT.match(text, at)
-    if word and not any(c.isdigit() for c in word["value"]):
+    if word and (rest := word["value"][1:].rstrip(".,;:")).isalpha() and rest.islower():
         word = None
     word = word or _TIED.match(text, at)
     if word is None:

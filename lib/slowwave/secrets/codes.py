@@ -82,7 +82,10 @@ def opening(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     for code in _CODE_WORD.finditer(text, begin, stop):
         apart = text[min(at, code.end()) : max(start, code.start())]
-        if any(sign in apart for sign in ",;!?\u3002\uff0c") or len(tokens_of(apart)) > FEW_WORDS - 1 + 2 * (code.end() < start):
+        is_about = text[at : at + 1] in COLONS and at < code.start()
+        if not is_about and any(sign in apart for sign in ",;!?\u3002\uff0c"):
+            continue
+        if not is_about and len(tokens_of(apart)) > FEW_WORDS - 1 + 2 * (code.end() < start):
             continue  # the one has nothing to do with the other
         for found in _DIGITS.finditer(text, code.end(), stop):
             between = text[code.end() : found.start()]

@@ -157,6 +157,13 @@ NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         "password",
+        ("_pass", "-pass"),
+        r"(?![\w\-])" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{6,200}})",
+        behind=True,
+        is_valid=looks_chosen,
+    ),
+    Rule(
+        "password",
         _PASSWORD_NAMES,
         r"(?i:or[dt]|d|ña)?" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{6,200}})",
         behind=True,

@@ -16,11 +16,11 @@ _OPERATOR = r"(?:\+\+?|\.\.?(?=[\s\"'`$@\w(])|&|\|\||<>|<<|//|[~^]|\*(?=\s{0,4}[
 # of builders: names of what adds to the end
 _ADDING = r"(?:\w{0,20}(?:append|concat|push|add|write|put|plus|emit)\w{0,20}|<<)"
 _CLOSE = rf"(?:\s{{1,80}}+|{_COMMENT}|[)\]}}]|_?\w{{1,3}}(?=[\s)+.&|;,])|\.\w{{1,30}}(?:\(\)|(?=[\s)])))"
-_OPEN = rf"(?:\s{{1,80}}+|{_COMMENT}|[(\[{{&]|\\\n|(?:(?:new\s)?[\w.:]{{1,40}}!?(?:<\w{{1,20}}>)?(?:\[\])?\s?[(\[{{]){{1,2}}|_\s|`\s)"
+_OPEN = rf"(?:\s{{1,80}}+|{_COMMENT}|[(\[{{&]|\\\n|(?:(?:new\s)?[\w.:]{{1,40}}!?(?:<\w{{1,20}}>)?(?:\[\])?\s?[(\[{{]){{1,2}}|_\s|[`\xac]\s)"
 _JOIN = (
     rf"(?P<sign>\\?{_OPERATOR}(?:\s{{0,8}}{_NAME}(?:\(\w{{0,8}}\))?\s{{0,8}}{_OPERATOR})?|%(?=\s{{0,4}}\()|\|>|\}}[$#]?\{{)"
     rf"|(?P<call>\.\w{{1,30}}!?\(|\s\w{{1,30}}:(?=\s{{0,4}}@\")|\s-f(?=\s))"
-    rf"|(?P<again>;?\s{{1,80}}(?:{_NAME}\s?(?:[+.~&|]{{1,2}}=|<<)|(?:set |let |local )?(?P<it>{_NAME})\s?:?=\s?(?P=it)\s?{_OPERATOR}"
+    rf"|(?P<again>;?\s{{1,80}}(?:{_NAME}\s?(?:[+.~&|]{{1,2}}=|<<)|(?P<that>\w{{1,40}})=\$\{{?(?P=that)\b\}}?|(?:set |let |local )?(?P<it>{_NAME})\s?:?=\s?(?P=it)\s?{_OPERATOR}"
     rf"|(?:{_NAME}(?:\.|->|::))?{_ADDING}!?\())"
     r"|(?P<comma>[,;])"
 )
@@ -35,7 +35,7 @@ _TEMPLATE = re.compile(r"[$#]?\{\s{0,4}\Z")
 _INNER = re.compile(r"([\"'`])[^\"'`\n]{0,200}\1\s{0,4}\}")
 _PLACES = re.compile(r"(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})+")
 _JOINING = re.compile(
-    r"(?i:join|concat|implode|paste|print|strcat|append|mkstring|reduce|fold|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%|\s-f\s"
+    r"(?i:join|concat|implode|paste|print|strcat|append|mkstring|reduce|fold|to_?string|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%|\s-f\s"
 )
 # between a name and the first literal: what a name ends in, and an assignment or a call
 _NAME_END = re.compile(r"[\w\-.]{0,40}+(?:[\\\"'`\]]{1,3}+(?=\s{0,8}[:=,]))?+")
@@ -80,12 +80,25 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
     # what closes a part of a template begins none
     is_value = text[quote + 1 : quote + 2] != "}"
     spans = _literals(text, quote, has_word=_JOINING.search(text, first.start(), quote) is not None) if is_value else ()
-    if len(spans) < 2 and text[quote] == "'" and (second := _TO_FIRST.match(text, quote + 1)):  # noqa: PLR2004
-        spans = _literals(text, second.end() - 1, has_word=True)  # a symbol of Lisp has a quote, too
     if len(spans) > 1:
         return Row(before, tie, spans, is_whole=True)
     # the name may stand in a literal itself
-    return row_at(text, _first_quote(text, end), before)
+    if row := row_at(text, _first_quote(text, end), before):
+        return row
+    spans = _behind_word(text, quote) if is_value and _JOINING.search(text, first.start(), quote + _LATER) else ()
+    return Row(before, tie, spans, is_whole=True) if spans else None
+
+
+def _behind_word(text: str, quote: int) -> tuple[tuple[int, int], ...]:
+    """Return a row that begins a few quotes later: the word for joining has quotes itself, or one of a symbol of Lisp."""
+    for opening in _LATER_OPENING.finditer(text, quote + 1, quote + _BEHIND):
+        if len(spans := _literals(text, opening.end(), has_word=True)) > 1:
+            return spans
+    return ()
+
+
+_LATER = 24
+_LATER_OPENING = re.compile(r"(?:[\[({,]\s{0,8}|\s)(?=[\"'])")
 
 
 def _block(text: str, before: int, head: re.Match[str]) -> Row | None:
@@ -104,6 +117,11 @@ _BLOCK_LINE = re.compile(r"(?P<indent>[ \t]{1,40})(?P<word>[^\s\"'`]{2,400})[ \t
 
 def row_at(text: str, quote: int, before: int) -> Row | None:
     """Return the literals that follow a quote which ends one; what stands before it begins the value."""
+    if text[quote + 1 : quote + 2] == "}" and (part := _BODY.match(text, quote + 2)) and (
+        part.end() > quote + 2 and not _TEMPLATE.search(text, part.start(), part.end())
+    ):
+        # the rest of a template
+        return Row(before, quote, (part.span(),), is_whole=False) if text[part.end() : part.end() + 1] in _AFTER else None
     if quote < 0 or (between := _BETWEEN.match(text, quote + 1)) is None:
         return None
     spans = _literals(text, between.end(), has_word=False)
@@ -126,6 +144,7 @@ def row_in(text: str, start: int) -> Row | None:
     return Row(spans[0][0] - 1, spans[0][0], spans, is_whole=False) if len(spans) > 1 else None
 
 
+_AFTER = ("\"", "'", "`")
 _OPENING = re.compile(r"[^\n\"'`]{0,60}[\[({,]\s{0,80}[bfru@]?[\"'`]")
 
 

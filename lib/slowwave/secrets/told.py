@@ -45,6 +45,7 @@ class Kind(StrEnum):
     SHORT = "short"
     PASS = "pass"  # noqa: S105 - a head
     KEY = "key"
+    PLAIN_KEY = "plain-key"
     PIN = "pin"
     SHORT_PIN = "short-pin"
     CARD_CODE = "card-code"
@@ -80,11 +81,11 @@ _WITH = frozenset(words("with"))
 # these stand in addresses and in commands
 _IN_CODE = (Kind.USER, Kind.FED)
 # the first odd word behind them is a value, or none is
-_AT_ONCE = (Kind.PASS, Kind.KEY)
+_AT_ONCE = (Kind.PASS, Kind.KEY, Kind.PLAIN_KEY)
 _AFTER = " :="
 _SAID = re.compile(r"\b(?:is|as|was|are)\s(?:\w+\s)?\Z")
 # how far from the noun values are looked for
-_REACHES = {Kind.PASSWORD: REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80}
+_REACHES = {Kind.PASSWORD: REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80, Kind.PLAIN_KEY: 80}
 # words without anything odd are passed over at once
 _ODD_WORD = (
     r"(?<![^\s{0}])(?=[^\s{0}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
@@ -233,7 +234,7 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = security_answer(text, start, at, is_short=kind is Kind.SHORT_ANSWER)
         case Kind.HALF:
             found = halves(text, start, at)
-        case Kind.KEY:
+        case Kind.KEY | Kind.PLAIN_KEY:
             found = list(_behind(text, start, at, kind))
         case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):
             found = list(_behind(text, start, at, kind))
@@ -265,6 +266,8 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
         value = text[left:right]
         foreign = not is_latin and not any(word.isascii() and word.isalpha() for word in tokens if word not in BONDS)
         needed = _needed(kind, value, gap, bound, again=again, foreign=foreign, last=is_last(text, stop))
+        if kind is Kind.PLAIN_KEY and bound == CLEAR and not gap and len(value) >= _KEY_CHARS:
+            needed = CLEAR
         if value and needed < _NEVER and oddness(value) >= needed:
             yield left, right
             again = True
@@ -307,7 +310,7 @@ def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreig
         last: nothing stands behind it in its sentence.
     """
     is_near = bound == CLEAR or not gap
-    if kind is Kind.KEY:
+    if kind in (Kind.KEY, Kind.PLAIN_KEY):
         return BEYOND_DOUBT if is_near and len(value) >= _KEY_CHARS else _NEVER
     if value.isdigit():
         needed = 1 if bound == CLEAR and not gap and kind is not Kind.PASS else _NEVER
