@@ -33,7 +33,7 @@ _LEAST = 4
 _ENTERING = frozenset(words("entering"))
 _DENSE_ENTERING = tuple(word for word in _ENTERING if IS_DENSE.match(word))
 _TIES = BONDS | _ENTERING | {"it's", "with", "mit", "con", "avec", "met"}
-_ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])[^\s{DENSE}\"'`]{{4,80}}")
+_ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])(?=[^\s{DENSE}\"'`]{{0,80}}?[0-9])[^\s{DENSE}\"'`]{{4,80}}")
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -46,7 +46,7 @@ def _needles(*heads: str) -> tuple[str, ...]:
 
 def _spaced(text: str) -> str:
     """Return a text in lower case, its signs as blanks: one character for one."""
-    return " " + _SIGNS.sub(" ", text.lower())
+    return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
 
 
 def _has(text: str, *heads: str) -> bool:

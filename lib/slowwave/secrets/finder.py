@@ -7,8 +7,9 @@ from slowwave.secrets.cards import cards
 from slowwave.secrets.glue import APART, glued, parted
 from slowwave.secrets.layers import View, decoded, folded, uncoded, uncoloured, unescaped
 from slowwave.secrets.model import Finding
-from slowwave.secrets.pieces import Row, as_one, row_at, row_behind, row_in
+from slowwave.secrets.pieces import Row, as_one, row_at, row_behind, row_in, row_within
 from slowwave.secrets.scan import (
+    BEFORE,
     BROKEN,
     CARD,
     COLOUR,
@@ -119,8 +120,9 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
     told = seen.told
     glues = _glues(text, found, seen) if seen.kinds & (TAG | BROKEN) else []
     if first <= _GLUES:
-        ends = [hit[2] for hit in seen.near if told[hit[0]] & NAME] if seen.kinds & NAME else []
-        for row in _rows(text, ends, seen):
+        names = [hit for hit in seen.near if told[hit[0]] & NAME] if seen.kinds & NAME else []
+        ends = [hit[2] for hit in names]
+        for row in _rows(text, names, seen):
             _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
         for is_named, places, before, behind in ((True, parted(text, ends), *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
             for start, stop in _around(((place, behind) for place in places), before):
@@ -133,13 +135,14 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
             _add(found, view, depth - 1, _WRAPS + 1)
 
 
-def _rows(text: str, ends: Sequence[int], seen: _Seen) -> Iterator[Row]:
+def _rows(text: str, names: Sequence[Hit], seen: _Seen) -> Iterator[Row]:
     """Yield the literals that one expression joins: behind names, at a sign that joins, in a list."""
     last = -APART
-    for end in ends:
+    for number, _, end in names:
         if end - last >= APART:
             last = end
-            if row := row_behind(text, end, max(0, end - _NEAR_NAME[0])):
+            look = row_behind if seen.told[number] & BEFORE else row_within
+            if row := look(text, end, max(0, end - _NEAR_NAME[0])):
                 yield row
     if seen.kinds & (JOIN | LIST):
         told = seen.told
@@ -201,7 +204,8 @@ def _windows(text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]]) ->
     if size <= _SMALL_WINDOW:
         yield 0, size
         return
-    places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER) for hit in hits]
+    told = meanings()
+    places = [(hit[1], _AFTER_KEY if hit[0] == 0 else _AFTER if told[hit[0]] & PLACE else _AFTER_CODE) for hit in hits]
     places += [(start, _AFTER) for start, _ in runs if text[start - 1 : start] in ("\\", "%", ";", "m")]
     for begin, end in _around(places, _BEFORE):
         yield begin, min(end, size)
@@ -223,6 +227,7 @@ def _around(places: Iterable[tuple[int, int]], before: int) -> Iterator[tuple[in
 _SMALL_WINDOW = 1_000
 _BEFORE = 100
 _AFTER = 700
+_AFTER_CODE = 300
 _AFTER_KEY = 20_000
 _NEAR_NAME = (60, 300)
 _NEAR_GLUE = (120, 400)

@@ -157,7 +157,7 @@ NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         "password",
-        ("_pass", "-pass"),
+        ("_pass",),
         r"(?![\w\-])" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{6,200}})",
         behind=True,
         is_valid=looks_chosen,

@@ -45,6 +45,9 @@ _TIE = re.compile(r"[^\n=(]{0,60}?(?:=>|:=|<-|:(?![:\w])|[=(])\s{0,40}")
 _ENDS = ("", ":", "=", ">", "*", "\\")
 _QUOTES = "\"'`"
 _LIST = 200
+# two literals have so many quotes, when the name stands in the first one, within so many characters
+_FEWEST = 3
+_FAR = 500
 _BEHIND = 60
 _MOST = 60
 
@@ -71,6 +74,8 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
     at = named.end() if named else end
     if text[at : at + 1] == ":" and (block := _BLOCK.match(text, at)):
         return _block(text, before, block)
+    if sum(text.count(quote, end, end + _FAR) for quote in _QUOTES) < _FEWEST:
+        return None
     first = _TO_FIRST.match(text, at)
     if first is None:
         return None
@@ -146,6 +151,15 @@ def row_in(text: str, start: int) -> Row | None:
 
 _AFTER = ("\"", "'", "`")
 _OPENING = re.compile(r"[^\n\"'`]{0,60}[\[({,]\s{0,80}[bfru@]?[\"'`]")
+
+
+def row_within(text: str, end: int, before: int) -> Row | None:
+    """Return the literals that go on with a value of which the beginning, up to ``end``, tells what it is."""
+    value = _TO_END.match(text, end)
+    return row_at(text, value.end() - 1, before) if value else None
+
+
+_TO_END = re.compile(r"[^\s\"'`]{0,300}+[\"'`]")
 
 
 def _first_quote(text: str, at: int) -> int:

@@ -42,7 +42,7 @@ _LINES = ("\\\n", "\\\r\n")
 _ABOUT_CARDS = (*words("card"), *words("paying"))
 _COLOURS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
-PLACE, HIDE, TAG, LIST, COLOUR, NAME, CARD, BROKEN, LINE, JOIN = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512
+PLACE, HIDE, TAG, LIST, COLOUR, NAME, CARD, BROKEN, LINE, JOIN, BEFORE = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024
 # names of so much else that no literals are looked for side by side behind them
 _OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token", "pwd", "re_", "sdk-"})
 _KEY, _COOKIE = "-----begin ", "cookie"
@@ -115,6 +115,8 @@ def meanings() -> tuple[int, ...]:
         others.get(anchor.lower(), 0)
         + NAME
         * ((bool(own) and anchor not in _OF_MUCH) or (noun is not None and (number >= foreign or noun.near is None)))
+        # a name, not the beginning of a value
+        + BEFORE * (noun is not None or any(rule.behind for rule in own))
         + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and (number >= foreign or noun.near is None)))
         for number, (anchor, own, noun) in enumerate(zip(anchors, rules, kinds, strict=True))
     )

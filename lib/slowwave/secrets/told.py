@@ -68,9 +68,9 @@ _ENDS = {
     Kind.SHORT_PIN: _LINKS,
     Kind.KEY: " :=",
     Kind.LOGIN: " :=(",
-    Kind.OPENED: " :=,.\n\"'`)\\?",
+    Kind.OPENED: " :,.\n\"\\?",
     Kind.USER: "/:",
-    Kind.ASKS: "\\ ,:.;)!?\n\"'",
+    Kind.ASKS: " ,:.\n\"\\",
     Kind.HALF: " ,:=",
 }
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
@@ -129,7 +129,8 @@ _BROKEN = re.compile(r"\\[nrt]")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
 _SHORT = 4
-_LONG = 5
+# behind a stem: any ending, in a compound, too
+_ANY = "*"
 _NEVER = 9
 _KEY_CHARS = 8
 _SOME_CHARS = 6
@@ -171,10 +172,11 @@ def _nouns() -> Iterator[tuple[str, Noun]]:
     found: dict[str, tuple[Kind, ...]] = {}
     for kind in Kind:
         for noun in words(kind.value):
-            # longer ones are found with their endings, too
-            is_cut = noun.isascii() and not (kind is Kind.OPENED and len(noun) >= _LONG)
+            stem = noun.removesuffix(_ANY)
+            # several words are rare enough without what ends them
+            is_cut = noun.isascii() and stem == noun and (" " not in noun or kind in (Kind.KEY, Kind.LOGIN))
             for end in _ENDS.get(kind, ("",)) if is_cut else ("",):
-                found[noun + end] = (*found.get(noun + end, ()), kind)
+                found[stem + end] = (*found.get(stem + end, ()), kind)
     for noun, kinds in found.items():
         near = _NEARS.get(kinds[0], _NEAR.match) if kinds[0] in COMMON else None
         is_cut, is_whole = not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE
