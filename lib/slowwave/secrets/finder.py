@@ -119,13 +119,14 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
     """Add what source code, tags or lines part."""
     told = seen.told
     glues = _glues(text, found, seen) if seen.kinds & (TAG | BROKEN) else []
-    if first <= _GLUES:
+    if first <= _GLUES and (glues or seen.kinds & (NAME | JOIN | LIST)):
         names = [hit for hit in seen.near if told[hit[0]] & NAME] if seen.kinds & NAME else []
-        ends = [hit[2] for hit in names]
-        for row in _rows(text, names, seen):
-            _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
-        for is_named, places, before, behind in ((True, parted(text, ends), *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
-            for start, stop in _around(((place, behind) for place in places), before):
+        if names or seen.kinds & (JOIN | LIST):
+            for row in _rows(text, names, seen):
+                _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
+        tags = list(parted(text, [hit[2] for hit in names])) if names else []
+        for is_named, places, before, behind in ((True, tags, *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
+            for start, stop in _around([(place, behind) for place in places], before) if places else ():
                 view = glued(text[start:stop], named=is_named)
                 if view is not None:
                     _add(found, view, depth - 1, _WRAPS, start, in_parts=True)
