@@ -20,7 +20,13 @@ from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.search.file import index_path
 from slowwave.stores.search.index import SearchIndex
-from tests.quality.secret_fresh import SPLIT_INTO, SPLITS_FRESH, SPLITS_FRESH_SECOND
+from tests.quality.secret_fresh import (
+    SPLIT_INTO,
+    SPLITS_FRESH,
+    SPLITS_FRESH_FOURTH,
+    SPLITS_FRESH_SECOND,
+    SPLITS_FRESH_THIRD,
+)
 from tests.quality.secret_told import SPLITS, split, told
 from tests.quality.secret_values import Planted, planted
 from tests.unit.secrets.keys import give_key
@@ -46,13 +52,20 @@ _WISHES = 20
 def kinds(seed: int = 43) -> list[Planted]:
     """Return one secret of every kind: of every family, told in every manner, split in every way."""
     every = [*planted(1, seed), *(one for name in _TOLD for one in told(1, seed, name)), *split(1, seed, SPLITS)]
-    for ways in (SPLITS_FRESH, SPLITS_FRESH_SECOND):
+    for ways in (SPLITS_FRESH, SPLITS_FRESH_SECOND, SPLITS_FRESH_THIRD, SPLITS_FRESH_FOURTH):
         every += split(1, seed, ways, {"S": SPLIT_INTO["S"][:1]})
     # three digits stand in every number
     return [one for one in every if any(len(needle) > _SHORT for needle in needles(one))]
 
 
-_TOLD = ("secret_told.txt", "secret_told_held_back.txt", "secret_told_fresh.txt", "secret_told_fresh_second.txt")
+_TOLD = (
+    "secret_told.txt",
+    "secret_told_held_back.txt",
+    "secret_told_fresh.txt",
+    "secret_told_fresh_second.txt",
+    "secret_told_fresh_third.txt",
+    "secret_told_fresh_fourth.txt",
+)
 _SHORT = 3
 
 

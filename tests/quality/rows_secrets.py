@@ -11,10 +11,19 @@ import orjson
 from slowwave.dialects.model import Text, ToolCall, ToolResult
 from slowwave.extraction.redact import redactor_for
 from tests.quality.beside import CORPUS, corpus_sessions, missing
+from tests.quality.blocks import blocks
 from tests.quality.intervals import counted
 from tests.quality.reading import transcript_of
 from tests.quality.secret_baseline import four_rules
-from tests.quality.secret_fresh import SPLIT_INTO, SPLITS_FRESH, SPLITS_FRESH_SECOND, carried
+from tests.quality.secret_fresh import (
+    CARRIERS,
+    SPLIT_INTO,
+    SPLITS_FRESH,
+    SPLITS_FRESH_FOURTH,
+    SPLITS_FRESH_SECOND,
+    SPLITS_FRESH_THIRD,
+    carried,
+)
 from tests.quality.secret_layers import LAYERS, is_revealed
 from tests.quality.secret_told import SPLITS, SPLITS_HELD_BACK, split, told
 from tests.quality.secret_values import Planted, planted
@@ -95,6 +104,10 @@ def _in_words() -> tuple[Table, list[Must], list[str]]:
         "split, fresh": (carried(split(EACH, SEED, SPLITS_FRESH, SPLIT_INTO)), four_rules),
         "told, second fresh": (carried(told(EACH, SEED, "secret_told_fresh_second.txt")), four_rules),
         "split, second fresh": (carried(split(EACH, SEED, SPLITS_FRESH_SECOND, SPLIT_INTO)), four_rules),
+        "told, third fresh": (carried(told(EACH, SEED, "secret_told_fresh_third.txt")), four_rules),
+        "split, third fresh": (carried(split(EACH, SEED, SPLITS_FRESH_THIRD, SPLIT_INTO)), four_rules),
+        "told, fourth fresh": (carried(told(EACH, SEED, "secret_told_fresh_fourth.txt")), four_rules),
+        "split, fourth fresh": (carried(split(EACH, SEED, SPLITS_FRESH_FOURTH, SPLIT_INTO)), four_rules),
     }
     rows: list[tuple[str, ...]] = []
     musts: list[Must] = []
@@ -108,6 +121,10 @@ def _in_words() -> tuple[Table, list[Must], list[str]]:
         )
         musts.append(Must(name, 1 - len(bad) / len(kinds), RECALL_TOLD))
         missed += [f"  missed  [{name}] {kind}" for kind in sorted(bad)]
+    benign = [line for _, lines in blocks("secret_benign_fresh.txt") for line in lines]
+    wrong = [line for line in benign if any(ours()(wrap(line))[1] for wrap in CARRIERS.values())]
+    musts.append(Must("sentences that only look so, left alone", 1 - len(wrong) / len(benign), RECALL_TOLD))
+    missed += [f"  marked  {line}" for line in wrong]
     header = ("", "kinds taken out", "recall", "95 %", "four rules", "95 %")
     return Table("Secrets in words, and in pieces: kinds of which no value stays", header, rows), musts, missed
 

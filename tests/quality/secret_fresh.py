@@ -113,7 +113,7 @@ SPLITS_FRESH_THIRD: dict[str, Split] = {
     "OCaml caret": lambda v, a: f'"{v[:a]}" ^ "{v[a:]}"',
     "F# concat": lambda v, a: f'String.concat "" ["{v[:a]}"; "{v[a:]}"]',
     "Clojure str": lambda v, a: f'(str "{v[:a]}" "{v[a:]}")',
-    "Lisp concatenate": lambda v, a: f"(concatenate 'string \"{v[:a]}\" \"{v[a:]}\")",
+    "Lisp concatenate": lambda v, a: f'(concatenate \'string "{v[:a]}" "{v[a:]}")',
     "Erlang": lambda v, a: f'"{v[:a]}" ++ "{v[a:]}"',
     "Elixir join": lambda v, a: f'Enum.join(["{v[:a]}", "{v[a:]}"])',
     "MATLAB": lambda v, a: f"['{v[:a]}' '{v[a:]}']",

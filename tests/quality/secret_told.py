@@ -140,7 +140,9 @@ def told(each: int, seed: int, name: str = "secret_told.txt") -> Iterator[Plante
             kind, _, sentence = line.partition(" | ")
             for _ in range(each):
                 value = _VALUES[kind](chance)
-                yield Planted(f"{' '.join(head)}: {sentence}", sentence.replace("\\n", "\n").replace("{}", value), value, (value,))
+                yield Planted(
+                    f"{' '.join(head)}: {sentence}", sentence.replace("\\n", "\n").replace("{}", value), value, (value,)
+                )
 
 
 def split(

@@ -18,7 +18,6 @@ from slowwave.secrets.phrases import (
     FEW_WORDS,
     IS_DENSE,
     OPENERS,
-    STOP,
     TOKEN,
     Span,
     are_parted,
@@ -39,7 +38,7 @@ _DIGIT = re.compile(r"[0-9]")
 
 @cache
 def _needles(*heads: str) -> tuple[str, ...]:
-    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, or in a script without."""
+    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, if any."""
     every = dict.fromkeys(word.lower() for head in heads for word in words(head))
     return tuple(word if IS_DENSE.match(word) else f" {_SIGNS.sub(' ', word)}" for word in every)
 
@@ -103,11 +102,8 @@ def fed(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + _LINE) if stop < 0 else stop
     if text.startswith("-", at - 1) and not _FROM_INPUT.match(text, at - 1, stop):
         return []  # one of the options only
-    piped = None
-    for piped in _ECHO.finditer(text, first, start + 1):
-        pass
     given = _HERE.search(text, first, stop)
-    every = [one for one in (piped, given) if one is not None]
+    every = [*[*_ECHO.finditer(text, first, start + 1)][-1:], *([given] if given else [])]
     spans = [one.span("quoted" if one["quoted"] is not None else "bare") for one in every]
     return [(a + (text.find(":", a, b) + 1 - a if ":" in text[a:b] else 0), b) for a, b in spans if _is_fed(text[a:b])]
 
@@ -152,7 +148,7 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
         left, right = trimmed(text, *answer.span())
         value = text[left:right]
         is_bound = text[left - 1 : left] in "\"'`\u201c\u00ab"
-        is_name = value[:1].isupper() or not value[:1].isascii() and not value[:1].islower()
+        is_name = value[:1].isupper() or (not value[:1].isascii() and not value[:1].islower())
         is_name = is_name or (text[tie.start()] in COLONS and is_last(text, answer.end()) and not is_short)
         return [(left, right)] if right - left > 1 and (is_bound or is_name) else []
     return []
@@ -165,11 +161,18 @@ _ASKED = re.compile(r"[^.!\n]{0,60}[?\uff1f]")
 _AS = frozenset((*words("as"), *words("article")))
 _SAYS = re.compile(
     r"[:=\uff1a]\s{0,3}|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
-    + r"(?<=[\s\"'])(?:" + "|".join(re.escape(w) for w in sorted(BONDS | set(words("with")), key=len, reverse=True) if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
+    r"(?<=[\s\"'])(?:"
+    + "|".join(
+        re.escape(w)
+        for w in sorted(BONDS | set(words("with")), key=len, reverse=True)
+        if w.isalpha() and not IS_DENSE.match(w) and w not in _AS
+    )
     + r")(?:\s(?:called|named|always|still))?\s|\bcalled\s|\bnamed\s"
 )
 _NAMED_AT_ONCE = re.compile(rf"[^\W\d_{DENSE}]{{0,6}} (?P<value>[A-Z\u00c0-\u00de\u0410-\u042f][\w'\-]{{2,30}})")
-_ANSWER = re.compile(rf"[{re.escape(OPENERS)}]?(?:[{DENSE}]{{2,12}}|[^\s{DENSE}]{{2,40}}(?: [A-Z\u00c0-\u00de][\w'\-]{{1,30}})?)")
+_ANSWER = re.compile(
+    rf"[{re.escape(OPENERS)}]?(?:[{DENSE}]{{2,12}}|[^\s{DENSE}]{{2,40}}(?: [A-Z\u00c0-\u00de][\w'\-]{{1,30}})?)"
+)
 
 
 def spelled(text: str, at: int) -> list[Span]:

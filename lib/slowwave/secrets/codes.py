@@ -130,7 +130,9 @@ def pair_of(text: str, at: int) -> list[Span]:
         is_bound = is_bound or _WITH.search(text, at, pair.start()) is not None
         is_named = text[at : pair.start()].rstrip().rpartition(" ")[2].lower() in _AS
         is_tied = by.strip() in _TYING and (is_named or is_last(text, pair.end()))
-        needed = 1 if is_bound or is_tied or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
+        needed = (
+            1 if is_bound or is_tied or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
+        )
         if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
             found.append((left, right))
         begin = right if found and found[-1][1] == right else pair.end("user")

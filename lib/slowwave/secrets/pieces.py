@@ -122,17 +122,24 @@ _BLOCK_LINE = re.compile(r"(?P<indent>[ \t]{1,40})(?P<word>[^\s\"'`]{2,400})[ \t
 
 def row_at(text: str, quote: int, before: int) -> Row | None:
     """Return the literals that follow a quote which ends one; what stands before it begins the value."""
-    if text[quote + 1 : quote + 2] == "}" and (part := _BODY.match(text, quote + 2)) and (
-        part.end() > quote + 2 and not _TEMPLATE.search(text, part.start(), part.end())
+    if (
+        text[quote + 1 : quote + 2] == "}"
+        and (part := _BODY.match(text, quote + 2))
+        and (part.end() > quote + 2 and not _TEMPLATE.search(text, part.start(), part.end()))
     ):
         # the rest of a template
-        return Row(before, quote, (part.span(),), is_whole=False) if text[part.end() : part.end() + 1] in _AFTER else None
+        return (
+            Row(before, quote, (part.span(),), is_whole=False) if text[part.end() : part.end() + 1] in _AFTER else None
+        )
     if quote < 0 or (between := _BETWEEN.match(text, quote + 1)) is None:
         return None
     spans = _literals(text, between.end(), has_word=False)
     if between["comma"] and not (
         spans
-        and (_JOINING.search(text, max(0, quote - _LIST), quote) or _JOINING.search(text, spans[-1][1], spans[-1][1] + _BEHIND))
+        and (
+            _JOINING.search(text, max(0, quote - _LIST), quote)
+            or _JOINING.search(text, spans[-1][1], spans[-1][1] + _BEHIND)
+        )
     ):
         return None
     return Row(before, quote, spans, is_whole=False) if spans and spans[-1][1] > between.end() + 1 else None
@@ -149,7 +156,7 @@ def row_in(text: str, start: int) -> Row | None:
     return Row(spans[0][0] - 1, spans[0][0], spans, is_whole=False) if len(spans) > 1 else None
 
 
-_AFTER = ("\"", "'", "`")
+_AFTER = ('"', "'", "`")
 _OPENING = re.compile(r"[^\n\"'`]{0,60}[\[({,]\s{0,80}[bfru@]?[\"'`]")
 
 
@@ -262,6 +269,8 @@ def as_one(text: str, row: Row) -> View:
     )
 
 
-_UNTIED = re.compile(r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|[\w.:!]{6,40}\s\{|<-|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z")
+_UNTIED = re.compile(
+    r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|[\w.:!]{6,40}\s\{|<-|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z"
+)
 _SIGNS = frozenset(":=>")
 _IN_WORDS = re.compile(r" \w+\Z")

@@ -113,13 +113,21 @@ def meanings() -> tuple[int, ...]:
     foreign = len(_anchors())
     return tuple(
         others.get(anchor.lower(), 0)
-        + NAME
-        * ((bool(own) and anchor not in _OF_MUCH) or (noun is not None and (number >= foreign or noun.near is None)))
-        # a name, not the beginning of a value
-        + BEFORE * (noun is not None or any(rule.behind for rule in own))
-        + PLACE * (bool(own) or number < _BLOCKS or (noun is not None and (number >= foreign or noun.near is None)))
+        + _meaning(anchor, own, noun, is_block=number < _BLOCKS, is_foreign=number >= foreign)
         for number, (anchor, own, noun) in enumerate(zip(anchors, rules, kinds, strict=True))
     )
+
+
+def _meaning(anchor: str, own: Sequence[Rule], noun: Noun | None, *, is_block: bool, is_foreign: bool) -> int:
+    """Return what a literal says as a name of secrets, or as the beginning of one."""
+    is_noun = noun is not None and (is_foreign or noun.near is None or anchor.startswith(_SHORT_NAMES))
+    is_name = (bool(own) and anchor not in _OF_MUCH) or is_noun
+    is_before = noun is not None or any(rule.behind for rule in own)
+    return NAME * is_name + BEFORE * is_before + PLACE * (bool(own) or is_block or is_noun)
+
+
+# short, and hardly ever anything else in source code
+_SHORT_NAMES = ("pw=", "pw:", "pw ", "psw", "pws")
 
 
 # a word may end with the text

@@ -68,9 +68,9 @@ _ENDS = {
     Kind.SHORT_PIN: _LINKS,
     Kind.KEY: " :=",
     Kind.LOGIN: " :=(",
-    Kind.OPENED: " :,.\n\"\\?",
+    Kind.OPENED: ' :,.\n"\\?',
     Kind.USER: "/:",
-    Kind.ASKS: " ,:.\n\"\\",
+    Kind.ASKS: ' ,:.\n"\\',
     Kind.HALF: " ,:=",
 }
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)

@@ -1,5 +1,6 @@
 """Secrets told in words are found in any language, and sentences that only speak of them are left alone."""
 
+import re
 import sys
 
 import pytest
@@ -8,7 +9,16 @@ from slowwave.secrets.finder import find_secrets
 from slowwave.secrets.layers import FOLDED, folded
 from slowwave.secrets.oddness import oddness
 from slowwave.secrets.redactor import NAMELESS
-from tests.quality.secret_fresh import SPLIT_INTO, SPLITS_FRESH, SPLITS_FRESH_SECOND, carried
+from tests.quality.blocks import blocks
+from tests.quality.secret_fresh import (
+    CARRIERS,
+    SPLIT_INTO,
+    SPLITS_FRESH,
+    SPLITS_FRESH_FOURTH,
+    SPLITS_FRESH_SECOND,
+    SPLITS_FRESH_THIRD,
+    carried,
+)
 from tests.quality.secret_told import SPLITS, Split, split, told
 from tests.quality.secret_values import Planted
 
@@ -52,9 +62,40 @@ def test_who_speaks_of_passwords_tells_none(sentence: str) -> None:
     assert find_secrets(sentence) == []
 
 
+@pytest.mark.parametrize("line", [line for _, lines in blocks("secret_benign_fresh.txt") for line in lines])
+def test_what_only_looks_so_stays_in_any_carrier(line: str) -> None:
+    assert [wrap(line) for wrap in CARRIERS.values() if NAMELESS(wrap(line)) != wrap(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('pw = std::string("hunt") + f("er2!x")', 'pw = std::string("M") + f("M")'),
+        ("password = ['hunt', \"er2!x\"].join('')", "password = ['M', \"M\"].join('')"),
+        ("<password>hunt<b>er2!x</b></password>", "<password>M<b>M</b></password>"),
+        ('sb.append("pw=hunt").append("er2!x");', 'sb.append("pw=M").append("M");'),
+        ("password: >-\n  hunt\n  er2!x\nuser: app", "password: >-\n  M\n  M\nuser: app"),
+    ],
+)
+def test_code_that_joins_pieces_is_as_whole_as_before(code: str, expected: str) -> None:
+    assert re.sub(r"\[secret:[\w-]+\]", "M", NAMELESS(code)) == expected
+
+
+def test_a_comma_joins_only_where_a_word_says_so() -> None:
+    assert NAMELESS('password = f("hunt", "er2!x")') == 'password = f("hunt", "er2!x")'
+    assert "er2" not in NAMELESS('password = concat("hunt", "er2!x")')
+
+
 @pytest.mark.parametrize(
     "name",
-    ["secret_told.txt", "secret_told_held_back.txt", "secret_told_fresh.txt", "secret_told_fresh_second.txt"],
+    [
+        "secret_told.txt",
+        "secret_told_held_back.txt",
+        "secret_told_fresh.txt",
+        "secret_told_fresh_second.txt",
+        "secret_told_fresh_third.txt",
+        "secret_told_fresh_fourth.txt",
+    ],
 )
 def test_no_sentence_keeps_its_secret(name: str) -> None:
     assert {p.family for p in told(2, 7, name) if p.value in NAMELESS(f"so\n{p.text}\nand")} == set()
@@ -65,7 +106,7 @@ def test_no_piece_of_what_is_split_stays_and_nothing_else_goes() -> None:
     assert left == []
 
 
-@pytest.mark.parametrize("ways", [SPLITS_FRESH, SPLITS_FRESH_SECOND])
+@pytest.mark.parametrize("ways", [SPLITS_FRESH, SPLITS_FRESH_SECOND, SPLITS_FRESH_THIRD, SPLITS_FRESH_FOURTH])
 def test_no_piece_of_what_calls_tags_and_escapes_part_stays_in_any_carrier(ways: dict[str, Split]) -> None:
     every = carried(split(1, 7, ways, SPLIT_INTO))
     assert {p.family for p in every if _has_piece(p, NAMELESS(p.text))} == set()
