@@ -13,8 +13,9 @@ _SIGNS = bytes(48 if chr(c).isdecimal() and c < 128 else 32 if chr(c) in " -.?\x
 _BEGIN = b"0000 000"
 _PLAIN = b"0" * 15
 _LEAST = 17
+_BLANK = r"[ \-.\u00a0\u2000-\u200a\u202f\u205f\u3000]"
 _NUMBER = re.compile(
-    r"(?<![\d.\-])(?:[3-6]\d{3}([ \-.\u00a0\u2000-\u200a\u202f\u205f\u3000])\d{4}\1\d{4}\1\d{4}|3\d{3}([ \-.\u00a0\u2000-\u200a\u202f\u205f\u3000])\d{6}\2\d{5})(?![\w\-])"
+    rf"(?<![\d.\-])(?:[3-6]\d{{3}}({_BLANK})\d{{4}}\1\d{{4}}\1\d{{4}}|3\d{{3}}({_BLANK})\d{{6}}\2\d{{5}})(?![\w\-])"
 )
 # beside a word for cards
 _LOOSE = re.compile(r"(?<![\w.\-])(?:[4-6](?:[\s.\-_>|]{0,6}\d){15}|3(?:[\s.\-_>|]{0,6}\d){14})(?![\w\-])")

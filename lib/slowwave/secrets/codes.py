@@ -26,11 +26,13 @@ from slowwave.secrets.phrases import (
 PIN_DIGITS = 4
 CARD_DIGITS = 3
 _DIGITS = re.compile(
-    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d[ \-]\d\d|\d(?P<by>[ \-.,]|, |\u00a0)(?:\d(?P=by)){2,6}\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
+    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d[ \-]\d\d"
+    r"|\d(?P<by>[ \-.,]|, |\u00a0)(?:\d(?P=by)){2,6}\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
 )
 _PAIR = re.compile(
     r"(?<![\w./@:\-])(?P<user>[^\W\d_][\w.@+\-]{0,60})[\"'`]?"
-    rf"(?P<by>[ \t]{{0,3}}(?:[/:|,;&]|->|\u2192|and|y|und|et|e|i|en|og|och|a|\u0438|\u0442\u0430|ve|{'|'.join(words('with'))})[ \t]{{1,3}}|[/:|])"
+    r"(?P<by>[ \t]{0,3}(?:[/:|,;&]|->|\u2192|and|y|und|et|e|i|en|og|och|a|\u0438|\u0442\u0430|ve|"
+    rf"{'|'.join(words('with'))})[ \t]{{1,3}}|[/:|])"
     r"(?:(?:password|pass|pw|pwd)[:=]?[ \t])?[\"'`(]?(?P<secret>[^\s\"'`]{5,80})"
 )
 

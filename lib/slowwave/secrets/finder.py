@@ -148,7 +148,7 @@ def _rows(text: str, names: Sequence[Hit], seen: _Seen) -> Iterator[Row]:
     if seen.kinds & (JOIN | LIST):
         told = seen.told
         done = 0
-        for number, start, end in seen.hits:
+        for number, start, _ in seen.hits:
             if told[number] & (JOIN | LIST) and start >= done:
                 before = max(0, start - _NEAR_GLUE[0])
                 is_list = told[number] & LIST
@@ -259,7 +259,7 @@ _SMALL = 20_000
 def _add(found: list[Finding], view: View, depth: int, first: int, at: int = 0, *, in_parts: bool = False) -> None:
     """Add what a view shows at its places in the text, which begin at ``at``.
 
-    What parts of a value were parted by stays when they are marked one by one (``in_parts``): code and markup are whole.
+    What parts a value stays when its parts are marked one by one (``in_parts``): code and markup are whole.
     """
     for one in _find(view.text, depth, first):
         places = view.sources(one.start, one.stop) if in_parts else (view.source(one.start, one.stop),)

@@ -1,7 +1,7 @@
 """Signs of source code, mail and markup that part a value without changing it: ends of lines, tags, bold letters.
 
-Where ``TAGS`` are, needs no look at the text; the rest is looked for behind names of secrets only. ``JOINS`` and ``LISTS``
-are where literals are put together (:mod:`slowwave.secrets.pieces`).
+Where ``TAGS`` are, needs no look at the text; the rest is looked for behind names of secrets only. ``JOINS`` and
+``LISTS`` are where literals are put together (:mod:`slowwave.secrets.pieces`).
 """
 
 import re

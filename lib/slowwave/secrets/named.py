@@ -139,7 +139,8 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "password-flag",
         ("mysql", "mysqldump", "mariadb", "sshpass"),
-        r"(?:mysql|mysqldump|mariadb|mysqladmin|sshpass)\b[^\n]{0,80}? -p ?[\"']?(?P<secret>[^\s\"'$<{`|\\][^\s\"'<{`|\\]{5,100})",
+        r"(?:mysql|mysqldump|mariadb|mysqladmin|sshpass)\b[^\n]{0,80}? -p ?[\"']?"
+        r"(?P<secret>[^\s\"'$<{`|\\][^\s\"'<{`|\\]{5,100})",
         is_valid=looks_chosen,
     ),
     Rule(

@@ -16,11 +16,15 @@ _OPERATOR = r"(?:\+\+?|\.\.?(?=[\s\"'`$@\w(])|&|\|\||<>|<<|//|[~^]|\*(?=\s{0,4}[
 # of builders: names of what adds to the end
 _ADDING = r"(?:\w{0,20}(?:append|concat|push|add|write|put|plus|emit)\w{0,20}|<<)"
 _CLOSE = rf"(?:\s{{1,80}}+|{_COMMENT}|[)\]}}]|_?\w{{1,3}}(?=[\s)+.&|;,])|\.\w{{1,30}}(?:\(\)|(?=[\s)])))"
-_OPEN = rf"(?:\s{{1,80}}+|{_COMMENT}|[(\[{{&]|\\\n|(?:(?:new\s)?[\w.:]{{1,40}}!?(?:<\w{{1,20}}>)?(?:\[\])?\s?[(\[{{]){{1,2}}|_\s|[`\xac]\s)"
+_OPEN = (
+    rf"(?:\s{{1,80}}+|{_COMMENT}|[(\[{{&]|\\\n"
+    rf"|(?:(?:new\s)?[\w.:]{{1,40}}!?(?:<\w{{1,20}}>)?(?:\[\])?\s?[(\[{{]){{1,2}}|_\s|[`\xac]\s)"
+)
 _JOIN = (
     rf"(?P<sign>\\?{_OPERATOR}(?:\s{{0,8}}{_NAME}(?:\(\w{{0,8}}\))?\s{{0,8}}{_OPERATOR})?|%(?=\s{{0,4}}\()|\|>|\}}[$#]?\{{)"
     rf"|(?P<call>\.\w{{1,30}}!?\(|\s\w{{1,30}}:(?=\s{{0,4}}@\")|\s-f(?=\s))"
-    rf"|(?P<again>;?\s{{1,80}}(?:{_NAME}\s?(?:[+.~&|]{{1,2}}=|<<)|(?P<that>\w{{1,40}})=\$\{{?(?P=that)\b\}}?|(?:set |let |local )?(?P<it>{_NAME})\s?:?=\s?(?P=it)\s?{_OPERATOR}"
+    rf"|(?P<again>;?\s{{1,80}}(?:{_NAME}\s?(?:[+.~&|]{{1,2}}=|<<)|(?P<that>\w{{1,40}})=\$\{{?(?P=that)\b\}}?"
+    rf"|(?:set |let |local )?(?P<it>{_NAME})\s?:?=\s?(?P=it)\s?{_OPERATOR}"
     rf"|(?:{_NAME}(?:\.|->|::))?{_ADDING}!?\())"
     r"|(?P<comma>[,;])"
 )
@@ -32,7 +36,7 @@ _OPENS = re.compile(rf"(?:{_OPEN}){{1,6}}+(?P<comma>)(?=[\"'`])")
 # one literal as far as a quote; the part of a template ends before the next one
 _BODY = re.compile(r"(?:[^\"'`\\\n]|\\(?:[^\n]|\r?\n[ \t]{0,80})){0,400}")
 _TEMPLATE = re.compile(r"[$#]?\{\s{0,4}\Z")
-_INNER = re.compile(r"([\"'`])[^\"'`\n]{0,200}\1\s{0,4}\}")
+_INNER = re.compile(r"(?P<q>[\"'`])(?P<body>[^\"'`\n]{0,200})(?P=q)\s{0,4}\}")
 _PLACES = re.compile(r"(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})+")
 _JOINING = re.compile(
     r"(?i:join|concat|implode|paste|print|strcat|append|mkstring|reduce|fold|to_?string|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%|\s-f\s"
@@ -95,7 +99,7 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
 
 
 def _behind_word(text: str, quote: int) -> tuple[tuple[int, int], ...]:
-    """Return a row that begins a few quotes later: the word for joining has quotes itself, or one of a symbol of Lisp."""
+    """Return a row that begins a few quotes later: a word for joining may have quotes itself, a symbol has one."""
     for opening in _LATER_OPENING.finditer(text, quote + 1, quote + _BEHIND):
         if len(spans := _literals(text, opening.end(), has_word=True)) > 1:
             return spans
@@ -208,44 +212,46 @@ def _literals(text: str, at: int, *, has_word: bool) -> tuple[tuple[int, int], .
 
 def _row(text: str, at: int) -> Iterator[tuple[int, int, bool]]:
     """Yield literals as long as something joins them: where each lies, and whether a comma parts it from the last."""
-    outer = ""
     has_comma = False
     for _ in range(_MOST):
-        quote = text[at : at + 1]
-        body = _BODY.match(text, at + 1)
-        if body is None or body.end() == len(text) or text[body.end()] not in _QUOTES:
-            return
-        stop = body.end()
-        opening = _TEMPLATE.search(text, body.start(), stop) if text[stop - 1] in "{ " else None
-        if text[stop] != quote or (opening and _INNER.match(text, stop)):
-            # a quote of another kind is part of a value, or begins a literal within a template
-            if opening is None or outer:
-                return
-            yield body.start(), opening.start(), has_comma
-            outer, at, has_comma = quote, stop, False
-            continue
-        yield body.start(), stop, has_comma
-        if outer and text[stop + 1 : stop + 2] == "}":
-            part = _BODY.match(text, stop + 2)
-            if part is None or part.end() == len(text) or text[part.end()] not in _QUOTES:
-                return
-            opening = _TEMPLATE.search(text, part.start(), part.end())
-            yield part.start(), opening.start() if opening else part.end(), False
-            if opening and (text[part.end()] != outer or _INNER.match(text, part.end())):
-                at = part.end()
-                continue
-            if text[part.end()] != outer:
-                return
-            stop, outer = part.end(), ""
-        if text[stop + 1 : stop + 2] in _ENDS:
+        spans, stop = _literal(text, at)
+        for begin, end in spans:
+            yield begin, end, has_comma
+            has_comma = False
+        if not spans or stop < 0 or text[stop + 1 : stop + 2] in _ENDS:
             return
         between = _BETWEEN.match(text, stop + 1)
-        if between is None and stop == body.start():
+        if between is None and spans[0] == (stop, stop):
             between = _OPENS.match(text, stop + 1)  # nothing is put between the pieces, as some languages write it
         if between is None:
             return
         has_comma = between["comma"] is not None
         at = between.end()
+
+
+def _literal(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
+    """Return the parts of the literal that begins with the quote at ``at``, and where it ends; -1 when it does not.
+
+    A template has literals within, each in brackets: these and what stands between are its parts.
+    """
+    quote = text[at : at + 1]
+    spans: list[tuple[int, int]] = []
+    for _ in range(_MOST):
+        body = _BODY.match(text, at + 1)
+        if body is None or body.end() == len(text) or text[body.end()] not in _QUOTES:
+            return spans, -1
+        stop = body.end()
+        opening = _TEMPLATE.search(text, body.start(), stop) if text[stop - 1] in "{ " else None
+        if opening is None or (text[stop] == quote and _INNER.match(text, stop) is None):
+            # a quote of another kind is part of a value
+            return ([*spans, body.span()], stop) if text[stop] == quote else (spans, -1)
+        spans.append((body.start(), opening.start()))
+        inner = _INNER.match(text, stop)
+        if inner is None:
+            return spans, -1
+        spans.append(inner.span("body"))
+        at = inner.end() - 1
+    return spans, -1
 
 
 def as_one(text: str, row: Row) -> View:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from slowwave.secrets.answers import answered, fed, halves, security_answer, spelled
 from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, few_digits, of_user, opening, pair_of
@@ -215,6 +216,15 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
 _SPELLED = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.KEY, Kind.PIN)
 
 
+_ANSWERS: dict[Kind, Callable[[str, int, int], list[Span]]] = {
+    Kind.ASKS: answered,
+    Kind.FED: fed,
+    Kind.ANSWER: partial(security_answer, is_short=False),
+    Kind.SHORT_ANSWER: partial(security_answer, is_short=True),
+    Kind.HALF: halves,
+}
+
+
 def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
     match kind:
         case Kind.LOGIN:
@@ -228,14 +238,8 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = few_digits(text, at, least, is_rare=kind is not Kind.SHORT_PIN or text[start] > "\u0250")
             # or letters and digits in turn
             found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
-        case Kind.ASKS:
-            found = answered(text, start, at)
-        case Kind.FED:
-            found = fed(text, start, at)
-        case Kind.ANSWER | Kind.SHORT_ANSWER:
-            found = security_answer(text, start, at, is_short=kind is Kind.SHORT_ANSWER)
-        case Kind.HALF:
-            found = halves(text, start, at)
+        case _ if kind in _ANSWERS:
+            found = _ANSWERS[kind](text, start, at)
         case Kind.KEY | Kind.PLAIN_KEY:
             found = list(_behind(text, start, at, kind))
         case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):
