@@ -88,7 +88,7 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
     tie = tied.end() if tied else quote
     # what closes a part of a template begins none
     is_value = text[quote + 1 : quote + 2] != "}"
-    spans = _literals(text, quote, has_word=_JOINING.search(text, first.start(), quote) is not None) if is_value else ()
+    spans = _literals(text, quote, first.start()) if is_value else ()
     if len(spans) > 1:
         return Row(before, tie, spans, is_whole=True)
     # the name may stand in a literal itself
@@ -101,7 +101,7 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
 def _behind_word(text: str, quote: int) -> tuple[tuple[int, int], ...]:
     """Return a row that begins a few quotes later: a word for joining may have quotes itself, a symbol has one."""
     for opening in _LATER_OPENING.finditer(text, quote + 1, quote + _BEHIND):
-        if len(spans := _literals(text, opening.end(), has_word=True)) > 1:
+        if len(spans := _literals(text, opening.end(), -1)) > 1:
             return spans
     return ()
 
@@ -137,7 +137,7 @@ def row_at(text: str, quote: int, before: int) -> Row | None:
         )
     if quote < 0 or (between := _BETWEEN.match(text, quote + 1)) is None:
         return None
-    spans = _literals(text, between.end(), has_word=False)
+    spans = _literals(text, between.end(), quote)
     if between["comma"] and not (
         spans
         and (
@@ -152,11 +152,11 @@ def row_at(text: str, quote: int, before: int) -> Row | None:
 def row_in(text: str, start: int) -> Row | None:
     """Return the literals of a list that is joined, as a word right there says: they stand behind it or before it."""
     first = _OPENING.search(text, start, start + _BEHIND)
-    spans = _literals(text, first.end() - 1, has_word=True) if first else ()
+    spans = _literals(text, first.end() - 1, -1) if first else ()
     if len(spans) < 2:  # noqa: PLR2004 - one is no list
         opened = max(text.rfind("[", max(0, start - _LIST), start), text.rfind("(", max(0, start - _LIST), start))
         first = _OPENING.match(text, opened) if opened >= 0 else None
-        spans = _literals(text, first.end() - 1, has_word=True) if first else ()
+        spans = _literals(text, first.end() - 1, -1) if first else ()
     return Row(spans[0][0] - 1, spans[0][0], spans, is_whole=False) if len(spans) > 1 else None
 
 
@@ -182,31 +182,28 @@ def _first_quote(text: str, at: int) -> int:
 _TO_QUOTE = re.compile(r"[^\"'`\n]{0,80}[\"'`]")
 
 
-def _literals(text: str, at: int, *, has_word: bool) -> tuple[tuple[int, int], ...]:
+def _literals(text: str, at: int, since: int) -> tuple[tuple[int, int], ...]:
     """Return where the literals of a row lie that begins with the quote at ``at``.
 
     Args:
         text: the text.
         at: where the row begins.
-        has_word: a word for joining stands before it: commas join, too.
+        since: where a word for joining may stand, by which commas join, too; -1 when there is one.
     """
     spans: list[tuple[int, int]] = []
     listed: int | None = None
-    last = at
     for begin, stop, has_comma in _row(text, at):
         if has_comma and listed is None:
             listed = len(spans)
-        is_place = _PLACES.fullmatch(text, begin, stop) is not None
-        has_word = has_word or is_place or _JOINING.search(text, last, begin) is not None
-        if stop > begin and not is_place:
+        if _PLACES.fullmatch(text, begin, stop):
+            since = -1
+        elif stop > begin:
             spans.append((begin, stop))
-        last = stop
-    if (
-        listed is not None
-        and not has_word
-        and not (spans and _JOINING.search(text, spans[-1][1], spans[-1][1] + _BEHIND))
-    ):
-        spans = spans[:listed]
+    if listed is not None and since >= 0 and spans:
+        begins = (since, *(stop for _, stop in spans))
+        ends = (*(begin for begin, _ in spans), spans[-1][1] + _BEHIND)
+        if not _JOINING.search(" ".join(text[a:b] for a, b in zip(begins, ends, strict=True))):
+            spans = spans[:listed]
     return tuple(spans)
 
 
