@@ -18,7 +18,9 @@ _NUMBER = re.compile(
     rf"(?<![\d.\-])(?:[3-6]\d{{3}}({_BLANK})\d{{4}}\1\d{{4}}\1\d{{4}}|3\d{{3}}({_BLANK})\d{{6}}\2\d{{5}})(?![\w\-])"
 )
 # beside a word for cards
-_LOOSE = re.compile(r"(?:[4-6](?<![\w.\-].)(?:[\s.\-_>|]{0,6}\d){15}|3(?<![\w.\-].)(?:[\s.\-_>|]{0,6}\d){14})(?![\w\-])")
+_LOOSE = re.compile(
+    r"(?:[4-6](?<![\w.\-].)(?:[\s.\-_>|]{0,6}\d){15}|3(?<![\w.\-].)(?:[\s.\-_>|]{0,6}\d){14})(?![\w\-])"
+)
 # without groups it may be any number: a word for cards must stand near
 _BARE = re.compile(r"(?<![\d.\-])(?:[4-6]\d{15}|3\d{14})(?![\w\-])")
 _NAMES = re.compile("|".join(words("card")), re.IGNORECASE)

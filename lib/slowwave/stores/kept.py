@@ -5,7 +5,9 @@ What ``sessions show`` prints is the person's own file, as it is.
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from slowwave.secrets.nouns import words
 
 PROMPT_CHARS = 160
 # So much more is looked at than is kept: of a secret that the cut parts in two, the first half would not be known.
@@ -35,7 +37,16 @@ def kept_title(title: str) -> str:
 
 def is_plain_talk(text: str) -> bool:
     """Say whether a text has no sign of any secret, so that the rules, which take 40 ms to load, need not be asked."""
-    return not _SIGN.search(text)
+    if _SIGN.search(text):
+        return False
+    lowered = text.lower()
+    return not any(noun in lowered for noun in _of_any_word())
+
+
+@cache
+def _of_any_word() -> tuple[str, ...]:
+    """Return the nouns of secrets that may be any word, as answers to questions of security are."""
+    return tuple(noun.lower() for head in ("answer", "short-answer") for noun in words(head))
 
 
 def _clean(text: str) -> str:
