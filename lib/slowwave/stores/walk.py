@@ -75,6 +75,7 @@ class FoundSession(msgspec.Struct, gc=False):
         kind: main, subagent or fork, where the place tells it.
         parent: id of the session that it belongs to or was forked from, where the place tells it.
         origin: who began it, where the place tells it.
+        told: what a file beside it told of it, "" for nothing.
         source: what became of it: "", archived, reset, deleted or backup.
         in_database: its file holds other sessions, too.
     """
@@ -91,6 +92,7 @@ class FoundSession(msgspec.Struct, gc=False):
     in_database: bool = False
     parent: str = ""
     origin: SessionOrigin = ""
+    told: str = ""
 
     @property
     def path(self) -> str:
@@ -125,6 +127,7 @@ class Known(Protocol):
     dev: int
     ino: int
     parts: "list[Signature] | None"
+    told: str
 
 
 class Walk(msgspec.Struct, Generic[K], eq=False):
@@ -197,10 +200,15 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         for name in folders:
             yield from self._below(folder, name, inside, depth)
 
-    def look(self, folder: str, name: str) -> FoundFile | None:
+    def look(self, folder: str, name: str, told: str = "") -> FoundFile | None:
         """Return one file of a client that names its files itself; None when it is known and unchanged, or refused.
 
         What is left out is reported as :meth:`sessions` reports it.
+
+        Args:
+            folder: the folder that it lies in.
+            name: its name.
+            told: what a file beside it tells of it now, "" for nothing; another word than before is a change.
         """
         path = f"{folder}/{name}"
         if self.leads_out(path):
@@ -220,6 +228,8 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         if old is None or old.parts is not None:
             return file
         if (old.size, old.mtime_ns, old.dev, old.ino) != (file.size, file.mtime_ns, file.dev, file.ino):
+            return file
+        if told not in ("", old.told):
             return file
         self.kept.append(old)
         return None
