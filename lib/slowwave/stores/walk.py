@@ -225,11 +225,9 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         met.add(at.st_ino)
         old = self.known.get(path)
         file = FoundFile(name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
-        if old is None or old.parts is not None:
+        if old is None or old.parts is not None or told not in ("", old.told):
             return file
         if (old.size, old.mtime_ns, old.dev, old.ino) != (file.size, file.mtime_ns, file.dev, file.ino):
-            return file
-        if told not in ("", old.told):
             return file
         self.kept.append(old)
         return None
@@ -389,22 +387,3 @@ def _stitch(found: list[FoundSession], numbered: list[tuple[str, int, FoundFile]
             session.numbers = [1]
         session.files.append(file)
         session.numbers.append(number)
-
-
-def changed_files(folders: Iterable[str], since_ns: int) -> list[str]:
-    """Return the transcripts in ``folders`` that changed after ``since_ns``, without looking into any of them."""
-    changed: list[str] = []
-    for folder in folders:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            for name in os.listdir(fd):
-                if name.endswith(SUFFIXES):
-                    try:
-                        at = os.stat(name, dir_fd=fd)
-                    except FileNotFoundError:
-                        continue  # removed between listing and stat, or a broken link
-                    if at.st_mtime_ns > since_ns:
-                        changed.append(f"{folder}/{name}")
-        finally:
-            os.close(fd)
-    return changed

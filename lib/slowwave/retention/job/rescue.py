@@ -53,7 +53,7 @@ def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
         if home is None:
             continue
         if home not in homes:
-            homes[home] = cleanup_days(home, run.report) * _DAY_S, Belonging(home, run.home)
+            homes[home] = cleanup_days(home, _roots_in(home, run), run.report) * _DAY_S, Belonging(home, run.home)
         keeps, belonging = homes[home]
         try:
             if not belonging.may_be_due(member, until - keeps):
@@ -69,6 +69,12 @@ def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
         if ends and min(ends) <= until:
             found.append(Due(member, min(ends), sum(file.size for file in files)))
     return sorted(found, key=lambda due: (due.at, due.member.session.id))
+
+
+def _roots_in(home: Path, run: Context) -> set[str]:
+    """Return the working folders of the projects whose sessions lie in a home."""
+    projects = {member.project.key: member.project for member in run.fleet.members.values()}
+    return {one.root for one in projects.values() if one.root and any(home in path.parents for path in one.folders)}
 
 
 def _packed(run: Context) -> set[tuple[str, int, int]]:
