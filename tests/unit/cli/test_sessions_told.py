@@ -87,7 +87,7 @@ def test_a_silent_turn_is_shown_as_not_delivered(tmp_path: Path, capsys: Capture
     assert [message.get("delivered", True) for message in shown["messages"]] == [True, False]
     (other,) = listed(capsys, "show", "main-1", "--store", store).values()
     assert all("delivered" not in message for message in other["messages"])
-    assert main(["sessions", "show", "hook-1", "--store", store]) == 0
+    assert main(["sessions", "show", "hook-1", "--store", str(store)]) == 0
     assert "assistant (model) not delivered" in capsys.readouterr().out
 
 
