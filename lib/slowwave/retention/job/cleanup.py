@@ -75,6 +75,17 @@ class Belonging:
         return session.kind == "subagent" or session.id in self._in_home or session.id in self._beside[folder]
 
 
+def files_of(member: Member, user: Path) -> Iterator[Kept]:
+    """Yield the files of a session of any client that are there.
+
+    Raises:
+        OSError: a folder of it cannot be listed.
+    """
+    paths = dict.fromkeys((*paths_of(member), *belongings_of(member.session, user).paths))
+    for path in paths:
+        yield from _below(os.fspath(path))
+
+
 def cleanup_days(home: Path, roots: Iterable[str], report: Report) -> float:
     """Return after how many days without a change the client of a home deletes, at the earliest.
 
