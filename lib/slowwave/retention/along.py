@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from slowwave.dialects import by_name
 from slowwave.errors import SlowwaveError
 from slowwave.retention.beside import session_files
 from slowwave.retention.facts import texts_in
@@ -83,7 +84,10 @@ def along(
         CorruptStateError: a manifest of the trash, or a pack, is damaged.
     """
     every, problems, away = list(projects), list[str](), list(put_by(environ))
-    known = [(project.key, one) for project in every for one in project.sessions if not one.in_database]
+    sessions = [(project.key, one) for project in every for one in project.sessions]
+    # of what lies in databases only opencode's forks can be told, by what is read of them
+    read = {one.dialect for _, one in sessions if one.id in names} & {"opencode"}
+    known = [(key, one) for key, one in sessions if not one.in_database or one.dialect in read]
     theirs: dict[str, set[str]] = {name: set() for name in names}
     for _, one in known:
         if one.id in theirs:
@@ -169,10 +173,21 @@ def _beginnings(texts: Iterable[bytes]) -> Iterator[str]:
                 yield so_far.hexdigest()
 
 
+def _moments(session: StoredSession) -> Iterator[str]:
+    """Yield a name for each message of opencode: a fork gives it a new id, and keeps its time and words."""
+    for message in by_name(session.dialect).read(session.files).messages:
+        if message.timestamp is not None:
+            words = f"{message.role} {message.timestamp.timestamp()} {message.text}"
+            yield sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def _read(session: StoredSession, problems: list[str]) -> set[str]:
     found: set[str] = set()
     try:
-        found |= set(records_of(session))
+        if session.dialect == "opencode":
+            found |= set(_moments(session))
+        if not session.in_database:
+            found |= set(records_of(session))
         if session.dialect == "crabtalk":
             found |= set(_beginnings(texts_in(session.files.paths)))
     except SlowwaveError as error:

@@ -12,6 +12,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.holds import read_holds
+from tests.unit.dialects import opencode_files
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.planted import OLD, aged
 from tests.unit.retention.test_subjects_erased import GATES, erase
@@ -290,6 +291,26 @@ def test_a_copy_that_lies_in_the_archive_alone_goes_along(
     assert main(["sessions", "list", "--json", "--all"]) == 0
     left = {json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()}
     assert left == {SECOND, COPY} if is_held else {SECOND}
+
+
+def test_a_fork_of_opencode_is_told_by_the_times_that_it_keeps(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client's own fork (``run --fork``): new ids for every record, the same times and words."""
+    main_one, fork, other = (opencode_files.Session(f"ses_{name}") for name in ("main", "fork", "other"))
+    fork.info["title"] = "a person gave it another name"
+    for session in (main_one, fork):
+        session.user("my sister Ada moves to Lyon")
+        session.answer(opencode_files.words("I wish her well."))
+    other.user("another matter")
+    root = own_home / "data" / "opencode"
+    root.mkdir(parents=True)
+    opencode_files.database(root, main_one, fork, other)
+    aged(own_home)
+    done = erase(capsys, "--session", "ses_main", "--apply")
+    refused = {item["target"]: item["reason"] for item in done["items"] if item["action"] == "refused"}
+    assert refused.keys() == {"ses_main", "ses_fork"}
+    assert "2 of its 2 records from session ses_main" in refused["ses_fork"]
 
 
 def test_copies_of_crabtalk_go_along_whatever_became_of_their_header(
