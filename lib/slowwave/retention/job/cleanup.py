@@ -12,6 +12,8 @@ from typing import NamedTuple, cast
 
 import msgspec
 
+from slowwave.errors import UnreadableError
+from slowwave.files import file_bytes
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.retention.job.fleet import Member, paths_of
@@ -116,10 +118,10 @@ def cleanup_days(home: Path, roots: Iterable[str], report: Report) -> float:
 def _days_in(path: Path, report: Report) -> float | None:
     """Return what a file of settings says, None when it says nothing about it."""
     try:
-        value: object = msgspec.json.decode(path.read_bytes())
+        value: object = msgspec.json.decode(file_bytes(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, UnreadableError, msgspec.DecodeError, UnicodeDecodeError):
         report.warnings.append(f"rescue: {path}: cannot be read, so what it says of cleanupPeriodDays does not count")
         return None
     days = cast("dict[str, object]", value).get("cleanupPeriodDays") if isinstance(value, dict) else None
