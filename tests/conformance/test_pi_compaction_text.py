@@ -103,3 +103,10 @@ def test_a_split_turn_without_history_says_so_but_never_drops_an_earlier_summary
     assert [r.part for r in requests(split, Budget())] == ["prefix"]
     assert joined(split, {"prefix": "P"}).startswith(NO_HISTORY)
     assert joined(plan([], [user("b")], previous="Before"), {"prefix": "P"}).startswith("Before\n\n---")
+
+
+def test_a_focus_goes_into_the_beginning_of_a_turn_only_where_nothing_else_is_asked() -> None:
+    _, prefix = requests(plan([user("a")], [user("b")]), Budget(), focus="the tests")
+    assert "the tests" not in prefix.task
+    (alone,) = requests(plan([], [user("b")]), Budget(), focus="the tests")
+    assert alone.task.endswith("Additional focus: the tests")

@@ -16,8 +16,8 @@ _TITLES = {
 # what has no rule of the policy: OpenClaw's index, Claude Code's own clean-up, tombstones
 _MORE = {
     "tidied": "Entries of OpenClaw that led to no transcript, moved into the trash",
-    "rescue": "Would be archived, since Claude Code deletes them soon",
-    "rescued": "Archived, since Claude Code deletes them soon; they stay in their place",
+    "rescue": "Would be archived, since their client deletes them soon",
+    "rescued": "Archived, since their client deletes them soon; they stay in their place",
     "rescue room": "What the archive of these takes",
     "gone": "Deleted by their client before they were archived",
     "purge": "Hidden for good, and would be taken out of their files",

@@ -156,7 +156,8 @@ def _rows_around(
 def _print_message(message: Message, transcript: Transcript, *, told: bool) -> None:
     stamp = message.timestamp.strftime("%Y-%m-%d %H:%M") if message.timestamp else ""
     state = state_of(message, transcript) if told else ""
-    parts = ("\n" + message.role, f"({message.origin})", stamp, state, message.id or "")
+    delivered = "not delivered" if _is_undelivered(message, transcript) else ""
+    parts = ("\n" + message.role, f"({message.origin})", delivered, stamp, state, message.id or "")
     say(bold(" ".join(part for part in parts if part)))
     for form in normal_form([message]):
         if "text" in form:

@@ -88,11 +88,11 @@ def _retention(kept: "Kept") -> Iterator[str]:
     trash = f"{counted(kept.trash, 'item')} in the trash ({readable(kept.trash_bytes)})"
     yield f"Retention: {trash}, {counted(kept.holds, 'hold')}{last}"
     if kept.rescue == OFF:
-        yield "  rescue     off (retention.rescue): what Claude Code deletes is lost"
+        yield "  rescue     off (retention.rescue): what clients delete is lost"
     else:
         most = f" of {readable(kept.rescue_max_bytes)} (retention.rescue_max_bytes)" if kept.rescue_max_bytes else ""
         room = f"{counted(kept.rescued, 'pack')} with {readable(kept.rescued_bytes)}{most}"
-        yield f"  rescue     what Claude Code deletes within {kept.rescue} is archived: {room}"
+        yield f"  rescue     what clients delete within {kept.rescue} is archived: {room}"
     if kept.problem:
         yield f"  problem    {kept.problem}"
 

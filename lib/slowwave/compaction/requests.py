@@ -109,16 +109,18 @@ def requests(
         separator: between the parts of the flat text.
     """
     asked: list[Request] = []
+    more = f"\n\nAdditional focus: {focus}" if focus else ""
     if _speaks(plan.history):
         form: Literal["initial", "update"] = "update" if plan.previous_summary else "initial"
-        task = _TASKS[form] + (f"\n\nAdditional focus: {focus}" if focus else "")
+        task = _TASKS[form] + more
         most = budget.reserve * _HISTORY_TENTHS // 10
         thinks: Literal["high"] | None = "high" if reasons else None
         history = Request("history", form, plan.history, task, most, plan.previous_summary, separator)
         asked.append(history._replace(reasoning=thinks))
     if _speaks(plan.prefix):
         most = budget.reserve * _PREFIX_TENTHS // 10
-        task = _MIDDLE if _is_middle(plan) else _TASKS["prefix"]
+        # as pi does, of the history alone; where there is none, a person's words are not left out for that
+        task = (_MIDDLE if _is_middle(plan) else _TASKS["prefix"]) + ("" if asked else more)
         asked.append(Request("prefix", "prefix", plan.prefix, task, most, separator=separator))
     return asked
 

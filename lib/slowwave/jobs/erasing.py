@@ -143,9 +143,13 @@ def _across(asked: Asked, what: Subjects, key: bytes, run: Run, projects: Sequen
     across = Across(set(asked.sessions), forbid=lambda name, records: block(run.environ, key, (), [name], records))
     if asked.sessions:
         every = known_projects(run.settings, run.environ, with_erased=True).projects if run.project else projects
-        across.along, problems = along(asked.sessions, every, forks_of(run.settings, run.environ), run.environ)
-        report.warnings += problems
+        kin = along(asked.sessions, every, forks_of(run.settings, run.environ), run.environ)
+        across.along = kin.stored
+        report.warnings += kin.problems
         across.sessions |= across.along.keys() & {one.id for project in projects for one in project.sessions}
+        if not run.project:
+            across.put_by = kin.put_by
+            across.sessions |= kin.put_by.keys()
     if not run.project:
         across.names = names_in(run.settings, run.environ)
     if not run.dry_run:

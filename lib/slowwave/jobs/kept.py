@@ -22,7 +22,7 @@ class Kept(msgspec.Struct):
         trash_bytes: their bytes.
         holds: holds that are set.
         last: ISO time of the last line of the audit log, or "".
-        rescued: packs of what Claude Code was about to delete; ``rescued_bytes`` is the room that they take.
+        rescued: packs of what a client was about to delete; ``rescued_bytes`` is the room that they take.
         rescue_max_bytes: the room that they may take (``retention.rescue_max_bytes``), 0 for any.
         rescue: within what time such a deletion is looked for (``retention.rescue``), or off.
         problem: what of all that cannot be read, or "".

@@ -32,7 +32,7 @@ def _retained(
 
 
 def retain_at_night(projects: Sequence[Project], run: Run) -> Report:
-    """Archive what Claude Code deletes soon, and remove what the rules say where the settings let a night do it."""
+    """Archive what a client deletes soon, and remove what the rules say where the settings let a night do it."""
     if not run.settings.retention.enforce:
         return _retained(projects, run, removes=False)
     # the night itself may have written

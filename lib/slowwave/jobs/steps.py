@@ -91,7 +91,7 @@ RETAINING: dict[str, Whole] = {
 
 
 def retains(job: str, settings: Settings) -> bool:
-    """Say whether retention is part of a job: of a night also to archive what Claude Code deletes soon."""
+    """Say whether retention is part of a job: of a night also to archive what a client deletes soon."""
     return asks_rules(job, settings) or (job in RETAINING and not settings.retention.rescue.is_off)
 
 

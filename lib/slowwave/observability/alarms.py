@@ -103,7 +103,7 @@ def _loss(night: Night) -> Iterator[Alarm]:
 
 def _rescue(night: Night) -> Iterator[Alarm]:
     if left := night.counted("rescue_left_out"):
-        what = f"{_number(left, 'session')} that Claude Code deletes soon found no room in the archive"
+        what = f"{_number(left, 'session')} that their client deletes soon found no room in the archive"
         yield Alarm("rescue", f"{what}; raise retention.rescue_max_bytes", left)
 
 

@@ -1,9 +1,13 @@
 """Forks and copies of sessions that are erased as a whole: they hold the same records, or need what they came from."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from slowwave.dialects import by_name
 from slowwave.errors import SlowwaveError
 from slowwave.retention.beside import session_files
 from slowwave.retention.facts import texts_in
@@ -15,6 +19,9 @@ from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.model import Project, StoredSession
+
+# so many bytes of a model's own words are not said twice by chance
+_OWN_WORDS = 200
 
 
 class Along(NamedTuple):
@@ -35,10 +42,37 @@ class Along(NamedTuple):
     needs: str = ""
 
 
+class Kin(NamedTuple):
+    """What goes along with some sessions.
+
+    Attributes:
+        stored: forks and copies in the stores by their ids.
+        put_by: those in the trash or the archive by their ids, each with what it has to do with a session that goes.
+        problems: what could not be looked into.
+    """
+
+    stored: dict[str, Along]
+    put_by: dict[str, str]
+    problems: list[str]
+
+
+class _Line(msgspec.Struct, gc=False):
+    """A line of crabtalk: its header, or a message without an id."""
+
+    agent: object = None
+    created_by: object = None
+    role: object = None
+    content: object = None
+    compact: object = None
+
+
+_line = msgspec.json.Decoder(_Line)
+
+
 def along(
     names: Collection[str], projects: Iterable[Project], forks: Mapping[str, str], environ: Mapping[str, str]
-) -> tuple[dict[str, Along], list[str]]:
-    """Return the forks and copies of sessions by their ids, and what could not be looked into.
+) -> Kin:
+    """Return the forks and copies of sessions, and what could not be looked into.
 
     Args:
         names: ids of the sessions that were asked for.
@@ -49,15 +83,18 @@ def along(
     Raises:
         CorruptStateError: a manifest of the trash, or a pack, is damaged.
     """
-    every, problems = list(projects), list[str]()
-    known = [(project.key, one) for project in every for one in project.sessions if not one.in_database]
+    every, problems, away = list(projects), list[str](), list(put_by(environ))
+    sessions = [(project.key, one) for project in every for one in project.sessions]
+    # of what lies in databases only opencode's forks can be told, by what is read of them
+    read = {one.dialect for _, one in sessions if one.id in names} & {"opencode"}
+    known = [(key, one) for key, one in sessions if not one.in_database or one.dialect in read]
     theirs: dict[str, set[str]] = {name: set() for name in names}
     for _, one in known:
         if one.id in theirs:
             theirs[one.id] |= _read(one, problems)
-    for _, facts in put_by(environ):
+    for _, facts in away:
         for name in theirs.keys() & set(facts.ids):
-            theirs[name] |= records_put_by(name, facts, problems)
+            theirs[name] |= _put_by(name, facts, problems)
     fleet = Fleet(every)
     found = {one.session.id: one for one in _needing(names, fleet)}
     goes = [member for member in fleet.members.values() if member.session.id in names]
@@ -67,13 +104,27 @@ def along(
             continue
         if forks.get(one.id) in names:
             found[one.id] = Along(one, project, f"came from session {forks[one.id]}")
-            continue
-        own = _read(one, problems)
-        same = {name: len(own & of_it) for name, of_it in theirs.items()}
-        name = max(same, key=lambda name: same[name])
-        if same[name]:
-            found[one.id] = Along(one, project, f"has {same[name]} of its {len(own)} records from session {name}")
-    return found, problems
+        elif reason := _shared(_read(one, problems), theirs):
+            found[one.id] = Along(one, project, reason)
+    # what lies in its place as well is dealt with by its name
+    left = [facts for _, facts in away if not (theirs.keys() | found.keys()) & set(facts.ids)]
+    return Kin(found, _away(left, theirs, problems), problems)
+
+
+def _away(left: Iterable[Facts], theirs: Mapping[str, set[str]], problems: list[str]) -> dict[str, str]:
+    """Return the ids of what shares records with sessions that go, and why."""
+    found: dict[str, str] = {}
+    for facts in left:
+        if reason := _shared(_put_by(min(facts.ids), facts, problems), theirs):
+            found |= dict.fromkeys(facts.ids, reason)
+    return found
+
+
+def _shared(own: Collection[str], theirs: Mapping[str, set[str]]) -> str:
+    """Return what a session has to do with the one that it shares most records with, or ""."""
+    same = {name: len(of_it.intersection(own)) for name, of_it in theirs.items()}
+    name = max(same, key=lambda name: same[name])
+    return f"has {same[name]} of its {len(own)} records from session {name}" if same[name] else ""
 
 
 def forks_of(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
@@ -95,12 +146,53 @@ def records_put_by(name: str, facts: Facts, problems: list[str]) -> set[str]:
         return set()
 
 
+def _put_by(name: str, facts: Facts, problems: list[str]) -> set[str]:
+    """Return what a session in the trash or the archive is known by beside others."""
+    found = records_put_by(name, facts, problems)
+    return found | set(_beginnings(facts.texts())) if found else found
+
+
+def _beginnings(texts: Iterable[bytes]) -> Iterator[str]:
+    """Yield a name for each message of crabtalk, which has neither an id nor a time: all of the session up to there.
+
+    A copy begins with the same messages, whatever became of its header. It is one where enough of them are a model's.
+    """
+    so_far, said = sha256(), 0
+    for raw in (line.strip() for text in texts for line in text.split(b"\n")):
+        try:
+            line = _line.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if isinstance(line.agent, str) and isinstance(line.created_by, str):
+            so_far, said = sha256(f"{line.agent}\n{line.created_by}".encode("utf-8", "surrogatepass")), 0
+        elif isinstance(line.role, str) or isinstance(line.compact, str):
+            so_far.update(raw + b"\n")
+            if line.role == "assistant" and isinstance(line.content, str):
+                said += len(line.content)
+            if said >= _OWN_WORDS:
+                yield so_far.hexdigest()
+
+
+def _moments(session: StoredSession) -> Iterator[str]:
+    """Yield a name for each message of opencode: a fork gives it a new id, and keeps its time and words."""
+    for message in by_name(session.dialect).read(session.files).messages:
+        if message.timestamp is not None:
+            words = f"{message.role} {message.timestamp.timestamp()} {message.text}"
+            yield sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def _read(session: StoredSession, problems: list[str]) -> set[str]:
+    found: set[str] = set()
     try:
-        return set(records_of(session))
+        if session.dialect == "opencode":
+            found |= set(_moments(session))
+        if not session.in_database:
+            found |= set(records_of(session))
+        if session.dialect == "crabtalk":
+            found |= set(_beginnings(texts_in(session.files.paths)))
     except SlowwaveError as error:
         problems.append(f"session {session.id}: nobody knows whether it is a copy of what goes: {error}")
-        return set()
+    return found
 
 
 def _needing(names: Collection[str], fleet: Fleet) -> Iterator[Along]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from slowwave.files import file_bytes
 from slowwave.memory.names import name_to_json
 from slowwave.places import data_folder, home_folder
 from slowwave.report import Item, Report
@@ -76,4 +77,4 @@ def _is_remembered(session: str, projects: Sequence[Project]) -> bool:
 
 def _is_certified(mark: str, environ: Mapping[str, str]) -> bool:
     folder = data_folder(environ) / FOLDER
-    return any(mark.encode() in path.read_bytes() for path in folder.glob("*.json"))
+    return any(mark.encode() in file_bytes(path) for path in folder.glob("*.json"))

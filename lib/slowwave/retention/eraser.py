@@ -37,6 +37,7 @@ class Across:
     Attributes:
         sessions: ids of the sessions that go as a whole.
         along: those of them that go as forks and copies of others.
+        put_by: those of these that lie in the trash or the archive alone, and what they have to do with the others.
         forbid: is told of a session, and of the names of its records, before it goes.
         written: what was written, and notes of it for the next run.
         seen: files that were dealt with.
@@ -47,6 +48,7 @@ class Across:
 
     sessions: set[str] = field(default_factory=set[str])
     along: Mapping[str, Along] = field(default_factory=dict[str, Along])
+    put_by: Mapping[str, str] = field(default_factory=dict[str, str])
     forbid: Callable[[str, Iterable[str]], None] = lambda _session, _records: None
     written: Written = field(default_factory=Written)
     seen: set[Path] = field(default_factory=set[Path])

@@ -101,7 +101,8 @@ def _session(
 def _leave(project: str, session: StoredSession, reason: str, eraser: Eraser) -> None:
     """Note a session that stays, unless nobody asked for anything in it."""
     if eraser.what.is_sought or session.id in eraser.across.sessions:
-        eraser.refuse(project, session.id, reason)
+        along = eraser.across.along.get(session.id)
+        eraser.refuse(project, session.id, f"{reason}; it would go along, since it {along.reason}" if along else reason)
     eraser.across.sessions.discard(session.id)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
+from slowwave.files import file_bytes
 from slowwave.memory.everywhere import global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import archive_folder, config_folder, data_folder, state_folder
@@ -77,7 +78,7 @@ def look_into_rest(eraser: Eraser, memories: Collection[Path]) -> None:
     """Look into what no step knows, and into what people wrote: holds, settings. It is named, and theirs to change."""
     for path in _rest(eraser.environ, memories):
         try:
-            data = path.read_bytes()
+            data = file_bytes(path)
             is_found = bool(eraser.what.hits(data)) or any(map(eraser.what.hits, layers(data)))
         except FileNotFoundError:
             continue  # a running job clears its own files away

@@ -157,7 +157,10 @@ def _sessions(eraser: Eraser) -> None:
     places += [("archive", name) for name in in_archive(eraser.across.sessions, environ)]
     for place, name in places:
         eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
-        eraser.report.items.append(Item(name, "goes" if eraser.dry_run else "erased", f"its copy in the {place}"))
+        reason = f"; it goes along, since it {why}" if (why := eraser.across.put_by.get(name)) else ""
+        eraser.report.items.append(
+            Item(name, "goes" if eraser.dry_run else "erased", f"its copy in the {place}{reason}")
+        )
     for item in trash_items(trash_folder(environ)):
         # an item goes, or comes back, as a whole
         inside = eraser.across.sessions & ids_in(item) if item.session not in eraser.across.sessions else ()

@@ -270,9 +270,7 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
     )
     rescue: Annotated[
         PeriodOrOff,
-        Meta(
-            description="What Claude Code itself would delete within this time is archived first, every night; or off"
-        ),
+        Meta(description="What Claude Code or OpenClaw would delete within this time is archived first; or off"),
     ] = PeriodOrOff("8d")
     rescue_max_bytes: Annotated[
         ByteCount, Meta(description="The packs of all that was archived so take no more; beyond it the night fails")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slowwave.files import private_folder
 
-VERSION = 11
+VERSION = 12
 _WAIT_S = 10.0
 # Only these say that the file itself is no good; a lock or a full disk passes.
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)

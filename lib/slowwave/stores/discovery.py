@@ -1,7 +1,7 @@
 """Find every session under the store roots, grouped into projects; what is left out is counted and shown."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from slowwave.stores.model import Discovery, Project, StoredSession, StoreProble
 from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder
 from slowwave.stores.roots import Root, sessions_of, store_roots
 from slowwave.stores.rows import StoredRow, resolve
-from slowwave.stores.walk import MEMORY, FoundSession, Known, Walk, changed_files
+from slowwave.stores.walk import MEMORY, SUFFIXES, FoundSession, Known, Walk
 
 
 class _Seen(NamedTuple):
@@ -124,12 +124,31 @@ def changed_since(settings: Settings, environ: Mapping[str, str], since_ns: int)
     """
     problems: list[StoreProblem] = []
     places = [place for root in store_roots(settings, environ, problems) for place in root.places]
-    changed = changed_files([place.path for place in places if BY_NAME[place.kind].is_flat], since_ns)
+    changed = _changed_files([place.path for place in places if BY_NAME[place.kind].is_flat], since_ns)
     walk = Walk[Known](problems)
     for place in places:
         if not BY_NAME[place.kind].is_flat:
             found = (s for s in sessions_of(place, walk) if s.mtime_ns > since_ns)
             changed += dict.fromkeys(f"{s.folder}/{file.name}" for s in found for file in s.files)
+    return changed
+
+
+def _changed_files(folders: Iterable[str], since_ns: int) -> list[str]:
+    """Return the transcripts in ``folders`` that changed after ``since_ns``, without looking into any of them."""
+    changed: list[str] = []
+    for folder in folders:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for name in os.listdir(fd):  # noqa: PTH208 - on a descriptor
+                if name.endswith(SUFFIXES):
+                    try:
+                        at = os.stat(name, dir_fd=fd)
+                    except FileNotFoundError:
+                        continue  # removed between listing and stat, or a broken link
+                    if at.st_mtime_ns > since_ns:
+                        changed.append(f"{folder}/{name}")
+        finally:
+            os.close(fd)
     return changed
 
 

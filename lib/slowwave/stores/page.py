@@ -51,6 +51,7 @@ class _Detail(NamedTuple):
     problem: str
     hints: bytes
     in_database: bool
+    told: str
 
 
 _encode = msgspec.msgpack.encode
@@ -112,7 +113,7 @@ def packed_page(rows: Iterable[StoredRow], folders: Mapping[str, Snapshot]) -> P
     rows = sorted(rows, key=lambda stored: (not stored.problem, stored.row.last_activity), reverse=True)
     sessions = [stored for stored in rows if not stored.problem]
     details = _encode(
-        [_Detail(s.size, s.mtime_ns, s.dev, s.ino, s.parts, s.problem, s.hints, s.in_database) for s in rows]
+        [_Detail(s.size, s.mtime_ns, s.dev, s.ino, s.parts, s.problem, s.hints, s.in_database, s.told) for s in rows]
     )
     head = _Head(dict(folders), len(sessions), _newest(sessions), crc32(details))
     return Packed(_encode(head), _encode([stored.row for stored in rows]), details)

@@ -69,6 +69,7 @@ class StoredRow(msgspec.Struct, gc=False):
         problem: why it is no session, or "".
         hints: encoded :class:`Hints`.
         in_database: its file holds other sessions, too.
+        told: what a file beside it told of it.
     """
 
     row: SessionRow
@@ -80,6 +81,7 @@ class StoredRow(msgspec.Struct, gc=False):
     problem: str
     hints: bytes
     in_database: bool = False
+    told: str = ""
 
     @property
     def key(self) -> str:
@@ -87,10 +89,11 @@ class StoredRow(msgspec.Struct, gc=False):
         return key_in_database(self.row.path, self.row.id) if self.in_database else self.row.path
 
     def is_still(self, found: FoundSession) -> bool:
-        """Say whether the session has the same files, sizes and times as when it was read."""
+        """Say whether the session has the same files, sizes and times as when it was read, and nothing else is told."""
         now = signatures(found.files)
         then = self.parts or [(now[-1][0], self.size, self.mtime_ns, self.dev, self.ino)]
-        return now == then
+        # what is told no more, as of a job's session after the next run of it, still holds
+        return now == then and found.told in ("", self.told)
 
     def as_found(self) -> FoundSession:
         """Return the session as the walk finds it."""
@@ -101,7 +104,7 @@ class StoredRow(msgspec.Struct, gc=False):
         numbers = [session_stem(file.name)[1] for file in files]
         return FoundSession(
             folder, row.id, files, row.kind == "subagent", [] if numbers == [1] else numbers, row.dialect, row.cwd,
-            source=row.source, in_database=self.in_database, origin=row.origin,
+            source=row.source, in_database=self.in_database, origin=row.origin, told=self.told,
         )  # fmt: skip
 
     def as_problem(self) -> StoreProblem:
@@ -146,7 +149,9 @@ def no_session(found: FoundSession, problem: str) -> StoredRow:
 def _stored(found: FoundSession, row: SessionRow, problem: str, hints: bytes) -> StoredRow:
     last = found.files[-1]
     parts = signatures(found.files) if len(found.files) > 1 else None
-    return StoredRow(row, last.size, last.mtime_ns, last.dev, last.ino, parts, problem, hints, found.in_database)
+    return StoredRow(
+        row, last.size, last.mtime_ns, last.dev, last.ino, parts, problem, hints, found.in_database, found.told
+    )
 
 
 def resolve(stored: Iterable[StoredRow]) -> None:

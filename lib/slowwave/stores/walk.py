@@ -75,6 +75,7 @@ class FoundSession(msgspec.Struct, gc=False):
         kind: main, subagent or fork, where the place tells it.
         parent: id of the session that it belongs to or was forked from, where the place tells it.
         origin: who began it, where the place tells it.
+        told: what a file beside it told of it, "" for nothing.
         source: what became of it: "", archived, reset, deleted or backup.
         in_database: its file holds other sessions, too.
     """
@@ -91,6 +92,7 @@ class FoundSession(msgspec.Struct, gc=False):
     in_database: bool = False
     parent: str = ""
     origin: SessionOrigin = ""
+    told: str = ""
 
     @property
     def path(self) -> str:
@@ -125,6 +127,7 @@ class Known(Protocol):
     dev: int
     ino: int
     parts: "list[Signature] | None"
+    told: str
 
 
 class Walk(msgspec.Struct, Generic[K], eq=False):
@@ -197,10 +200,15 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         for name in folders:
             yield from self._below(folder, name, inside, depth)
 
-    def look(self, folder: str, name: str) -> FoundFile | None:
+    def look(self, folder: str, name: str, told: str = "") -> FoundFile | None:
         """Return one file of a client that names its files itself; None when it is known and unchanged, or refused.
 
         What is left out is reported as :meth:`sessions` reports it.
+
+        Args:
+            folder: the folder that it lies in.
+            name: its name.
+            told: what a file beside it tells of it now, "" for nothing; another word than before is a change.
         """
         path = f"{folder}/{name}"
         if self.leads_out(path):
@@ -217,7 +225,7 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         met.add(at.st_ino)
         old = self.known.get(path)
         file = FoundFile(name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)
-        if old is None or old.parts is not None:
+        if old is None or old.parts is not None or told not in ("", old.told):
             return file
         if (old.size, old.mtime_ns, old.dev, old.ino) != (file.size, file.mtime_ns, file.dev, file.ino):
             return file
@@ -379,22 +387,3 @@ def _stitch(found: list[FoundSession], numbered: list[tuple[str, int, FoundFile]
             session.numbers = [1]
         session.files.append(file)
         session.numbers.append(number)
-
-
-def changed_files(folders: Iterable[str], since_ns: int) -> list[str]:
-    """Return the transcripts in ``folders`` that changed after ``since_ns``, without looking into any of them."""
-    changed: list[str] = []
-    for folder in folders:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            for name in os.listdir(fd):
-                if name.endswith(SUFFIXES):
-                    try:
-                        at = os.stat(name, dir_fd=fd)
-                    except FileNotFoundError:
-                        continue  # removed between listing and stat, or a broken link
-                    if at.st_mtime_ns > since_ns:
-                        changed.append(f"{folder}/{name}")
-        finally:
-            os.close(fd)
-    return changed

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
+from slowwave.dialects.openclaw.silent import is_silent
 from slowwave.stores.openclaw.store import update_entry
 from tests.unit.dialects import opencode_files
 from tests.unit.dialects.pi_files import Session
@@ -86,6 +87,25 @@ def test_a_silent_turn_is_shown_as_not_delivered(tmp_path: Path, capsys: Capture
     assert [message.get("delivered", True) for message in shown["messages"]] == [True, False]
     (other,) = listed(capsys, "show", "main-1", "--store", store).values()
     assert all("delivered" not in message for message in other["messages"])
+    assert main(["sessions", "show", "hook-1", "--store", str(store)]) == 0
+    assert "assistant (model) not delivered" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "silent"),
+    [
+        ("NO_REPLY", True),
+        ("\ufeff NO_REPLY: nothing to tell", True),
+        ("NO_REPLYé", True),  # for the client only the letters of English go on with a word
+        ("Both mails are read. **NO_REPLY**", True),
+        ("NO_REPLYING", False),
+        ("I was told to say NO_REPLY when nothing is new", False),
+        ("DO_NO_REPLY", False),
+        ("", False),
+    ],
+)
+def test_an_answer_that_begins_or_ends_with_the_exact_token_is_silent(text: str, *, silent: bool):
+    assert is_silent(text) == silent
 
 
 def test_integers_of_the_store_stay_integers(tmp_path: Path):

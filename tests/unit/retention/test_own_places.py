@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import sqlite3
 import subprocess
 import zipfile
@@ -173,6 +174,19 @@ def test_memories_that_the_settings_put_elsewhere_are_found_without_a_session(
     first.unlink()
     erase(capsys, "--person", NAME, "--apply", *place)
     assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["holds.lock", "retain.lock.old.lock"])
+def test_a_pipe_in_the_place_of_a_lock_is_named_and_never_waited_for(
+    home: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = places.state_folder({"HOME": str(home)}) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    done = erase(capsys, "--person", NAME, "--apply")
+    assert name in refused(done)
+    assert any("is a pipe" in item["reason"] for item in done["items"] if item["action"] == "refused")
 
 
 def test_names_of_files_and_folders_are_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

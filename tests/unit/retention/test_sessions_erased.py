@@ -12,6 +12,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.holds import read_holds
+from tests.unit.dialects import opencode_files
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.planted import OLD, aged
 from tests.unit.retention.test_subjects_erased import GATES, erase
@@ -268,6 +269,79 @@ def test_what_lies_in_another_project_or_is_held_is_left_by_name(
     assert main(["run", "nightly", "--direct", *GATES, "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["counts"]["about_erased"] > 0
     assert not any("Fridays" in text for text in (*texts(folder), *texts(paths[COPY].parent)))
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_copy_that_lies_in_the_archive_alone_goes_along(
+    folder: Path, capsys: pytest.CaptureFixture[str], *, is_held: bool
+) -> None:
+    paths = with_copies(folder)
+    assert main(["run", "nightly", "--direct", *GATES]) == 0
+    for path in paths.values():
+        path.unlink()  # its client has cleaned up
+    if is_held:
+        assert main(["retain", "hold", "--session", COPY, "--reason", "a dispute"]) == 0
+    planned = erase(capsys, "--session", FIRST)
+    why = {item["target"]: item["reason"] for item in planned["items"] if item["action"] in ("goes", "refused")}
+    assert why.keys() == {FIRST, *paths}
+    for name in {*paths} - ({COPY} if is_held else set()):
+        assert f"records from session {FIRST}" in why[name]
+    done = erase(capsys, "--session", FIRST, "--apply")
+    assert done["counts"]["sessions_erased"] == planned["counts"]["sessions_found"]
+    assert main(["sessions", "list", "--json", "--all"]) == 0
+    left = {json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()}
+    assert left == {SECOND, COPY} if is_held else {SECOND}
+
+
+def test_a_fork_of_opencode_is_told_by_the_times_that_it_keeps(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client's own fork (``run --fork``): new ids for every record, the same times and words."""
+    main_one, fork, other = (opencode_files.Session(f"ses_{name}") for name in ("main", "fork", "other"))
+    fork.info["title"] = "a person gave it another name"
+    for session in (main_one, fork):
+        session.user("my sister Ada moves to Lyon")
+        session.answer(opencode_files.words("I wish her well."))
+    other.user("another matter")
+    root = own_home / "data" / "opencode"
+    root.mkdir(parents=True)
+    opencode_files.database(root, main_one, fork, other)
+    aged(own_home)
+    done = erase(capsys, "--session", "ses_main", "--apply")
+    refused = {item["target"]: item["reason"] for item in done["items"] if item["action"] == "refused"}
+    assert refused.keys() == {"ses_main", "ses_fork"}
+    assert "2 of its 2 records from session ses_main" in refused["ses_fork"]
+
+
+def test_copies_of_crabtalk_go_along_whatever_became_of_their_header(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = own_home / ".crabtalk" / "sessions"
+    place.mkdir(parents=True)
+    hello = [
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": "hi there"},
+    ]
+    long = [
+        {"role": "user", "content": "my sister Ada moves to Lyon"},
+        {"role": "assistant", "content": f"I know {'that it is a long way from here, and ' * 6}wish her well."},
+    ]
+
+    def write(number: int, messages: list[dict[str, str]], title: str = "", uptime: int = 0) -> Path:
+        head = {"agent": "crab", "created_by": "user", "created_at": f"2026-11-0{number}T10:00:00Z"}
+        path = place / f"crab_user_{number}.jsonl"
+        lines = [json.dumps(line) for line in ({**head, "title": title, "uptime_secs": uptime}, *messages)]
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    write(1, [*hello, *long])
+    write(2, hello)  # two conversations may begin alike
+    write(3, [*hello, *long, {"role": "user", "content": "and now?"}], "a title", 7)
+    write(4, hello)  # the last number of its sender stays with its session
+    aged(own_home)
+    done = erase(capsys, "--session", "crab_user_1", "--apply")
+    assert {item["target"] for item in done["items"] if item["action"] == "erased"} == {"crab_user_1", "crab_user_3"}
+    assert {path.name for path in place.iterdir()} == {"crab_user_2.jsonl", "crab_user_4.jsonl"}
 
 
 @pytest.mark.parametrize("place", ["here", "trash"])

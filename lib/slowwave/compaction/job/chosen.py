@@ -1,25 +1,32 @@
 """What a person set about compaction in the settings of the client itself: whether at all, when, and how much stays.
 
-Read in code: Claude Code 2.1.330 (``autoCompactEnabled`` and ``autoCompactWindow`` of its files of settings, the
-nearest first, then of ``.claude.json``; the switches among the variables that settings set), Codex
+Read in code: Claude Code 2.1.330 (``autoCompactEnabled`` and ``autoCompactWindow`` of the machine's policy, of its
+files of settings, the nearest first, then of ``.claude.json``; the variables that these set, which go before), Codex
 (``auto_compact_token_limit``: a limit of one's own lowers the nine tenths of the window and never raises them), pi
 0.73.1 (the settings of a project over those of the home). OpenClaw reads pi's settings from the folder of the agent and
 raises their reserve to its own floor; the specification with ULIDs names ``config.yaml`` (section 7.5.1).
 """
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.compaction.flush import RESERVE_FLOOR, count_or, reserve_floor
 from slowwave.compaction.javascript import fields_of
 from slowwave.errors import UnreadableError, UsageError
+from slowwave.stores.claude_settings import persons_files, policy_files
 
 _SWITCHES = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
 _TRUE = ("1", "true", "yes", "on")
-# below it Claude Code takes no window
+# below it Claude Code takes no window of its settings, and this one for a variable
 _LEAST_WINDOW = 100_000
+_WINDOW, _PERCENT = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+_WHOLE = 100
+_UNITS = {"k": 1_000, "m": 1_000_000}
+# a file of settings, and what stands in it
+_Told = tuple[str, Mapping[str, object]]
 
 
 class Chosen(NamedTuple):
@@ -32,6 +39,8 @@ class Chosen(NamedTuple):
         reserve_floor: tokens that are left free at least (OpenClaw).
         window: tokens that are used of a larger window (Claude Code).
         limit: tokens from which on it compacts, where that is earlier (Codex).
+        percent: share of the room for a context from which on it compacts, where that is earlier; 0 for none (Claude
+            Code).
     """
 
     off_in: str = ""
@@ -40,6 +49,7 @@ class Chosen(NamedTuple):
     reserve_floor: int = 0
     window: int = 0
     limit: int = 0
+    percent: float = 0
 
 
 NOTHING_CHOSEN = Chosen()
@@ -63,11 +73,9 @@ def chosen_by_client(dialect: str, transcript: Path, cwd: str) -> Chosen:
     Raises:
         UsageError: a file of settings cannot be read, so that nobody knows what was chosen.
     """
-    found = NOTHING_CHOSEN
     try:
-        for path in settings_files(dialect, transcript, cwd):
-            if path.is_file():
-                found = _READERS[dialect](found, _fields_in(path), str(path))
+        files = [path for path in settings_files(dialect, transcript, cwd) if path.is_file()]
+        found = _READERS[dialect]((str(path), _fields_in(path)) for path in files) if files else NOTHING_CHOSEN
         if dialect == "openclaw":
             found = found._replace(reserve_floor=_floor_of(transcript))
     except (OSError, UnreadableError) as error:
@@ -90,8 +98,7 @@ def _of_claude(transcript: Path, cwd: Path | None) -> list[Path]:
     home = next((parent.parent for parent in transcript.parents if parent.name == "projects"), None)
     if home is None:
         return []
-    own = [cwd / ".claude" / name for name in ("settings.json", "settings.local.json")] if cwd is not None else []
-    return [home.parent / ".claude.json", home / ".claude.json", home / "settings.json", *own]
+    return [home.parent / ".claude.json", home / ".claude.json", *persons_files(home, cwd), *policy_files()]
 
 
 def _of_pi(transcript: Path, cwd: Path | None) -> list[Path]:
@@ -147,38 +154,69 @@ def _of_yaml(path: Path, raw: bytes) -> object:
         raise UnreadableError(path, f"is not YAML: {error}") from error
 
 
-def _compaction(found: Chosen, fields: Mapping[str, object], path: str, names: tuple[str, str]) -> Chosen:
-    """Lay the section ``compaction`` of one file over what stood in those before it."""
-    section = fields_of(fields.get("compaction"))
-    reserve, keep = (count_or(section.get(name), None) for name in names)
-    enabled = section.get("enabled")
-    return found._replace(
-        off_in=path if enabled is False else "" if enabled is True else found.off_in,
-        reserve_tokens=found.reserve_tokens if reserve is None else reserve,
-        keep_recent_tokens=found.keep_recent_tokens if keep is None else keep,
+def _compaction(files: Iterable[_Told], names: tuple[str, str]) -> Chosen:
+    """Lay the section ``compaction`` of each file over what stood in those before it."""
+    found = NOTHING_CHOSEN
+    for path, fields in files:
+        section = fields_of(fields.get("compaction"))
+        reserve, keep = (count_or(section.get(name), None) for name in names)
+        enabled = section.get("enabled")
+        found = found._replace(
+            off_in=path if enabled is False else "" if enabled is True else found.off_in,
+            reserve_tokens=found.reserve_tokens if reserve is None else reserve,
+            keep_recent_tokens=found.keep_recent_tokens if keep is None else keep,
+        )
+    return found
+
+
+def _in_pi(files: Iterable[_Told]) -> Chosen:
+    return _compaction(files, ("reserveTokens", "keepRecentTokens"))
+
+
+def _in_ulid(files: Iterable[_Told]) -> Chosen:
+    return _compaction(files, ("reserve_tokens", "keep_recent_tokens"))
+
+
+def _in_codex(files: Iterable[_Told]) -> Chosen:
+    limits = (count_or(fields.get("model_auto_compact_token_limit"), None) for _, fields in files)
+    return Chosen(limit=next(limits) or 0)
+
+
+def _in_claude(files: Iterable[_Told]) -> Chosen:
+    off_in, window = "", 0
+    variables: dict[str, tuple[str, str]] = {}
+    for path, fields in files:
+        enabled, size = fields.get("autoCompactEnabled"), fields.get("autoCompactWindow")
+        off_in = path if enabled is False else "" if enabled is True else off_in
+        tokens = count_or(size, None) or 0
+        window = tokens if tokens >= _LEAST_WINDOW else 0 if size == "auto" else window
+        variables |= {name.upper(): (str(value), path) for name, value in fields_of(fields.get("env")).items()}
+    for name in _SWITCHES:
+        value, path = variables.get(name, ("", ""))
+        off_in = path if value.strip().lower() in _TRUE else off_in
+    tokens = _tokens(variables.get(_WINDOW, ("", ""))[0])
+    percent = _number(variables.get(_PERCENT, ("", ""))[0])
+    return Chosen(
+        off_in=off_in,
+        window=max(tokens, _LEAST_WINDOW) if tokens >= 1 else window,
+        percent=percent if 0 < percent <= _WHOLE else 0,
     )
 
 
-def _in_pi(found: Chosen, fields: Mapping[str, object], path: str) -> Chosen:
-    return _compaction(found, fields, path, ("reserveTokens", "keepRecentTokens"))
+def _tokens(text: str) -> int:
+    """Return a number of tokens as it may stand in a variable (``200000``, ``200k``), 0 when it is none."""
+    unit = _UNITS.get(text.strip()[-1:].lower())
+    number = _number(text.strip()[:-1]) * unit if unit else _number(text)
+    return round(number)
 
 
-def _in_ulid(found: Chosen, fields: Mapping[str, object], path: str) -> Chosen:
-    return _compaction(found, fields, path, ("reserve_tokens", "keep_recent_tokens"))
-
-
-def _in_codex(found: Chosen, fields: Mapping[str, object], _path: str) -> Chosen:
-    return found._replace(limit=count_or(fields.get("model_auto_compact_token_limit"), None) or 0)
-
-
-def _in_claude(found: Chosen, fields: Mapping[str, object], path: str) -> Chosen:
-    enabled, variables = fields.get("autoCompactEnabled"), fields_of(fields.get("env"))
-    is_off = enabled is False or any(str(variables.get(name, "")).lower() in _TRUE for name in _SWITCHES)
-    window = count_or(fields.get("autoCompactWindow"), None) or 0
-    return found._replace(
-        off_in=path if is_off else "" if enabled is True else found.off_in,
-        window=window if window >= _LEAST_WINDOW else found.window,
-    )
+def _number(text: str) -> float:
+    """Return the number that a text is, 0 when it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return 0
+    return number if isfinite(number) else 0
 
 
 _FILES: Mapping[str, Callable[[Path, Path | None], list[Path]]] = {
@@ -188,7 +226,7 @@ _FILES: Mapping[str, Callable[[Path, Path | None], list[Path]]] = {
     "codex": _of_codex,
     "ulid": _of_ulid,
 }
-_READERS: Mapping[str, Callable[[Chosen, Mapping[str, object], str], Chosen]] = {
+_READERS: Mapping[str, Callable[[Iterable[_Told]], Chosen]] = {
     "claude": _in_claude,
     "pi": _in_pi,
     "openclaw": _in_pi,

@@ -31,6 +31,8 @@ from slowwave.settings import CompactionSettings
 
 # What the next larger kind of model sees (Claude and GPT with a long context, Gemini).
 _LONG_WINDOW = 1_000_000
+# what Claude Code leaves free for an answer before it takes a share of the rest
+_ANSWER_TOKENS = 20_000
 
 
 class Due(NamedTuple):
@@ -138,7 +140,14 @@ def limit_of(reading: Reading, window: int, settings: CompactionSettings) -> int
         return min(int(window * AUTO_COMPACT_SHARE), reading.chosen.limit or window)
     if reading.dialect == "crabtalk" and not settings.context_window:
         return CRABTALK_THRESHOLD
-    return window - budget_of(reading, settings).reserve
+    limit = window - budget_of(reading, settings).reserve
+    share = _share_of(reading, settings)
+    return min(limit, int((window - _ANSWER_TOKENS) * share)) if share else limit
+
+
+def _share_of(reading: Reading, settings: CompactionSettings) -> float:
+    """Return the share of its room that a client was told to fill at most, 0 where nothing or slowwave says so."""
+    return reading.chosen.percent / 100 if settings.reserve_tokens is None else 0
 
 
 def _is_over(reading: Reading, tokens: int, window: int, settings: CompactionSettings) -> bool:
@@ -148,4 +157,6 @@ def _is_over(reading: Reading, tokens: int, window: int, settings: CompactionSet
         return is_over_share(tokens, window) or 0 < reading.chosen.limit <= tokens
     if reading.dialect == "crabtalk" and not settings.context_window:
         return is_over_threshold(tokens)
+    if _share_of(reading, settings):
+        return tokens >= limit_of(reading, window, settings)
     return is_over_budget(tokens, window, budget_of(reading, settings))

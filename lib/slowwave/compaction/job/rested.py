@@ -68,15 +68,20 @@ class Rested:
         path = session.files.paths[0]
         place = (session.dialect, path.parent)
         if place not in self._chosen:
-            files = settings_files(session.dialect, path, self._root)
-            if session.dialect == "openclaw":
-                from slowwave.stores.openclaw.config import config_file  # noqa: PLC0415 - only where this client is
-
-                config = config_file(path)
-                files += [config] if config is not None else []
-            stats = [file.stat() for file in files if file.is_file()]
-            self._chosen[place] = "".join(f":{at.st_ino}:{at.st_size}:{at.st_mtime_ns}" for at in stats)
+            try:
+                self._chosen[place] = self._files_of(session.dialect, path)
+            except OSError:
+                self._chosen[place] = ":?"  # whoever reads them for a session says why it cannot be done
         return self._chosen[place]
+
+    def _files_of(self, dialect: str, path: Path) -> str:
+        files = settings_files(dialect, path, self._root)
+        if dialect == "openclaw":
+            from slowwave.stores.openclaw.config import config_file  # noqa: PLC0415 - only where this client is
+
+            config = config_file(path)
+            files += [config] if config is not None else []
+        return "".join(f":{at.st_ino}:{at.st_size}:{at.st_mtime_ns}" for at in (f.stat() for f in files if f.is_file()))
 
     def _read(self) -> dict[str, str]:
         try:

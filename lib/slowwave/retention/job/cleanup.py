@@ -6,16 +6,19 @@ sub-agents, results of tools and checkpoints one by one.
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, cast
 
 import msgspec
 
+from slowwave.errors import UnreadableError
+from slowwave.files import file_bytes
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.retention.job.fleet import Member, paths_of
 from slowwave.stores.belongings import belongings_of, sessions_in_home
+from slowwave.stores.claude_settings import persons_files, policy_files
 from slowwave.stores.kinds.claude import PROJECTS, ClaudeHome
 
 CLEANUP_DAYS = 30.0
@@ -74,20 +77,55 @@ class Belonging:
         return session.kind == "subagent" or session.id in self._in_home or session.id in self._beside[folder]
 
 
-def cleanup_days(home: Path, report: Report) -> float:
-    """Return after how many days without a change the client of a home deletes."""
-    path = home / "settings.json"
+def files_of(member: Member, user: Path) -> Iterator[Kept]:
+    """Yield the files of a session of any client that are there.
+
+    Raises:
+        OSError: a folder of it cannot be listed.
+    """
+    paths = dict.fromkeys((*paths_of(member), *belongings_of(member.session, user).paths))
+    for path in paths:
+        yield from _below(os.fspath(path))
+
+
+def cleanup_days(home: Path, roots: Iterable[str], report: Report) -> float:
+    """Return after how many days without a change the client of a home deletes, at the earliest.
+
+    The policy of the machine decides; without one the client cleans up by the settings of the folder that it is started
+    in, and nobody knows which one that will be.
+
+    Args:
+        home: the home of Claude Code.
+        roots: the working folders of the projects whose sessions lie there.
+        report: gets a warning for each file that cannot be read.
+    """
     try:
-        value: object = msgspec.json.decode(path.read_bytes())
-    except FileNotFoundError:
-        return CLEANUP_DAYS
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        report.warnings.append(f"rescue: {path}: cannot be read, so the client's default of 30 days counts")
-        return CLEANUP_DAYS
+        policy = policy_files()
+    except OSError as error:
+        report.warnings.append(f"rescue: {error.filename}: {error.strerror}, so nobody knows what it says")
+        policy = []
+    told = [days for path in policy if (days := _days_in(path, report)) is not None]
+    if told:
+        return told[-1]
+    user = _days_in(persons_files(home, None)[0], report)
+    found = [CLEANUP_DAYS if user is None else user]
+    for root in roots:
+        own = [days for path in persons_files(home, Path(root))[1:] if (days := _days_in(path, report)) is not None]
+        found += own[-1:]
+    return min(found)
+
+
+def _days_in(path: Path, report: Report) -> float | None:
+    """Return what a file of settings says, None when it says nothing about it."""
+    try:
+        value: object = msgspec.json.decode(file_bytes(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnreadableError, msgspec.DecodeError, UnicodeDecodeError):
+        report.warnings.append(f"rescue: {path}: cannot be read, so what it says of cleanupPeriodDays does not count")
+        return None
     days = cast("dict[str, object]", value).get("cleanupPeriodDays") if isinstance(value, dict) else None
-    if not isinstance(days, int | float) or isinstance(days, bool):
-        return CLEANUP_DAYS
-    return max(1.0, float(days))
+    return max(1.0, float(days)) if isinstance(days, int | float) and not isinstance(days, bool) else None
 
 
 def claude_home(transcript: Path, environ: Mapping[str, str]) -> Path | None:

@@ -6,7 +6,7 @@ cannot be read, or ``mode`` is ``warn``, nothing goes and the report says so.
 """
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -128,6 +128,30 @@ def _first(member: Member) -> Path:
 
 def _is_file_of_openclaw(member: Member) -> bool:
     return member.session.dialect == "openclaw" and not member.session.in_database
+
+
+def due_by_client(fleet: Fleet, times: Iterable[float], report: Report) -> Iterator[tuple[Member, float]]:
+    """Yield the sessions that the client itself removes by some times, each once, with the first of these times.
+
+    Args:
+        fleet: all sessions.
+        times: in seconds since 1970, the earliest first.
+        report: gets a warning for each store of which nobody knows what goes.
+    """
+    moments = list(times)
+    for folder in sorted(_folders(fleet)):
+        try:
+            rules, looked = upkeep_rules(client_session_settings(folder)), look_at(folder)
+        except (UnreadableError, OSError) as error:
+            report.warnings.append(f"rescue: nobody knows what OpenClaw removes: {reason_of(error, folder)}")
+            continue
+        met: set[str] = set()
+        for at in moments if rules.enforces else ():
+            names = [name for one in upkeep(*looked, rules, at * 1000) for name in one.names]
+            for key in dict.fromkeys(f"{folder}/{name}" for name in names):
+                if key not in met and key in fleet.members:
+                    met.add(key)
+                    yield fleet.members[key], at
 
 
 def _due(folder: Path, now: datetime, report: Report) -> list[Goes]:

@@ -1,12 +1,13 @@
-"""Rescue: what Claude Code is about to delete by itself is archived first, and left in its place.
+"""Rescue: what a client is about to delete by itself is archived first, and left in its place.
 
-What it deletes, and when, tells :mod:`cleanup`. Every night does it, whether or not retention is enforced. Gates:
+What Claude Code deletes, and when, tells :mod:`cleanup`; OpenClaw's own maintenance is that of :mod:`openclaw`, while
+it is left to the client (``retention.openclaw``). Every night does it, whether or not retention is enforced. Gates:
 ``retention.rescue``, ``retention.rescue_max_bytes``, and as every writing step a run that is no dry run. It deletes
 nothing; a second run finds everything in a pack.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,10 +15,11 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
 from slowwave.places import archive_folder
 from slowwave.report import Item, Report
-from slowwave.retention.job.cleanup import Belonging, claude_home, cleanup_days
+from slowwave.retention.job.cleanup import Belonging, claude_home, cleanup_days, files_of
 from slowwave.retention.job.context import Context
 from slowwave.retention.job.failing import reason_of
-from slowwave.retention.job.fleet import Member
+from slowwave.retention.job.fleet import Member, key_of
+from slowwave.retention.job.openclaw import due_by_client
 from slowwave.retention.job.traces import Told, of_shelved
 from slowwave.retention.rescued import pack_name, rescued_bytes
 from slowwave.stores.archive.model import PackedSession
@@ -31,20 +33,51 @@ from slowwave.stores.trash import trash_items
 RULE = "rescue"
 _DAY_S = 86_400.0
 _PACK_SESSIONS = 200
-_SOON = "Claude Code would delete it soon"
+_CLAUDE, _OPENCLAW = "Claude Code", "OpenClaw"
 
 
 class Due(NamedTuple):
-    """A session of which its client is about to delete a file: when it may, in seconds since 1970; all its bytes."""
+    """A session of which its client is about to delete a file.
+
+    Attributes:
+        member: the session.
+        at: when it may, in seconds since 1970.
+        size: all its bytes.
+        client: which client.
+    """
 
     member: Member
     at: float
     size: int
+    client: str = _CLAUDE
 
 
-def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
-    """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first."""
+def due_soon(goes: Collection[str], run: Context) -> list[Due]:
+    """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first.
+
+    Args:
+        goes: keys of the sessions that this run removes itself.
+        run: the run.
+    """
     until = 2 * run.now.timestamp() - run.rules.rescue.start(run.now)
+    found = _due_by_claude((member for key, member in run.fleet.members.items() if key not in goes), until, run)
+    if run.rules.openclaw == "client":
+        found += _due_by_openclaw(goes, until, run)
+    return sorted(found, key=lambda due: (due.at, due.member.session.id))
+
+
+def _due_by_openclaw(goes: Collection[str], until: float, run: Context) -> Iterator[Due]:
+    packed: set[tuple[str, int, int]] | None = None
+    for member, at in due_by_client(run.fleet, (run.now.timestamp(), until), run.report):
+        if key_of(member.session) in goes:
+            continue
+        packed = _packed(run) if packed is None else packed
+        files = list(files_of(member, run.home))
+        if any(file not in packed for file in files):
+            yield Due(member, at, sum(file.size for file in files), _OPENCLAW)
+
+
+def _due_by_claude(members: Iterable[Member], until: float, run: Context) -> list[Due]:
     packed: set[tuple[str, int, int]] | None = None
     homes: dict[Path, tuple[float, Belonging]] = {}
     found: list[Due] = []
@@ -53,7 +86,7 @@ def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
         if home is None:
             continue
         if home not in homes:
-            homes[home] = cleanup_days(home, run.report) * _DAY_S, Belonging(home, run.home)
+            homes[home] = cleanup_days(home, _roots_in(home, run), run.report) * _DAY_S, Belonging(home, run.home)
         keeps, belonging = homes[home]
         try:
             if not belonging.may_be_due(member, until - keeps):
@@ -68,7 +101,13 @@ def due_soon(members: Iterable[Member], run: Context) -> list[Due]:
         ends = [file.mtime_ns / 1e9 + keeps for file in files if file not in packed]
         if ends and min(ends) <= until:
             found.append(Due(member, min(ends), sum(file.size for file in files)))
-    return sorted(found, key=lambda due: (due.at, due.member.session.id))
+    return found
+
+
+def _roots_in(home: Path, run: Context) -> set[str]:
+    """Return the working folders of the projects whose sessions lie in a home."""
+    projects = {member.project.key: member.project for member in run.fleet.members.values()}
+    return {one.root for one in projects.values() if one.root and any(home in path.parents for path in one.folders)}
 
 
 def _packed(run: Context) -> set[tuple[str, int, int]]:
@@ -103,8 +142,14 @@ def rescue(due: Iterable[Due], run: Context) -> list[str]:
             added = [one for due in batch for one in _alone(due, run)]
         run.log.append([of_shelved(one, report.run_id, RULE) for one in added], run.now)
         report.count("rescued", len(added))
+        clients = {due.member.session.id: due.client for due in batch}
         report.items += [
-            Item(one.session.id, "rescued", f"{_SOON}; it lies in the archive, too", one.session.project)
+            Item(
+                one.session.id,
+                "rescued",
+                f"{_soon(clients.get(one.session.id, _CLAUDE))}; it lies in the archive, too",
+                one.session.project,
+            )
             for one in added
         ]
         used = rescued_bytes(folder)
@@ -119,8 +164,13 @@ def rescue(due: Iterable[Due], run: Context) -> list[str]:
     report.count("rescue_left_out", len(left))
     what = f"{len(left)} sessions of {sum(one.size for one in left):,} bytes"
     room = f"{used:,} of {run.rules.rescue_max_bytes:,} bytes are taken"
-    remedy = "raise retention.rescue_max_bytes, or cleanupPeriodDays in the settings.json of Claude Code"
-    return [f"rescue: {what}, which Claude Code deletes within {run.rules.rescue}, are not archived: {room}; {remedy}"]
+    who = " and ".join(sorted({one.client for one in left}))
+    remedy = "raise retention.rescue_max_bytes, or let the client keep more (cleanupPeriodDays, session.maintenance)"
+    return [f"rescue: {what}, which {who} deletes within {run.rules.rescue}, are not archived: {room}; {remedy}"]
+
+
+def _soon(client: str) -> str:
+    return f"{client} would delete it soon"
 
 
 def _fitting(due: Iterable[Due], room: int) -> list[Due]:
@@ -169,7 +219,7 @@ def note_due(due: Iterable[Due], report: Report) -> None:
     for one in due:
         report.count("would_rescue")
         project = one.member.project.key
-        report.items.append(Item(one.member.session.id, RULE, _SOON, project))
+        report.items.append(Item(one.member.session.id, RULE, _soon(one.client), project))
 
 
 def _archived(batch: list[Due], run: Context) -> list[Shelved]:

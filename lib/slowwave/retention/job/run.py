@@ -62,7 +62,7 @@ def retain(
         dry_run: plan and report, change nothing.
         force: pass the gate about the clock.
         chosen: keys of the projects in which something may go; None for all.
-        removes: whether anything may go at all; else what Claude Code deletes soon is archived, and that is all.
+        removes: whether anything may go at all; else what a client deletes soon is archived, and that is all.
         rest: waits for so many seconds between two removals.
 
     Raises:
@@ -147,7 +147,7 @@ def _rescue(run: Context, goes: Collection[str]) -> list[str]:
     """Archive what its client deletes soon; return what was left out for want of room."""
     if run.rules.rescue.is_off:
         return []
-    due = due_soon((member for key, member in run.fleet.members.items() if key not in goes), run)
+    due = due_soon(goes, run)
     if run.dry_run:
         note_due(due, run.report)
         return []

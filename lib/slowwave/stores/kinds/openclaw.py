@@ -78,13 +78,15 @@ class OpenclawHome(Kind):
             kinds[found.kind] += 1
             if found.kind != "transcript":
                 continue
-            file = walk.look(place.path, name)
+            stem = f"{found.session}-topic-{found.topic}" if found.topic else found.session
+            about = facts.by_stem.get(stem)
+            told = about.told if about is not None else ""
+            file = walk.look(place.path, name, told)
             if file is not None:
-                stem = f"{found.session}-topic-{found.topic}" if found.topic else found.session
-                about = facts.by_stem.get(stem)
                 side = about is not None and about.is_side
                 own = name.removesuffix(".zst").replace(".jsonl", "", 1)
                 session = FoundSession(place.path, own, [file], side=side, dialect=self.name, source=found.source)
+                session.told = told
                 session.kind = "subagent" if side else ""
                 if about is not None:
                     session.parent, session.origin = about.parent, about.origin

@@ -33,6 +33,11 @@ class Facts(NamedTuple):
     parent: str = ""
     origin: SessionOrigin = ""
 
+    @property
+    def told(self) -> str:
+        """What the kind of its session rests on; not the parent, whose key names another session after a reset."""
+        return f"{'side' if self.is_side else 'main'} {self.origin}"
+
 
 class StoreFacts(NamedTuple):
     """All entries of a store by the stem of their transcript's name, and what was odd about them."""

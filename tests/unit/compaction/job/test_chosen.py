@@ -7,6 +7,7 @@ import pytest
 
 from slowwave.compaction.job.chosen import Chosen, chosen_by_client
 from slowwave.errors import UsageError
+from slowwave.stores import claude_settings
 from tests.unit.compaction.job.talks import Talk, compacted, job
 
 
@@ -67,6 +68,48 @@ def test_the_nearest_switch_of_claude_code_counts(tmp_path: Path):
     written(tmp_path / ".claude.json", '{"autoCompactEnabled": false}')
     written(tmp_path / ".claude" / "settings.json", '{"autoCompactEnabled": true, "autoCompactWindow": 150000}')
     assert chosen_by_client("claude", transcript, "") == Chosen(window=150_000)
+
+
+def test_the_policy_of_a_machine_goes_over_what_a_person_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(claude_settings, "POLICY", tmp_path / "policy")
+    transcript = tmp_path / ".claude" / "projects" / "-shop" / "s.jsonl"
+    written(tmp_path / "shop" / ".claude" / "settings.local.json", '{"autoCompactEnabled": true}')
+    managed = written(tmp_path / "policy" / "managed-settings.json", '{"autoCompactEnabled": false}')
+    assert chosen_by_client("claude", transcript, str(tmp_path / "shop")).off_in == str(managed)
+    written(tmp_path / "policy" / "managed-settings.d" / "20.json", '{"autoCompactEnabled": true}')
+    assert not chosen_by_client("claude", transcript, str(tmp_path / "shop")).off_in
+
+
+def test_a_variable_of_a_nearer_file_goes_before_and_is_no_switch_of_another_kind(tmp_path: Path):
+    transcript = tmp_path / ".claude" / "projects" / "-shop" / "s.jsonl"
+    home = written(tmp_path / ".claude" / "settings.json", '{"env": {"DISABLE_AUTO_COMPACT": "1"}}')
+    near = tmp_path / "shop" / ".claude" / "settings.json"
+    written(near, '{"autoCompactEnabled": true}')
+    assert chosen_by_client("claude", transcript, str(tmp_path / "shop")).off_in == str(home)
+    written(near, '{"env": {"DISABLE_AUTO_COMPACT": "0"}}')
+    assert not chosen_by_client("claude", transcript, str(tmp_path / "shop")).off_in
+
+
+@pytest.mark.parametrize(
+    ("variables", "window", "percent"),
+    [
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}, 150_000, 50),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": 62.5}, 150_000, 62.5),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "101"}, 150_000, 0),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "nan"}, 150_000, 0),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "half"}, 150_000, 0),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200k"}, 200_000, 0),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "0.5M"}, 500_000, 0),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "20000"}, 100_000, 0),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "large"}, 150_000, 0),
+    ],
+)
+def test_the_variables_that_settings_of_claude_code_set(
+    tmp_path: Path, variables: dict[str, object], window: int, percent: float
+):
+    transcript = tmp_path / ".claude" / "projects" / "-shop" / "s.jsonl"
+    written(tmp_path / ".claude" / "settings.json", json.dumps({"autoCompactWindow": 150_000, "env": variables}))
+    assert chosen_by_client("claude", transcript, "") == Chosen(window=window, percent=percent)
 
 
 def test_the_settings_of_openclaw_are_pis_with_a_floor(tmp_path: Path):

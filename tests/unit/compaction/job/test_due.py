@@ -122,3 +122,16 @@ def test_a_client_that_is_told_to_compact_nothing_is_heeded():
     assert "told in settings.json to compact nothing" in found.reason
     small = reading("pi", 10)._replace(chosen=Chosen(off_in="settings.json"))
     assert not due(small, CompactionSettings(), soft=SOFT).is_off
+
+
+@pytest.mark.parametrize(("percent", "limit"), [(50, 90_000), (100, 180_000), (99, 178_200), (0, 183_617)])
+def test_a_share_of_its_room_lets_claude_code_compact_earlier(percent: float, limit: int):
+    settings = CompactionSettings()
+
+    def is_due(tokens: int, settings: CompactionSettings) -> bool:
+        told = reading("claude", tokens, counted=True)._replace(chosen=Chosen(percent=percent))
+        return due(told, settings, soft=SOFT).is_due
+
+    assert (is_due(limit, settings), is_due(limit - 1, settings)) == (True, False)
+    # numbers set in slowwave go before
+    assert not is_due(180_000, CompactionSettings(reserve_tokens=16_384))

@@ -5,10 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from slowwave.places import archive_folder
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold
 from slowwave.retention.job.fleet import Fleet
+from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.known import known_projects
 from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import restore, trash_folder, trash_items
@@ -159,3 +163,36 @@ def test_only_so_many_go_in_one_run(tmp_path: Path) -> None:
     assert len(keys(folder)) == 3
     home.run()
     assert len(keys(folder)) == 2
+
+
+def test_what_the_client_itself_is_about_to_remove_is_archived_first(tmp_path: Path) -> None:
+    home = Home(tmp_path, max_age="unlimited")
+    # within eight days: what goes now, and what goes in a week; main and protected chats never
+    folder = store_of(home, {**DAYS, "agent:main:telegram:dm:2": 23}, {"mode": "enforce", "pruneAfter": "30d"})
+    before = home.clients()
+    planned = home.run(apply=False)
+    assert sorted(item.target for item in planned.items if item.action == "rescue") == ["s1", "s2", "s4"]
+    done = home.run()
+    assert done.counts["rescued"] == 3
+    assert all("OpenClaw" in item.reason for item in done.items if item.action == "rescued")
+    assert home.clients() == before
+    assert "rescued" not in home.run().counts  # all of it lies in a pack
+    (folder / "s1.jsonl").unlink()
+    archived = {one.session.id for one in Shelf(archive_folder(home.environ)).sessions()}
+    assert archived == {"s1", "s2", "s4"}
+
+
+@pytest.mark.parametrize("settings", [{"mode": "warn"}, {"pruneAfter": False}])
+def test_nothing_is_rescued_of_a_client_that_removes_nothing(tmp_path: Path, settings: dict[str, Any]) -> None:
+    home = Home(tmp_path, max_age="unlimited")
+    store_of(home, settings=settings)
+    assert "rescued" not in home.run().counts
+
+
+def test_settings_that_cannot_be_read_are_told_and_nothing_is_guessed(tmp_path: Path) -> None:
+    home = Home(tmp_path, max_age="unlimited")
+    store_of(home)
+    (home.root / ".openclaw" / "openclaw.json").write_text("{")
+    done = home.run()
+    assert "rescued" not in done.counts
+    assert any("nobody knows what OpenClaw removes" in warning for warning in done.warnings)

@@ -21,6 +21,7 @@ from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.job.cleanup import cleanup_days
 from slowwave.retention.rescued import rescue_packs
+from slowwave.stores import claude_settings
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.shelf import Shelf
 from tests.unit.retention.job.homes import Home
@@ -238,7 +239,27 @@ def test_the_settings_of_the_client_say_how_long_it_keeps(tmp_path: Path) -> Non
 def test_settings_that_say_nothing_mean_the_clients_default(tmp_path: Path, text: str, days: float, said: int) -> None:
     (tmp_path / "settings.json").write_text(text)
     report = Report("retain")
-    assert (cleanup_days(tmp_path, report), len(report.warnings)) == (days, said)
+    assert (cleanup_days(tmp_path, (), report), len(report.warnings)) == (days, said)
+
+
+def test_the_client_cleans_up_by_the_settings_of_where_it_is_started_unless_a_policy_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy"
+    monkeypatch.setattr(claude_settings, "POLICY", policy)
+    shop = tmp_path / "shop"
+
+    def days(place: str, number: int) -> float:
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"cleanupPeriodDays": number}))
+        return cleanup_days(tmp_path / "home", [str(shop), str(tmp_path / "gone")], Report("retain"))
+
+    assert days("home/settings.json", 90) == 90
+    assert days("shop/.claude/settings.json", 20) == 20
+    assert days("shop/.claude/settings.local.json", 60) == 60
+    assert days("policy/managed-settings.json", 7) == 7
+    assert days("policy/managed-settings.d/10-more.json", 400) == 400
 
 
 def test_other_clients_delete_nothing_by_themselves(tmp_path: Path) -> None:

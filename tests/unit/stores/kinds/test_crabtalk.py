@@ -117,6 +117,7 @@ class Remembered:
     dev: int
     ino: int
     parts: list[Signature] | None = None
+    told: str = ""
 
 
 def test_an_unchanged_session_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,6 +136,25 @@ def test_sub_agents_are_known_by_their_key_or_who_started_them(tmp_path: Path) -
     }
 
 
+def test_the_kind_follows_the_key_although_the_transcript_stays_as_it_is(tmp_path: Path) -> None:
+    """The store "may rewrite or rehydrate entries as sessions run"; `hook:<uuid>` holds "unless overridden"."""
+    folder = home(tmp_path, "s1.jsonl", "s2.jsonl")
+    root, catalogue = tmp_path / ".clawdbot", tmp_path / "catalogue.sqlite"
+
+    def kinds(*keys: str) -> list[tuple[str, str]]:
+        entries = {key: {"sessionId": f"s{number}"} for number, key in enumerate(keys, 1) if key}
+        (folder / "sessions.json").write_text(json.dumps(entries), encoding="utf-8")
+        return [(row.kind, row.origin) for row in sorted(listing(root, catalogue).rows, key=lambda row: row.id)]
+
+    assert kinds(f"hook:{UUID}", "agent:main:main") == [("main", "hook"), ("main", "interactive")]
+    assert kinds(f"agent:main:subagent:{UUID}", "cron:backup") == [("subagent", ""), ("main", "cron")]
+    # the next run of the job has the key
+    assert kinds(f"hook:{UUID}", "") == [("main", "hook"), ("main", "cron")]
+    with Catalogue(catalogue) as known:
+        list_sessions(Settings(store=StoreSettings(roots=(root,))), {"HOME": str(root.parent)}, known)
+        assert not known.reads
+
+
 def test_an_archive_is_read_though_it_is_packed(tmp_path: Path) -> None:
     folder = home(tmp_path)
     packed = folder / "s1.jsonl.deleted.2026-01-24T10-00-00.000Z.zst"
