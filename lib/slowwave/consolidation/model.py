@@ -62,6 +62,7 @@ class State:
         writers: who wrote them, by :attr:`ForeignLine.key`; what is not there is a person's.
         rewritten: active memories whose line an agent wrote anew, with the id of the new entry.
         adopted: lines of agents that become entries with this dream; the book has them already.
+        given_back: how many of our lines were gone from the index at once by accident; they are put back.
     """
 
     book: Book
@@ -74,6 +75,7 @@ class State:
     writers: Mapping[str, Writer] = field(default_factory=dict[str, Writer])
     rewritten: tuple[tuple[Memory, str], ...] = ()
     adopted: tuple[Event, ...] = ()
+    given_back: int = 0
 
     @property
     def from_tools(self) -> tuple[ForeignLine, ...]:
@@ -108,7 +110,7 @@ class Outcome:
     """
 
     events: tuple[Event, ...]
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes | None]
     book: Book
     warnings: tuple[str, ...]
     moved: frozenset[str] = frozenset()

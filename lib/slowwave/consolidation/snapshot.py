@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from slowwave.consolidation.model import State
@@ -16,7 +17,7 @@ from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
 from slowwave.memory.foreign import read_foreign
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import parse_ledger
-from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.memory.topics import INDEX, TOPICS
 from slowwave.memory.waiting import USUAL_LOSS, Waiting
 from slowwave.memory.waiting import waiting as waiting_now
@@ -90,6 +91,7 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
     words = read_foreign(memory).lines
     ledger = read_or_none(memory / LEDGER)
     state = read_or_none(memory / STATE_FILE)
+    last = parse_state(state, memory / STATE_FILE)
     seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
     return Snapshot(
         memory=memory,
@@ -98,8 +100,10 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
             replay(parse_ledger(ledger or b"", memory / LEDGER)),
             {key: known.writer for key, known in words.items()},
             Authors(files, writes or read_writes(memory), words),
+            since=iso(datetime.fromtimestamp(last, UTC)) if last else "",
+            max_loss=max_loss,
         ),
-        last=parse_state(state, memory / STATE_FILE),
+        last=last,
         entries=tuple(entries),
         problems=tuple(problems),
         shown=shown,

@@ -59,7 +59,7 @@ def look_at_writes(project: Project, home: Path) -> tuple[Writes, list[str]]:
     # of a session that is gone only what it proves is left
     stamps = {name: stamp for name, stamp in before.sessions.items() if name in there}
     lines = {file: dict(of) for file, of in before.lines.items()}
-    now = Writes(before.v, lines, dict(before.shown), dict(before.whole), stamps)
+    now = Writes(before.v, lines, dict(before.shown), dict(before.whole), dict(before.latest), stamps)
     folders = tuple(dict.fromkeys(os.fspath(p.absolute()) for p in (project.memory, memory)))
     problems: list[str] = []
     for name, session in there.items():
@@ -186,6 +186,7 @@ class _Search:
             key = ForeignLine(file, one.text).key
             if key not in known or at < known[key].at:
                 known[key] = Written(at, *place, evidence)
+        notes.latest[file] = max(at, notes.latest.get(file, ""))
         if is_whole and not notes.whole.get(file, "~") < at:
             notes.whole[file] = at
 

@@ -52,6 +52,7 @@ class Writes(msgspec.Struct):
         lines: by file and :attr:`ForeignLine.key`, the first call that wrote the line.
         shown: by key, when a line was first read in the memory folder.
         whole: the files that a call wrote from beginning to end: of these every line of an agent is known.
+        latest: by file, when a call last wrote into it.
         sessions: size and time of each session that was searched, by a hash of dialect, id and file.
     """
 
@@ -59,6 +60,7 @@ class Writes(msgspec.Struct):
     lines: dict[str, dict[str, Written]] = {}
     shown: dict[str, str] = {}
     whole: dict[str, str] = {}
+    latest: dict[str, str] = {}
     sessions: dict[str, str] = {}
 
 

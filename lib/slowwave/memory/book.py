@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from slowwave.memory.ledger import Event, IndexEntry, Sighting, Writer, read_ledger
 from slowwave.memory.model import RETRACTS, Category, Evidence
-from slowwave.memory.topics import PAGE, POINTER
+from slowwave.memory.topics import INDEX, PAGE, POINTER, fact_line
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ class Memory:
         spans: when it held, oldest interval first; empty for one interval from ``valid_from`` to ``valid_to``.
         writer: who wrote its line.
         stands: whether the line stands where its writer put it, and not among slowwave's own.
+        indexed: whether slowwave has it in the index; ``file`` is then where it would stand if it were not.
     """
 
     id: str
@@ -51,6 +52,12 @@ class Memory:
     spans: tuple[tuple[str, str], ...] = ()
     writer: Writer = "slowwave"
     stands: bool = False
+    indexed: bool = False
+
+    @property
+    def place(self) -> str:
+        """The file in which its line stands."""
+        return INDEX if self.indexed else self.file
 
     @property
     def held(self) -> tuple[tuple[str, str], ...]:
@@ -127,6 +134,14 @@ class Book:
             found.apply(event)
         return found
 
+    def _show(self, entries: tuple[IndexEntry, ...]) -> None:
+        """Note which memories the index has now."""
+        before, now = ({entry.ref for entry in of} for of in (self.index, entries))
+        for name in before ^ now:
+            if name in self.memories:
+                self.memories[name] = replace(self.memories[name], indexed=name in now)
+        self.index = entries
+
     def apply(self, event: Event) -> None:
         """Add one event that stands."""
         outcome = f"{event.event} {event.memory}".strip() + (f": {event.reason}" if event.reason else "")
@@ -140,7 +155,7 @@ class Book:
         elif event.event == "use":
             self.uses.setdefault(event.file, set()).update(event.sessions)
         elif event.event == "index":
-            self.index = event.entries
+            self._show(event.entries)
         elif event.memory:
             self.memories[event.memory] = _changed(self.memories, event)
             if event.event == "join" and event.successor:
@@ -176,6 +191,11 @@ def read_book(memory: Path) -> Book:
         CorruptStateError: the ledger is damaged.
     """
     return replay(read_ledger(memory))
+
+
+def own_line(memory: Memory) -> str:
+    """Return the line in which slowwave writes a memory."""
+    return fact_line(memory.category, memory.text, memory.valid_from)
 
 
 _CLOSED_BY: dict[str, Status] = {

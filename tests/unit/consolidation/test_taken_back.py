@@ -109,7 +109,7 @@ def test_the_order_in_which_sessions_are_found_makes_no_difference(said: list[tu
 
     def shown(nights: Nights) -> object:
         rules = [m for m in nights.book.memories.values() if not m.is_retraction]
-        return sorted((m.text, m.status, m.held) for m in rules), {n: d for n, d in nights.files.items() if b"- " in d}
+        return sorted((m.text, m.status, m.held) for m in rules), [*nights.shown()]
 
     assert shown(together([[one] for one in shuffled])) == shown(together([every]))
 

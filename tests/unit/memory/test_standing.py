@@ -56,6 +56,8 @@ def test_sessions_that_show_something_else_in_vain_leave_a_doubt() -> None:
 
 def test_a_session_that_reads_a_memory_file_is_counted_once_and_never_alone_a_reason_to_dream(tmp_path: Path) -> None:
     house = House(tmp_path)
+    house.memory.mkdir(parents=True)
+    (house.memory / "MEMORY.md").write_text("- filled\n" * 200)
     house.extract(house.candidate("Use npm for installs", session="a"))
     house.dream()
     house.session("reader", f"Read {house.memory}/preferences.md")
