@@ -151,8 +151,9 @@ def index_block(
 
 def best_lines(memories: Sequence[Memory], standing: Standing, most_bytes: int) -> list[str]:
     """Return what is worth most among memories, within so many bytes and under the headings of the index."""
-    block = index_block(memories, Room(b"", len(memories) + len(_SECTIONS), most_bytes), standing=standing)
-    return [line for line in block.lines if target_of(line) == ""]
+    room = Room(b"", len(memories) + len(_SECTIONS), most_bytes)
+    pointers = [POINTER + topic.file for topic in TOPICS.values()]
+    return list(index_block(memories, room, standing=standing, unindexed=pointers).lines)
 
 
 def worths(memories: Iterable[Memory], standing: Standing, before: Iterable[str] = ()) -> dict[str, float]:

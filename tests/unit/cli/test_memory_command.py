@@ -247,6 +247,24 @@ def test_export_prints_a_section_or_one_json_object(house: House, capsys: pytest
     assert "--format agents" in _run(capsys, house, "export", "--format", "json", "--into", "x", code=2)
 
 
+def test_context_gives_what_is_worth_most_within_so_many_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    words = [f"{a}{b}" for a in "bcdfghjklmnp" for b in ("ara", "emi", "ido", "ulo")]
+    house.extract(
+        house.candidate("Never push on a Friday", session="a", category="constraint"),
+        *(house.candidate(f"Module {w} is old", session=w, category="project", confidence=0.7) for w in words),
+    )
+    house.dream()
+    whole = _run(capsys, house, "context").splitlines()
+    assert sum(line.startswith("- ") for line in whole) == 1 + len(words)
+    assert whole[:2] == ["## Working here", "- Never push on a Friday"]
+    shown = json.loads(_run(capsys, house, "context", "--tokens", "100", "--json"))
+    assert (shown["memories"], shown["lines"][1]) == (1 + len(words), "- Never push on a Friday")
+    assert 200 < len("\n".join(shown["lines"])) <= 300
+
+
 def test_why_names_a_row_of_a_database_and_not_a_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     house = House(tmp_path)
     database = house.folder / "opencode.db"
