@@ -46,6 +46,11 @@ def amount_of(
     events += _people_events(state, stamp)
     events += [e for o in operations if o.action == "ADD" or o.is_new for e in [_add(o, facts[o.memory], stamp)]]
     events += [e for o in operations for e in _other(o, facts, stamp)]
+    events += [
+        _event("phrase", stamp, text=o.text, memories=o.memories, reason=o.reason)
+        for o in operations
+        if o.action == "PHRASE"
+    ]
     events += [_relined(m, stamp) for m in state.book.after(events).active if not m.stands and own_line(m) != m.line]
     if events:
         events += [
@@ -130,7 +135,7 @@ def _placed(lead: Memory | Candidate, words: str, file: str, line: str) -> dict[
 
 def _other(operation: Operation, facts: Mapping[str, Fact], stamp: Stamp) -> list[Event]:
     """Return the event of an operation that is not just a new memory; keeping and waiting leave no trace."""
-    if operation.by_person or operation.action in {"ADD", "WAIT", "MOVE"}:
+    if operation.by_person or operation.action in {"ADD", "WAIT", "MOVE", "PHRASE"}:
         return []
     if not operation.memory:
         return [_event("refuse", stamp, candidates=operation.candidates, reason=operation.reason)]

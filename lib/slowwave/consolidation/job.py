@@ -265,6 +265,8 @@ def _item(key: str, snapshot: Snapshot, plan: Plan, operation: Operation) -> Ite
     memory = plan.outcome.book.memories.get(operation.memory)
     if memory:
         return Item(memory.id, action, operation.reason, key, memory.text, memory.category, memory.confidence)
+    if operation.memories:
+        return Item(", ".join(operation.memories), action, operation.reason, key, operation.text)
     known = snapshot.candidates
     best = max((known[c] for c in operation.candidates), key=lambda c: (c.confidence, c.id))
     target = ", ".join(operation.candidates)

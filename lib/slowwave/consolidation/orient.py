@@ -7,9 +7,9 @@ from rapidfuzz import fuzz
 from slowwave.consolidation.adopted import adoptions
 from slowwave.consolidation.model import State
 from slowwave.memory.authors import Authors
-from slowwave.memory.book import Book, Memory
+from slowwave.memory.book import Book, Memory, Phrase
 from slowwave.memory.foreign import foreign_lines, known_numbers
-from slowwave.memory.ledger import Writer
+from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.topics import INDEX
 from slowwave.memory.waiting import MOST_REMOVED, USUAL_LOSS
 
@@ -53,14 +53,16 @@ def orient(
     unshown: list[Memory] = []
     back: set[str] = set()
     rewritten: list[tuple[Memory, str]] = []
-    spoken_for: set[tuple[str, str]] = set()
+    spoken_for: dict[tuple[str, str], Phrase | None] = {}
+    on_pages = {name: set(numbers.values()) for name, numbers in owned.items()}
     there = set(owned.get(INDEX, {}).values())
     shown = {e.ref for e in book.index if e.sha256 in there or INDEX not in files}
     for memory in book.active:
-        if memory.id in shown or memory.sha256 in owned.get(memory.file, {}).values():
+        lines = {memory.sha256, line_hash(book.line_of(memory))} if memory.id in book.phrases else {memory.sha256}
+        if memory.id in shown or lines & on_pages.get(memory.file, set()):
             standing.append(memory)
             continue
-        wording = _rewording(memory, texts.get(memory.place, ()), spoken_for)
+        wording = _rewording(memory, book.phrases.get(memory.id), texts.get(memory.place, ()), spoken_for)
         anew = "" if wording else _anew(memory, new)
         if anew and not memory.is_from_person:
             rewritten.append((memory, anew))
@@ -69,7 +71,7 @@ def orient(
             standing.append(memory)
             back.add(memory.id)
         elif wording:
-            spoken_for.add((memory.place, wording))
+            spoken_for[memory.place, wording] = book.phrases.get(memory.id)
             edited.append((memory, wording))
         else:
             (unshown if memory.indexed else removed).append(memory)
@@ -107,12 +109,20 @@ def _anew(memory: Memory, new: Sequence[Memory]) -> str:
     return found if score >= REWORDED else ""
 
 
-def _rewording(memory: Memory, lines: Sequence[str], spoken_for: set[tuple[str, str]]) -> str:
+def _rewording(
+    memory: Memory,
+    phrase: Phrase | None,
+    lines: Sequence[str],
+    spoken_for: Mapping[tuple[str, str], Phrase | None],
+) -> str:
     """Return the person's line that our line became, or ""."""
     best, score = "", REWORDED
+    said = phrase.text if phrase else memory.text
     for text in lines:
-        likeness = fuzz.ratio(memory.text, text, score_cutoff=score)
-        if likeness >= score and (memory.place, text) not in spoken_for:
+        likeness = fuzz.ratio(said, text, score_cutoff=score)
+        place = memory.place, text
+        is_free = place not in spoken_for or (phrase is not None and spoken_for[place] == phrase)
+        if likeness >= score and is_free:
             best, score = text, likeness
     return best
 

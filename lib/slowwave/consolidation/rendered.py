@@ -45,7 +45,10 @@ def rendered(files: Mapping[str, bytes], before: Book, after: Book, settings: Co
     for name in dict.fromkeys((*files, *(t.file for t in TOPICS.values()))):
         if name != INDEX:
             own = [there[one] for one in block.left_out if there[one].file == name]
-            made[name] = _page(name, _settled(name, files.get(name), before, there), before, own, standing)
+            lines = {m.id: after.line_of(m) for m in own}
+            new = new_topic_file(own[0].category) if own else None
+            old = _settled(name, files.get(name), before, there)
+            made[name] = _page(name, new if old is None else old, before.page_lines(name), lines, worths(own, standing))
     index = _settled(INDEX, files.get(INDEX), before, there)
     if index is not None or block.lines:
         data = new_index_file() if index is None else index
@@ -68,18 +71,16 @@ def _settled(name: str, data: bytes | None, before: Book, there: Mapping[str, Me
     return with_lines(data, changes) if data is not None and changes else data
 
 
-def _page(name: str, old: bytes | None, before: Book, own: Sequence[Memory], standing: Standing) -> bytes | None:
+def _page(
+    name: str, old: bytes | None, ours: Sequence[str], lines: Mapping[str, str], worth: Mapping[str, float]
+) -> bytes | None:
     """Return a topic file with the lines of its memories, best first; none where only our front matter is left."""
-    lines = {m.id: own_line(m) for m in own}
-    if old is None and not own:
+    if old is None:
         return None
-    old = new_topic_file(own[0].category) if old is None else old
-    ours = {m.sha256 for m in before.active if m.file == name and not m.stands}
     ids = {line_hash(line): one for one, line in lines.items()}
     present = [ids[h] for h in own_lines(old, ours).values() if h in ids]
-    order = in_order(present, worths(own, standing))
-    made = weave(old, ours, list(dict.fromkeys(lines[one] for one in order)))
-    return None if made != old and not own and is_empty(name, made) else made
+    made = weave(old, ours, list(dict.fromkeys(lines[one] for one in in_order(present, worth))))
+    return None if made != old and not lines and is_empty(name, made) else made
 
 
 def _fitted(
@@ -104,6 +105,7 @@ def _fitted(
             inside=inside,
             pages=_unlinked(files, before, there, without_own(data, own)),
             before=_order(data, before),
+            lines={m.id: after.line_of(m) for m in there.values()},
         )
         if not block.crowded_out:
             return block, list(moved.values())
@@ -142,7 +144,6 @@ def _unlinked(files: Mapping[str, bytes], before: Book, there: Mapping[str, Memo
     found: dict[str, str] = {}
     for name in files:
         data = _settled(name, files[name], before, there)
-        ours = {m.sha256 for m in before.active if m.file == name and not m.stands}
-        if name not in led_to and data and statements(without_own(data, ours)):
+        if name not in led_to and data and statements(without_own(data, before.page_lines(name))):
             found[name] = page_line(name, front_of(data))
     return found

@@ -180,9 +180,8 @@ def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, st
 def known_numbers(name: str, data: bytes, book: Book) -> dict[int, str]:
     """Return which lines of a file are ours, or entries where agents put them: line number -> hash."""
     entries = [entry.sha256 for entry in book.index] if name == INDEX else []
-    active = [m for m in book.active if m.file == name]
-    own = own_lines(data, dict.fromkeys((*entries, *(m.sha256 for m in active if not m.stands))))
-    standing = standing_lines(data, (m.sha256 for m in active if m.stands))
+    own = own_lines(data, dict.fromkeys((*entries, *book.page_lines(name))))
+    standing = standing_lines(data, (m.sha256 for m in book.active if m.file == name and m.stands))
     return own | {number: digest for number, digest in standing.items() if number not in own}
 
 

@@ -99,6 +99,7 @@ def index_block(
     inside: Sequence[Memory] = (),
     pages: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
+    lines: Mapping[str, str] | None = None,
 ) -> IndexBlock:
     """Return the own lines of the index.
 
@@ -110,6 +111,7 @@ def index_block(
         inside: memories whose lines stand in the index where agents put them.
         pages: by page that nothing leads to, the line that would.
         before: what the own lines of the index refer to now, from above.
+        lines: by memory, its line, where that is not its own alone.
 
     Only whole lines are taken, so no character is ever cut. The order of ``memories`` does not matter. What is left out
     stands on the page of its category, and only then the index leads there.
@@ -118,7 +120,7 @@ def index_block(
     worth = worths([*memories, *inside], standing or Standing(), before)
     away = [m for m in memories if m.id in refused]
     own = [m for m in memories if m.id not in refused]
-    rows = _rows(own, inside, worth)
+    rows = _rows(own, inside, worth, lines or {})
     section = {m.id: _section(m) for m in own} if room.headed and len(rows) > _FEW else {}
     on_pages = Counter[Category](m.category for m in away)
     while True:
@@ -139,10 +141,10 @@ def index_block(
             f"MEMORY.md: what people wrote and what stands in one piece fills it already ({line_count(room.people)} "
             f"lines, {len(room.people)} bytes of {room.lines} and {room.bytes}): nothing else fits; shorten it by hand"
         )
-    lines = _under_headings([row for row in kept if not row.is_theirs], section, refused, in_order(before, worth))
+    shown = _under_headings([row for row in kept if not row.is_theirs], section, refused, in_order(before, worth))
     return IndexBlock(
-        tuple(row.line for row in lines),
-        tuple(IndexEntry(ref, line_hash(row.line)) for row in lines for ref in row.refs),
+        tuple(row.line for row in shown),
+        tuple(IndexEntry(ref, line_hash(row.line)) for row in shown for ref in row.refs),
         tuple(m.id for m in memories if m.id in gone or m.id in refused),
         warning,
         crowded,
@@ -238,7 +240,9 @@ def _pointers(
     return [row for row in (*own.values(), *others) if row.refs[0] not in refused] + theirs
 
 
-def _rows(own: Sequence[Memory], inside: Sequence[Memory], worth: Mapping[str, float]) -> list[_Row]:
+def _rows(
+    own: Sequence[Memory], inside: Sequence[Memory], worth: Mapping[str, float], written: Mapping[str, str]
+) -> list[_Row]:
     """Return the lines of memories, the most important first; of the same words one line."""
     by_id = {m.id: m for m in own}
     theirs = {m.id: m for m in inside if not target_of(m.line)}
@@ -247,5 +251,5 @@ def _rows(own: Sequence[Memory], inside: Sequence[Memory], worth: Mapping[str, f
         if name in theirs:
             lines[f"{theirs[name].line}\x1f{name}"] = [name]
         elif name in by_id:
-            lines.setdefault(own_line(by_id[name]), []).append(name)
+            lines.setdefault(written.get(name) or own_line(by_id[name]), []).append(name)
     return [_Row(tuple(refs), line.partition("\x1f")[0], refs[0] in theirs) for line, refs in lines.items()]
