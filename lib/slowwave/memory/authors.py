@@ -1,9 +1,9 @@
 """Who put a line into a memory file: a person, an agent, a tool, slowwave; where nobody can tell, it is a person's.
 
 Four things tell. A transcript, in which a call of an agent wrote just this line into just this file before any reading
-showed it there. Git, where the folder is under it: who committed the line (:mod:`slowwave.memory.commits`). The client's
-own form, where no transcript shows how the page came about. And whether a tool showed the words, or a person typed
-them, before anybody wrote them down (:mod:`slowwave.memory.foreign`).
+showed it there. Git, where the folder is under it: who committed the line (:mod:`slowwave.memory.commits`). The
+client's own form, where no transcript shows how the page came about. And whether a tool showed the words, or a person
+typed them, before anybody wrote them down (:mod:`slowwave.memory.foreign`).
 The notes hold no words, only hashes and places, and may be deleted: sessions are then read again.
 """
 
