@@ -8,7 +8,7 @@ from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.index import IndexBlock, Room, in_order, index_block, worths
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.pages import front_of, is_empty, linked, standing_lines, statements, with_lines
-from slowwave.memory.standing import Standing, standing_of
+from slowwave.memory.standing import AWAY, Standing, standing_of
 from slowwave.memory.topics import INDEX, TOPICS, new_index_file, new_topic_file, page_line
 from slowwave.memory.weave import own_lines, split, weave, without_own
 from slowwave.settings import ConsolidationSettings
@@ -100,7 +100,7 @@ def _fitted(
         block = index_block(
             [m for m in there.values() if not m.stands],
             Room(people, settings.index_lines, settings.index_bytes, headed=_is_open(data, own)),
-            unindexed=after.unindexed,
+            unindexed=after.unindexed | {m.id for m in there.values() if standing.idle(m) >= AWAY},
             standing=standing,
             inside=inside,
             pages=_unlinked(files, before, there, without_own(data, own)),
@@ -117,7 +117,7 @@ def _order(data: bytes, before: Book) -> list[str]:
     refs: dict[str, list[str]] = {}
     for entry in before.index:
         refs.setdefault(entry.sha256, []).append(entry.ref)
-    return [ref for digest in own_lines(data, refs).values() for ref in refs[digest]]
+    return [ref for digest in own_lines(data, refs).values() for ref in refs.get(digest, ())]
 
 
 def _is_open(data: bytes, own: Sequence[str]) -> bool:

@@ -153,7 +153,7 @@ def index_block(
 
 def best_lines(memories: Sequence[Memory], standing: Standing, most_bytes: int) -> list[str]:
     """Return what is worth most among memories, within so many bytes and under the headings of the index."""
-    room = Room(b"", len(memories) + len(_SECTIONS), most_bytes)
+    room = Room(b"", len(memories) + 2 * len(_SECTIONS), most_bytes)
     pointers = [POINTER + topic.file for topic in TOPICS.values()]
     return list(index_block(memories, room, standing=standing, unindexed=pointers).lines)
 
@@ -206,17 +206,18 @@ def _under_headings(
     for name, heading in _SECTIONS.items():
         lines = [row for row in rows if section.get(row.refs[0]) == name]
         ref = SECTION + name
-        found += [_Row((ref,), heading)] if lines and ref not in refused else []
+        gap = [_Row((), "")] if found else []
+        found += [*gap, _Row((ref,), heading)] if lines and ref not in refused else []
         found += lines
     return found
 
 
 def _fitting(rows: Sequence[_Row], room: Room, headings: int) -> tuple[list[_Row], list[_Row]]:
     """Return the lines that fit beside what people wrote, and those that do not; the first ones first."""
-    lines_left = room.lines - line_count(room.people) - headings
-    bytes_left = (
-        room.bytes - len(room.people) - headings * max(line_cost(line, room.people) for line in _SECTIONS.values())
-    )
+    lines_left = room.lines - line_count(room.people) - 2 * headings
+    # with the blank line above each
+    heading = line_cost("", room.people) + max(line_cost(line, room.people) for line in _SECTIONS.values())
+    bytes_left = room.bytes - len(room.people) - headings * heading
     taken: list[_Row] = []
     left: list[_Row] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""A memory folder as a client's own memory leaves it after months: long, said twice, out of date, and partly by hand."""
+"""A memory folder as a client's own memory leaves it after months: long, said twice, out of date, partly by hand."""
 
 from tests.unit.consolidation.folders import Folder
 

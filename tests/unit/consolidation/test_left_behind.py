@@ -44,8 +44,10 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
     assert index[at:] == [
         "## Working here",
         "- Never force-push to main",
+        "",
         "## Decisions",
         "- We chose mkdocs over Sphinx: its search is better (2026-11-19)",
+        "",
         "## People and roles",
         "- Dana owns the search service",
     ]
@@ -53,7 +55,7 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
     assert {m.id for m in read_book(folder.memory).memories.values()} <= told
     phases = report.phases["-p"]
     assert phases.lines == {"agent": 265, "person": 6}
-    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 9, 82)
+    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 9, 86)
     # twice is once, and undone as it was
     after = folder.everything()
     assert not folder.dream().dream_ids

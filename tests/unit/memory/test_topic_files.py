@@ -63,7 +63,7 @@ def test_a_page_goes_with_the_last_of_its_memories_and_undo_brings_it_back(tmp_p
     folder.extract(*(folder.candidate(f"Module {w} is old", session=w, category="project") for w in WORDS[:12]))
     folder.dream(index_lines=10)
     page, index = folder.read("project.md"), folder.read("MEMORY.md")
-    assert page.count("is old") == 6
+    assert page.count("is old") == 7
     report = folder.dream()
     assert "project.md" not in visible_files(folder.memory)
     assert folder.read("MEMORY.md").count("is old") == 12
@@ -135,4 +135,4 @@ def test_a_deleted_topic_file_means_that_its_memories_were_removed(tmp_path: Pat
     (house.memory / "project.md").unlink()
     house.dream(index_lines=10)
     assert "project.md" not in visible_files(house.memory)
-    assert len(read_book(house.memory).active) == 6
+    assert len(read_book(house.memory).active) == 5
