@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slowwave.consolidation.inbox import accept_fact, inbox
 from slowwave.memory.book import Memory, read_book
@@ -143,3 +144,34 @@ def test_the_words_are_found_in_many_languages(tmp_path: Path) -> None:
     for number, case in enumerate(cases()):
         found = said(House(tmp_path / str(number)), case.later, 1)
         assert any(c.extractor.endswith(":retraction") for c in found) == case.takes_back, case.later
+
+
+FAILED, WORKS = "`make check` fails (no rule for check); `make test` works", "Tests are run with `make check`"
+
+
+@pytest.mark.parametrize("order", [(FAILED, WORKS), (WORKS, FAILED)])
+def test_a_command_that_was_said_to_fail_and_works_now_is_over_and_the_other_way_round(order: tuple[str, str]) -> None:
+    def shown(text: str, at: str) -> Candidate:
+        key, value = ("cmd:test", "make check") if text == WORKS else ("", "")
+        return stated(text, at, category="pattern", origin="command_outcome", key=key, value=value)
+
+    first, second = order
+    nights = Nights()
+    nights.dream([shown(first, "2026-11-01T00:00:00Z")])
+    nights.dream([shown(second, "2026-11-05T00:00:00Z")])
+    by_text = {m.text: m for m in nights.book.memories.values()}
+    assert {text: m.status for text, m in by_text.items()} == {first: "superseded", second: "active"}
+    assert by_text[first].successor == by_text[second].id
+    assert by_text[first].held == (("2026-11-01T00:00:00Z", "2026-11-05T00:00:00Z"),)
+    # and what comes back holds again
+    nights.dream([shown(first, "2026-11-09T00:00:00Z")])
+    assert {m.text for m in nights.book.active} == {first}
+    assert together([nights.candidates]).beliefs() == nights.beliefs()
+
+
+def test_what_needs_a_step_before_it_is_not_disproved_by_a_run_that_had_it() -> None:
+    needs = "`make check` fails (no modules) until `npm install` was run"
+    run = replace(stated(WORKS, "2026-11-05T00:00:00Z"), category="pattern", origin="command_outcome")
+    nights = together([[stated(needs, "2026-11-01T00:00:00Z", category="pattern", origin="command_outcome")]])
+    nights.dream([replace(run, key="cmd:test", value="make check")])
+    assert len(nights.book.active) == 2
