@@ -18,7 +18,7 @@ from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.memory.named import share_of
 
 # what a line of a command does that did not work, in the words of the extraction
-_FAILS = re.compile(r"^`(?P<line>[^`]+)` fails \(.*\); `[^`]+` works$", re.DOTALL)
+_FAILS = re.compile(r"^`(?P<fails>[^`]+)` fails \(.*\); `(?P<works>[^`]+)` works$", re.DOTALL)
 # confidence of what a person accepted; nothing that was extracted has it
 ACCEPTED = 1.0
 # of a long name this much has to be in the fact; of a short one all
@@ -89,39 +89,34 @@ def ended(facts: Sequence[Fact], held: Mapping[str, Held]) -> dict[str, Held]:
     plain = [f for f in facts if not is_retraction(f)]
     by_id = {f.id: f for f in plain}
     against: dict[str, list[Moment]] = {}
-    runs = _runs(plain)
+    failing = _failing(plain)
     for fact in sorted(facts, key=lambda f: min(f.moments)):
         if retired(fact):
             continue  # it names what it ends by its id
         ends = meant(fact, plain, now).ends if is_retraction(fact) else _passing(fact, plain, now)
-        shown = _disproved(fact, runs)
+        shown = _disproved(fact, failing)
         for one in (*ends, *shown):
             against.setdefault(one, []).extend(m for m in fact.moments if m.by_person or one in shown)
             now[one] = taken_back(held[one], by_id[one].moments, against[one])
     return {fact: now[fact] for fact in against}
 
 
-def _runs(facts: Iterable[Fact]) -> dict[tuple[str, bool], list[str]]:
-    """Return which facts, seen of commands alone, say of a line that it works, and which that it fails."""
-    found: dict[tuple[str, bool], list[str]] = {}
+def _failing(facts: Iterable[Fact]) -> dict[str, list[str]]:
+    """Return which facts, seen of commands alone, say of a line that it fails where another one works."""
+    found: dict[str, list[str]] = {}
     for fact in facts:
-        if (said := _said_of(fact)) and not fact.is_from_person:
-            found.setdefault(said, []).append(fact.id)
+        if (said := _FAILS.match(fact.lead.text)) and not fact.is_from_person:
+            found.setdefault(said["fails"], []).append(fact.id)
     return found
 
 
-def _said_of(fact: Fact) -> tuple[str, bool] | None:
-    """Return the line that a fact says to work, or to fail beside one that works; what needs a step first is neither."""
-    if fact.lead.key.startswith("cmd:"):
-        return fact.lead.value, True
-    fails = _FAILS.match(fact.lead.text)
-    return (fails["line"], False) if fails else None
+def _disproved(fact: Fact, failing: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """Return the facts that say of a line that it fails, which a command shows here to work.
 
-
-def _disproved(fact: Fact, runs: Mapping[tuple[str, bool], list[str]]) -> tuple[str, ...]:
-    """Return the facts that a command has proven wrong: what was said to fail works, or the other way round."""
-    said = _said_of(fact)
-    return tuple(one for one in runs.get((said[0], not said[1]), ()) if one != fact.id) if said else ()
+    That it is what people run proves nothing: it may have been run with what it needs.
+    """
+    said = _FAILS.match(fact.lead.text)
+    return tuple(failing.get(said["works"], ())) if said else ()
 
 
 def _passing(fact: Fact, facts: Iterable[Fact], held: Mapping[str, Held]) -> tuple[str, ...]:
