@@ -65,8 +65,16 @@ def test_manager_session_write_load(tmp_path: Path) -> None:
     assert [m.text for m in sessions.load("s1")] == ["Hello", "Hi!"]
 
 
-def test_manager_recall_fallback(tmp_path: Path) -> None:
+def _full(tmp_path: Path) -> House:
+    """Return a house whose index a person has filled: what is remembered stands on pages."""
     house = House(tmp_path)
+    house.memory.mkdir(parents=True)
+    (house.memory / "MEMORY.md").write_text("- my own\n" * 200)
+    return house
+
+
+def test_manager_recall_fallback(tmp_path: Path) -> None:
+    house = _full(tmp_path)
     house.extract(
         house.candidate("Always use clippy for linting", session="a", category="constraint"),
         house.candidate("I prefer ruff for linting Python", session="b"),
@@ -78,7 +86,7 @@ def test_manager_recall_fallback(tmp_path: Path) -> None:
 
 
 def test_manager_scan(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = _full(tmp_path)
     house.extract(house.candidate("I prefer tabs"))
     house.dream()
     assert [p.name for p in scan(house.memory)] == ["extracted.md", "preferences.md"]
@@ -182,7 +190,7 @@ def test_build_memory_prompt_contains_both_entries(tmp_path: Path) -> None:
 
 
 def test_load_memory_file_strips_what_we_write_before_a_topics_lines(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = _full(tmp_path)
     house.extract(house.candidate("I prefer tabs"))
     house.dream()
     # Cersei drops everything up to the second line of dashes

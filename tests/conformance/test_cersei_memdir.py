@@ -27,8 +27,16 @@ def _load_index(memory: Path) -> str:
     return "\n".join(lines[:200])[:25_000] + f"\n\n<!-- MEMORY.md truncated: {len(lines)} total lines -->"
 
 
-def test_scan_memory_dir_finds_topic_files_with_front_matter_and_skips_the_index(tmp_path: Path) -> None:
+def _full(tmp_path: Path) -> House:
+    """Return a house whose index a person has filled: what is remembered stands on pages."""
     house = House(tmp_path)
+    house.memory.mkdir(parents=True)
+    (house.memory / "MEMORY.md").write_text("- my own\n" * 200)
+    return house
+
+
+def test_scan_memory_dir_finds_topic_files_with_front_matter_and_skips_the_index(tmp_path: Path) -> None:
+    house = _full(tmp_path)
     house.extract(
         *(house.candidate(f"Fact of the kind {c}", session=c, category=c) for c in TOPICS),
     )
@@ -61,8 +69,7 @@ def test_load_memory_index_missing_is_none(tmp_path: Path) -> None:
 
 
 def test_files_without_front_matter_are_left_as_they_are(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.memory.mkdir(parents=True)
+    house = _full(tmp_path)
     (house.memory / "project.md").write_text("no front matter\n")
     house.extract(house.candidate("The cache is slow", category="project"))
     house.dream()

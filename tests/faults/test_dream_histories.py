@@ -104,15 +104,15 @@ def test_an_undo_refuses_when_a_person_changed_a_file_since(tmp_path: Path) -> N
     house = House(tmp_path)
     house.extract(house.candidate("Use npm for installs"))
     dream = house.dream().dream_ids[0]
-    (house.memory / "preferences.md").write_bytes(b"mine\n")
+    (house.memory / "MEMORY.md").write_bytes(b"mine\n")
     before = visible_files(house.memory)
-    with pytest.raises(RefusedError, match=r"preferences\.md .* changed since"):
+    with pytest.raises(RefusedError, match=r"MEMORY\.md .* changed since"):
         undo(house.memory, dream, house.clock.now())
     assert visible_files(house.memory) == before
     done = undo(house.memory, dream, house.clock.now(), force=True)
-    assert done.edited == ("preferences.md",)
+    assert done.edited == ("MEMORY.md",)
     assert set(visible_files(house.memory)) == {"extracted.md"}
-    kept = house.memory / ".slowwave" / "undo" / done.id / "edited" / "preferences.md"
+    kept = house.memory / ".slowwave" / "undo" / done.id / "edited" / "MEMORY.md"
     assert kept.read_bytes() == b"mine\n"
 
 
@@ -120,12 +120,12 @@ def test_an_edit_between_two_dreams_is_not_lost_by_undoing_both(tmp_path: Path) 
     house = House(tmp_path)
     house.extract(house.candidate("Use npm for installs", session="a"))
     first = house.dream().dream_ids[0]
-    with (house.memory / "preferences.md").open("a") as file:
+    with (house.memory / "MEMORY.md").open("a") as file:
         file.write("- typed by hand\n")
     house.clock.advance(days=1)
     house.extract(house.candidate("Never push on a Friday", session="b"))
     house.dream()
-    with pytest.raises(RefusedError, match=r"preferences\.md"):
+    with pytest.raises(RefusedError, match=r"MEMORY\.md"):
         undo(house.memory, first, house.clock.now())
 
 
@@ -138,4 +138,4 @@ def test_candidates_of_an_undone_dream_are_not_taken_again_but_new_evidence_is(t
     assert next(i.reason for i in again.items if i.action == "skip").startswith("undone by a person")
     house.extract(house.candidate("Use npm for installs", session="b"))
     assert house.dream().dream_ids
-    assert "- Use npm for installs" in house.read("preferences.md")
+    assert "- Use npm for installs" in house.read("MEMORY.md")

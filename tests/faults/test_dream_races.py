@@ -163,14 +163,14 @@ def test_a_person_who_edits_what_a_dream_changes_wins_and_the_dream_is_planned_a
     house = _house(tmp_path)
 
     def edit() -> None:
-        with (house.memory / "preferences.md").open("a") as file:
+        with (house.memory / "MEMORY.md").open("a") as file:
             file.write("- A person was here\n")
 
     _before_exchange(monkeypatch, edit)
     report = house.dream()
     assert len(report.dream_ids) == 1
-    assert "- A person was here\n" in house.read("preferences.md")
-    assert "- Never push on a Friday\n" in house.read("preferences.md")
+    assert "- A person was here\n" in house.read("MEMORY.md")
+    assert "- Never push on a Friday\n" in house.read("MEMORY.md")
     assert not siblings(house.memory)
 
 
@@ -181,7 +181,7 @@ def test_a_folder_that_never_rests_makes_the_dream_give_up_with_a_reason(
     number = iter(range(100))
 
     def edit() -> None:
-        (house.memory / "preferences.md").write_text(f"{next(number)}\n")
+        (house.memory / "MEMORY.md").write_text(f"{next(number)}\n")
 
     # a taken back exchange is an exchange as well
     _before_exchange(monkeypatch, edit, times=10)
@@ -272,7 +272,7 @@ def test_where_folders_cannot_be_exchanged_two_renames_do_it(tmp_path: Path, mon
     monkeypatch.setattr(exchange, "_native", lambda: _no_exchange)
     house = _house(tmp_path)
     assert house.dream().dream_ids
-    assert "Never push on a Friday" in house.read("preferences.md")
+    assert "Never push on a Friday" in house.read("MEMORY.md")
     assert not siblings(house.memory)
 
 
@@ -302,5 +302,5 @@ def test_a_kill_between_the_renames_is_repaired_by_whoever_comes_next(
     report = house.dream()
     assert bool(report.dream_ids) == (renames == 1)
     assert house.read("notes.md").encode() == expected["notes.md"]
-    assert "Never push on a Friday" in house.read("preferences.md")
+    assert "Never push on a Friday" in house.read("MEMORY.md")
     assert not siblings(house.memory)

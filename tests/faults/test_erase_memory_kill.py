@@ -95,12 +95,12 @@ def test_what_is_taken_back_of_a_killed_erasure_is_not_certified(
     ((_, _, old),) = siblings(memory)
     assert (old / LEDGER).read_bytes() == before
     # somebody wrote to it at the moment of the exchange, which is taken back for that
-    with (old / "preferences.md").open("a") as file:
+    with (old / "MEMORY.md").open("a") as file:
         file.write("- of my own\n")
     assert main(ERASE) == 0
     found = [json.loads(path.read_bytes()) for path in home.rglob("certificates/*.json")]
     (killed,) = (one["files"] for one in found if any("was killed" in failure for failure in one["failures"]))
     assert str(memory / LEDGER) not in {name for name, _, _ in killed}
-    assert "- of my own" in (memory / "preferences.md").read_text()
+    assert "- of my own" in (memory / "MEMORY.md").read_text()
     assert left_in(home) == []
     capsys.readouterr()

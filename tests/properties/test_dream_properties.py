@@ -1,6 +1,7 @@
 """What holds for every memory folder: people's bytes, exact accounting, limits, and no influence of order."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from slowwave.consolidation.gather import gather
 from slowwave.consolidation.likeness import is_same
 from slowwave.consolidation.orient import orient
 from slowwave.memory.book import Book, Memory
-from slowwave.memory.index import index_block
+from slowwave.memory.index import MARGIN, Room, in_order, index_block
 from slowwave.memory.ledger import Sighting, line_hash
 from slowwave.memory.model import CATEGORIES, Candidate, Evidence, SessionRef
 from slowwave.memory.topics import memory_line
@@ -82,14 +83,33 @@ def test_the_index_keeps_its_limits_cuts_whole_lines_and_ignores_the_order(
     people: bytes, texts: list[str], max_lines: int, max_bytes: int, seed: int
 ) -> None:
     memories = [_memory(n, text, n % 10 / 10) for n, text in enumerate(texts)]
-    block = index_block(memories, people, max_lines=max_lines, max_bytes=max_bytes)
+    room = Room(people, max_lines, max_bytes)
+    block = index_block(memories, room)
     shuffled = random.Random(seed).sample(memories, len(memories))
-    assert index_block(shuffled, people, max_lines=max_lines, max_bytes=max_bytes) == block
+    assert replace(index_block(shuffled, room), left_out=block.left_out) == block
     woven = weave(people, [], block.lines)
     assert line_count(woven) <= max(max_lines, line_count(people))
     assert len(woven) <= max(max_bytes, len(people))
     if block.left_out and not block.lines:
         assert block.warning
+    shown = {entry.ref for entry in block.entries}
+    assert sorted([*(m.id for m in memories if m.id in shown), *block.left_out]) == sorted(m.id for m in memories)
+
+
+@given(values=st.lists(st.floats(0, 2), max_size=20), seed=st.integers(0, 99), known=st.integers(0, 20))
+def test_a_line_stands_below_no_other_that_it_outdoes_and_moves_for_nothing_less(
+    values: list[float], seed: int, known: int
+) -> None:
+    names = [str(n) for n in range(len(values))]
+    worth = dict(sorted(zip(names, values, strict=True), key=lambda one: -one[1]))
+    before = random.Random(seed).sample(names, len(names))[:known]
+    order = in_order(before, worth)
+    assert sorted(order) == sorted(names)
+    assert all(worth[low] <= worth[high] + MARGIN for n, low in enumerate(order) for high in order[:n])
+    assert in_order(order, worth) == order
+    best = list(worth)
+    nudged = {name: worth[name] + random.Random(name).uniform(-0.49, 0.49) * MARGIN for name in best}
+    assert in_order(best, dict(sorted(nudged.items(), key=lambda one: -one[1]))) == best
 
 
 @given(one=TEXTS, other=TEXTS)

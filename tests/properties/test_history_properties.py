@@ -1,9 +1,9 @@
 """What is remembered depends on what was seen and when, never on the order or the night in which it was found.
 
 Equal, whatever the order of the candidates and however they are spread over nights: the texts and categories of all
-memories, whether each still holds, every interval in which it held, its confidence, and the bytes of every topic file
-and of the index. Not equal: ids of memories and the time and number of events, which tell what was done when, and a topic file that is
-left with nothing in it but its front matter.
+memories, whether each still holds, every interval in which it held, its confidence, and the lines of every page and of
+the index. Not equal: ids of memories, the time and number of events, which tell what was done when, and the order of
+lines that are worth almost the same: a line moves only for a reason.
 
 It holds for facts that reach the accept threshold in the end, as long as no person changed a file in between and no
 rejected or undone candidate is among them: these are decisions, and they come at a time.
@@ -17,8 +17,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.memory.model import CATEGORIES, Candidate, CandidateOrigin
-from slowwave.memory.topics import new_topic_file
+from slowwave.memory.model import Candidate, CandidateOrigin
 from tests.unit.consolidation.nights import Nights, said, together
 
 EXAMPLES = 1_000 if os.environ.get("DRILLS") == "full" else 60
@@ -55,8 +54,7 @@ def _candidates(draw: st.DrawFn) -> list[Candidate]:
 
 def _shown(nights: Nights) -> object:
     memories = sorted((m.category, m.text, m.status, m.held, m.confidence) for m in nights.book.memories.values())
-    empty = {new_topic_file(category) for category in CATEGORIES}
-    return memories, {name: data for name, data in sorted(nights.files.items()) if data not in empty}
+    return memories, nights.shown()
 
 
 @settings(max_examples=EXAMPLES // 2, deadline=None)
@@ -107,8 +105,7 @@ def test_what_holds_again_is_one_memory_with_two_intervals() -> None:
     bun = (("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z"),)
     assert nights.beliefs() == {("preference", "We use npm"): npm, ("preference", "We use bun"): bun}
     assert [m.text for m in nights.book.active] == ["We use npm"]
-    assert b"- We use npm\n" in nights.files["preferences.md"]
-    assert b"bun" not in nights.files["preferences.md"] + nights.files["MEMORY.md"]
+    assert nights.files == {"MEMORY.md": b"# Memory\n\n- We use npm\n"}
 
 
 def test_an_older_session_that_is_found_late_fits_in_where_it_belongs() -> None:

@@ -18,6 +18,7 @@ _ACTIONS = {
     "diff": ("what a dream changed", "memory_dreams", "show_diff"),
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
+    "context": ("what is worth most within so many tokens, for an agent to load", "memory_export", "show_context"),
     "quarantine": (
         "what was refused since it steers an agent or is somebody else's, and lines that tools brought",
         "memory_quarantine",
@@ -47,6 +48,8 @@ def configure(parser: Parser) -> None:
             action.add_argument(
                 "--limit", type=positive, default=50, metavar="N", help="at most so many, the newest (50)"
             )
+        if name == "context":
+            action.add_argument("--tokens", type=positive, default=2_000, metavar="N", help="at most so many (2000)")
         if name == "list":
             action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
             action.add_argument(

@@ -13,8 +13,11 @@ from slowwave.files import atomic_write
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.foreign import warning
+from slowwave.memory.index import best_lines
+from slowwave.memory.pages import target_of
 from slowwave.memory.section import section_of, with_section
 from slowwave.memory.standing import standing_of
+from slowwave.models.tokens import bytes_of
 
 VERSION = 1
 BESIDE = "check this: a tool's output brought the same into"
@@ -46,6 +49,22 @@ def show_export(args: argparse.Namespace) -> int:
         return DONE
     changed = _put(args.into, lines)
     say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(book.own)} memories.")
+    return DONE
+
+
+def show_context(args: argparse.Namespace) -> int:
+    """Print what is worth most of one project's memory, whoever wrote it, within a number of tokens."""
+    folder = _the_only(args.folders)
+    book = read_book(folder.path)
+    doubts = doubts_of(folder.path)
+    memories = [m for m in book.active if not (m.stands and target_of(m.line)) and not doubts.has(m.text)]
+    standing = standing_of(book, settings_of(args).consolidation.half_lives)
+    lines = best_lines(memories, standing, bytes_of(args.tokens))
+    if args.json:
+        shown = sum(not line.startswith("#") for line in lines)
+        say_json([{"project": folder.project, "lines": lines, "shown": shown, "memories": len(memories)}])
+    else:
+        say("\n".join(lines) or "Nothing is remembered that fits.")
     return DONE
 
 

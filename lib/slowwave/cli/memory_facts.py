@@ -158,7 +158,7 @@ def row_of(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standin
         "category": memory.category,
         "text": memory.text,
         "confidence": memory.confidence,
-        "file": str(folder.path / memory.file),
+        "file": str(folder.path / memory.place),
         "status": memory.status,
         "valid_from": begin or None,
         "valid_to": end or None,

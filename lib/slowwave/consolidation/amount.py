@@ -8,10 +8,10 @@ import msgspec
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.model import Operation, Outcome, State
 from slowwave.consolidation.rendered import rendered
-from slowwave.memory.book import Memory
+from slowwave.memory.book import Memory, own_line
 from slowwave.memory.ledger import VERSION, Event, EventKind, line_hash
 from slowwave.memory.model import Candidate
-from slowwave.memory.topics import TOPICS, memory_line
+from slowwave.memory.topics import TOPICS, fact_line
 from slowwave.settings import ConsolidationSettings
 
 
@@ -46,6 +46,12 @@ def amount_of(
     events += _people_events(state, stamp)
     events += [e for o in operations if o.action == "ADD" or o.is_new for e in [_add(o, facts[o.memory], stamp)]]
     events += [e for o in operations for e in _other(o, facts, stamp)]
+    events += [
+        _event("phrase", stamp, text=o.text, memories=o.memories, reason=o.reason)
+        for o in operations
+        if o.action == "PHRASE"
+    ]
+    events += [_relined(m, stamp) for m in state.book.after(events).active if not m.stands and own_line(m) != m.line]
     if events:
         events += [
             _event("use", stamp, file=file, sessions=tuple(sessions)) for file, sessions in sorted((uses or {}).items())
@@ -90,7 +96,7 @@ def _add(operation: Operation, fact: Fact, stamp: Stamp) -> Event:
         "add",
         stamp,
         memory=operation.memory,
-        **_wording(fact.lead, operation.text),
+        **_wording(fact.lead, operation.text, begin),
         confidence=fact.confidence,
         valid_from=begin,
         spans=operation.spans if len(operation.spans) > 1 else (),
@@ -101,12 +107,18 @@ def _add(operation: Operation, fact: Fact, stamp: Stamp) -> Event:
     )
 
 
-def _wording(lead: Memory | Candidate, text: str = "") -> dict[str, object]:
+def _relined(memory: Memory, stamp: Stamp) -> Event:
+    """Return the event of a memory whose line is written in another form now, or tells another day."""
+    fields = _placed(memory, memory.text, memory.file, own_line(memory))
+    return _event("update", stamp, memory=memory.id, reason="its line tells since when it holds", **fields)
+
+
+def _wording(lead: Memory | Candidate, text: str = "", since: str = "") -> dict[str, object]:
     """Return the fields of an event that say in which words a memory stands where."""
     words = " ".join((text or lead.text).split())
     if isinstance(lead, Memory) and lead.stands:
         return _placed(lead, text, lead.file, lead.line.replace(lead.text, text, 1))
-    return _placed(lead, words, TOPICS[lead.category].file, memory_line(words))
+    return _placed(lead, words, TOPICS[lead.category].file, fact_line(lead.category, words, since))
 
 
 def _placed(lead: Memory | Candidate, words: str, file: str, line: str) -> dict[str, object]:
@@ -123,7 +135,7 @@ def _placed(lead: Memory | Candidate, words: str, file: str, line: str) -> dict[
 
 def _other(operation: Operation, facts: Mapping[str, Fact], stamp: Stamp) -> list[Event]:
     """Return the event of an operation that is not just a new memory; keeping and waiting leave no trace."""
-    if operation.by_person or operation.action in {"ADD", "WAIT", "MOVE"}:
+    if operation.by_person or operation.action in {"ADD", "WAIT", "MOVE", "PHRASE"}:
         return []
     if not operation.memory:
         return [_event("refuse", stamp, candidates=operation.candidates, reason=operation.reason)]

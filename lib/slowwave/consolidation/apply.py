@@ -49,6 +49,7 @@ def counts_of(plan: Plan) -> Mapping[str, int]:
         "KEEP": "kept",
         "DROP": "dropped",
         "WAIT": "waiting",
+        "PHRASE": "phrased",
     }
     counts: dict[str, int] = {}
     for operation in plan.operations:
@@ -63,7 +64,7 @@ def phases_of(state: State, plan: Plan) -> Phases:
     lines.update("tool" if state.writers.get(line.key) == "tool" else "person" for line in state.foreign)
     done = Counter(operation.action for operation in plan.operations if not operation.by_person)
     pruned = done["MOVE"] + sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in plan.operations)
-    consolidated = sum(done[action] for action in ("ADD", "MERGE", "UPDATE", "SUPERSEDE"))
+    consolidated = sum(done[action] for action in ("ADD", "MERGE", "UPDATE", "SUPERSEDE", "PHRASE"))
     return Phases(dict(lines), len(plan.gathered.waiting), consolidated, pruned)
 
 

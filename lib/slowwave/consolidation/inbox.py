@@ -102,7 +102,7 @@ def inbox(
 
 
 def _disputed(memory: Memory, line: ForeignLine) -> Waiting:
-    told = f"stands in {memory.file} and contradicts what a person wrote in {line.file}: {line.text[:160]}"
+    told = f"stands in {memory.place} and contradicts what a person wrote in {line.file}: {line.text[:160]}"
     return Waiting(memory.id, Fact(memory), told, line)
 
 

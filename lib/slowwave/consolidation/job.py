@@ -24,7 +24,9 @@ from slowwave.memory.authors import Writes
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
+from slowwave.memory.topics import INDEX
 from slowwave.memory.transaction import recover, replace_file
+from slowwave.memory.waiting import MOST_REMOVED
 from slowwave.models.base import LanguageModel, Usage
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import Settings
@@ -32,6 +34,10 @@ from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project, StoredSession
 
 TRIES = 3
+_GONE = (
+    f"were gone from {INDEX} at once, which looks like an accident; they stand there again (take out {MOST_REMOVED} at "
+    "a time, or raise consolidation.max_loss)"
+)
 
 
 def consolidate_project(
@@ -210,6 +216,8 @@ class _Dream:
         self.report.warnings += [
             f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *lost, *snapshot.problems)
         ]
+        if gone := snapshot.state.given_back:
+            self.report.warnings.append(f"{self.project.key}: {gone} lines {_GONE}")
         if tools := len(snapshot.state.from_tools):
             self.report.count("foreign_lines_of_tools", tools)
             self.report.warnings.append(f"{self.project.key}: {warning(tools)}")
@@ -257,6 +265,8 @@ def _item(key: str, snapshot: Snapshot, plan: Plan, operation: Operation) -> Ite
     memory = plan.outcome.book.memories.get(operation.memory)
     if memory:
         return Item(memory.id, action, operation.reason, key, memory.text, memory.category, memory.confidence)
+    if operation.memories:
+        return Item(", ".join(operation.memories), action, operation.reason, key, operation.text)
     known = snapshot.candidates
     best = max((known[c] for c in operation.candidates), key=lambda c: (c.confidence, c.id))
     target = ", ".join(operation.candidates)

@@ -11,7 +11,7 @@ from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import Event, Writer
 from slowwave.memory.model import Candidate
 
-Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", "WAIT"]
+Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", "WAIT", "PHRASE"]
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -23,7 +23,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
             MOVE takes an agent's line out of a full index into a topic file; SUPERSEDE ends a memory in
             favour of ``successor`` (with candidates: they say the same as what is superseded; ``is_new`` when the
             memory exists only as history); KEEP leaves a memory; DROP ends a memory or refuses candidates; WAIT
-            leaves candidates until there is more evidence.
+            leaves candidates until there is more evidence; PHRASE puts ``text`` in the place of the lines of
+            ``memories``.
         memory: id of the memory, "" for refused and waiting candidates.
         candidates: ids of the candidates that it takes up.
         reason: why, for a person.
@@ -32,6 +33,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
         by_person: a person did it in the file; the dream only takes note.
         spans: when the fact held, oldest first, as far as this dream changes that; the last end is "" while it holds.
         words: id of the candidate whose words the memory gets from now on, "" to keep those that it has.
+        memories: ids of the memories that a line of a model's rests on.
         text: words that are in no candidate, put together by a model from the words of the candidates, or "".
     """
 
@@ -45,6 +47,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     spans: tuple[tuple[str, str], ...] = ()
     words: str = ""
     text: str = ""
+    memories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class State:
         writers: who wrote them, by :attr:`ForeignLine.key`; what is not there is a person's.
         rewritten: active memories whose line an agent wrote anew, with the id of the new entry.
         adopted: lines of agents that become entries with this dream; the book has them already.
+        given_back: how many of our lines were gone from the index at once by accident; they are put back.
     """
 
     book: Book
@@ -74,6 +78,7 @@ class State:
     writers: Mapping[str, Writer] = field(default_factory=dict[str, Writer])
     rewritten: tuple[tuple[Memory, str], ...] = ()
     adopted: tuple[Event, ...] = ()
+    given_back: int = 0
 
     @property
     def from_tools(self) -> tuple[ForeignLine, ...]:
@@ -108,7 +113,7 @@ class Outcome:
     """
 
     events: tuple[Event, ...]
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes | None]
     book: Book
     warnings: tuple[str, ...]
     moved: frozenset[str] = frozenset()

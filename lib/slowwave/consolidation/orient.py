@@ -7,10 +7,11 @@ from rapidfuzz import fuzz
 from slowwave.consolidation.adopted import adoptions
 from slowwave.consolidation.model import State
 from slowwave.memory.authors import Authors
-from slowwave.memory.book import Book, Memory
+from slowwave.memory.book import Book, Memory, Phrase
 from slowwave.memory.foreign import foreign_lines, known_numbers
-from slowwave.memory.ledger import Writer
+from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.topics import INDEX
+from slowwave.memory.waiting import MOST_REMOVED, USUAL_LOSS
 
 # A line that a person left at least this like ours (Indel ratio, 0 to 100) is taken for a rewording of it.
 REWORDED = 60.0
@@ -21,6 +22,9 @@ def orient(
     book: Book,
     writers: Mapping[str, Writer] | None = None,
     authors: Authors | None = None,
+    *,
+    since: str = "",
+    max_loss: float = USUAL_LOSS,
 ) -> State:
     """Return who wrote which line, and what became of each active memory's line.
 
@@ -31,6 +35,8 @@ def orient(
         book: what its ledger adds up to.
         writers: who wrote foreign lines, as far as that is known.
         authors: tells which lines agents wrote, which become entries; without it none does.
+        since: when the last dream began, ISO.
+        max_loss: the share of our lines that a person may take out of the index at once.
     """
     adopted = adoptions(files, book, authors) if authors else []
     book = book.after(adopted)
@@ -44,53 +50,79 @@ def orient(
     standing: list[Memory] = []
     edited: list[tuple[Memory, str]] = []
     removed: list[Memory] = []
+    unshown: list[Memory] = []
+    back: set[str] = set()
     rewritten: list[tuple[Memory, str]] = []
-    spoken_for: set[tuple[str, str]] = set()
+    spoken_for: dict[tuple[str, str], Phrase | None] = {}
+    on_pages = {name: set(numbers.values()) for name, numbers in owned.items()}
+    there = set(owned.get(INDEX, {}).values())
+    shown = {e.ref for e in book.index if e.sha256 in there or INDEX not in files}
     for memory in book.active:
-        if memory.sha256 in owned.get(memory.file, {}).values():
+        lines = {memory.sha256, line_hash(book.line_of(memory))} if memory.id in book.phrases else {memory.sha256}
+        if memory.id in shown or lines & on_pages.get(memory.file, set()):
             standing.append(memory)
             continue
-        wording = _rewording(memory, texts.get(memory.file, ()), spoken_for)
+        wording = _rewording(memory, book.phrases.get(memory.id), texts.get(memory.place, ()), spoken_for)
         anew = "" if wording else _anew(memory, new)
         if anew and not memory.is_from_person:
             rewritten.append((memory, anew))
         elif wording in from_tools or anew:
             # who planted it does not end what a person said: the line comes back beside it
             standing.append(memory)
+            back.add(memory.id)
         elif wording:
-            spoken_for.add((memory.file, wording))
+            spoken_for[memory.place, wording] = book.phrases.get(memory.id)
             edited.append((memory, wording))
         else:
-            removed.append(memory)
+            (unshown if memory.indexed else removed).append(memory)
+    by_agent = authors is not None and authors.writes.latest.get(INDEX, "") > since
+    is_accident = not by_agent and len(unshown) > max(MOST_REMOVED, max_loss * len(book.active))
+    if by_agent or is_accident:
+        ranks = {name: number for number, name in enumerate(book.memories)}
+        standing = sorted([*standing, *unshown], key=lambda m: ranks[m.id])
+    else:
+        removed += unshown
+    back |= {m.id for m in unshown} if is_accident else set[str]()
     return State(
         book=book,
         files=files,
         standing=tuple(standing),
         edited=tuple(edited),
         removed=tuple(removed),
-        unindexed=_unindexed(files, book, owned.get(INDEX, {}), {m.id for m in standing}),
+        unindexed=_unindexed(files, book, owned.get(INDEX, {}), {m.id for m in standing} - back),
         foreign=tuple(foreign),
         writers=dict(writers or {}),
         rewritten=tuple(rewritten),
         adopted=tuple(adopted),
+        given_back=len(unshown) if is_accident else 0,
     )
 
 
 def _anew(memory: Memory, new: Sequence[Memory]) -> str:
     """Return the line of an agent that a line became: other words in its file, or the same words in another."""
     alike = [
-        (fuzz.ratio(memory.text, one.text), one.id) for one in new if one.file == memory.file or one.text == memory.text
+        (fuzz.ratio(memory.text, one.text), one.id)
+        for one in new
+        if one.file == memory.place or one.text == memory.text
     ]
     score, found = max(alike, default=(0.0, ""))
     return found if score >= REWORDED else ""
 
 
-def _rewording(memory: Memory, lines: Sequence[str], spoken_for: set[tuple[str, str]]) -> str:
+def _rewording(
+    memory: Memory,
+    phrase: Phrase | None,
+    lines: Sequence[str],
+    spoken_for: Mapping[tuple[str, str], Phrase | None],
+) -> str:
     """Return the person's line that our line became, or ""."""
     best, score = "", REWORDED
+    said = phrase.text if phrase else memory.text
     for text in lines:
-        likeness = fuzz.ratio(memory.text, text, score_cutoff=score)
-        if likeness >= score and (memory.file, text) not in spoken_for:
+        likeness = fuzz.ratio(said, text, score_cutoff=score)
+        place = memory.place, text
+        is_free = place not in spoken_for or (phrase is not None and spoken_for[place] == phrase)
+        if likeness >= score and is_free:
             best, score = text, likeness
     return best
 

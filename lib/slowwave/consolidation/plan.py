@@ -11,6 +11,7 @@ import msgspec
 from slowwave.consolidation.accounting import lost_share, validate
 from slowwave.consolidation.amount import Stamp, amount_of
 from slowwave.consolidation.decide import consolidate
+from slowwave.consolidation.fading import with_fading
 from slowwave.consolidation.gather import gather
 from slowwave.consolidation.model import Gathered, Operation, Outcome, State
 from slowwave.consolidation.snapshot import Snapshot
@@ -78,6 +79,8 @@ def make_plan(
 
     gathered = gather(snapshot.state.book, list(snapshot.candidates.values()), refused)
     operations = tuple(planner(snapshot.state, gathered, settings))
+    if any(o.action not in {"KEEP", "WAIT"} for o in operations):
+        operations = with_fading(operations, snapshot.state, snapshot.candidates, settings)
     validate(operations, snapshot.state, gathered)
     is_busy = any(o.action not in {"KEEP", "WAIT"} for o in operations)
     return plan_of(snapshot, operations, gathered, settings, now, uses() if is_busy else None)

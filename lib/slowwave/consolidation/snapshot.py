@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from slowwave.consolidation.model import State
@@ -10,13 +11,14 @@ from slowwave.consolidation.state import parse_state
 from slowwave.memory.authors import Authors, Writes, read_writes
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import candidates_path, read_entries
+from slowwave.memory.commits import committed
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
-from slowwave.memory.foreign import read_foreign
+from slowwave.memory.foreign import read_foreign, strange_files
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import parse_ledger
-from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.memory.topics import INDEX, TOPICS
 from slowwave.memory.waiting import USUAL_LOSS, Waiting
 from slowwave.memory.waiting import waiting as waiting_now
@@ -90,16 +92,20 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
     words = read_foreign(memory).lines
     ledger = read_or_none(memory / LEDGER)
     state = read_or_none(memory / STATE_FILE)
+    book = replay(parse_ledger(ledger or b"", memory / LEDGER))
+    last = parse_state(state, memory / STATE_FILE)
     seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
     return Snapshot(
         memory=memory,
         state=orient(
             files,
-            replay(parse_ledger(ledger or b"", memory / LEDGER)),
+            book,
             {key: known.writer for key, known in words.items()},
-            Authors(files, writes or read_writes(memory), words),
+            Authors(files, writes or read_writes(memory), words, committed(memory, strange_files(files, book))),
+            since=iso(datetime.fromtimestamp(last, UTC)) if last else "",
+            max_loss=max_loss,
         ),
-        last=parse_state(state, memory / STATE_FILE),
+        last=last,
         entries=tuple(entries),
         problems=tuple(problems),
         shown=shown,

@@ -5,6 +5,7 @@ several fit equally well nobody can tell which was meant, and a person is asked.
 ended shows why, but it has no line in any file: "forget the rule about tabs" says nothing to an agent.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -16,6 +17,8 @@ from slowwave.extraction.miners.taking_back import not_any_more
 from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.memory.named import share_of
 
+# what a line of a command does that did not work, in the words of the extraction
+_FAILS = re.compile(r"^`(?P<fails>[^`]+)` fails \(.*\); `(?P<works>[^`]+)` works$", re.DOTALL)
 # confidence of what a person accepted; nothing that was extracted has it
 ACCEPTED = 1.0
 # of a long name this much has to be in the fact; of a short one all
@@ -86,14 +89,34 @@ def ended(facts: Sequence[Fact], held: Mapping[str, Held]) -> dict[str, Held]:
     plain = [f for f in facts if not is_retraction(f)]
     by_id = {f.id: f for f in plain}
     against: dict[str, list[Moment]] = {}
+    failing = _failing(plain)
     for fact in sorted(facts, key=lambda f: min(f.moments)):
         if retired(fact):
             continue  # it names what it ends by its id
         ends = meant(fact, plain, now).ends if is_retraction(fact) else _passing(fact, plain, now)
-        for one in ends:
-            against.setdefault(one, []).extend(m for m in fact.moments if m.by_person)
+        shown = _disproved(fact, failing)
+        for one in (*ends, *shown):
+            against.setdefault(one, []).extend(m for m in fact.moments if m.by_person or one in shown)
             now[one] = taken_back(held[one], by_id[one].moments, against[one])
     return {fact: now[fact] for fact in against}
+
+
+def _failing(facts: Iterable[Fact]) -> dict[str, list[str]]:
+    """Return which facts, seen of commands alone, say of a line that it fails where another one works."""
+    found: dict[str, list[str]] = {}
+    for fact in facts:
+        if (said := _FAILS.match(fact.lead.text)) and not fact.is_from_person:
+            found.setdefault(said["fails"], []).append(fact.id)
+    return found
+
+
+def _disproved(fact: Fact, failing: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """Return the facts that say of a line that it fails, which a command shows here to work.
+
+    That it is what people run proves nothing: it may have been run with what it needs.
+    """
+    said = _FAILS.match(fact.lead.text)
+    return tuple(failing.get(said["works"], ())) if said else ()
 
 
 def _passing(fact: Fact, facts: Iterable[Fact], held: Mapping[str, Held]) -> tuple[str, ...]:

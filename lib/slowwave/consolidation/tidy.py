@@ -16,7 +16,6 @@ from slowwave.consolidation.model import Operation, State
 from slowwave.memory.book import Memory
 from slowwave.memory.dated import dated
 from slowwave.memory.pages import target_of
-from slowwave.memory.topics import INDEX
 
 
 @dataclass(slots=True)
@@ -109,7 +108,7 @@ class _Same:
         mine: Mapping[Identity, None] = dict.fromkeys((identity(memory), meaning))
         same = next((self._seen[one] for one in mine if one in self._seen), None)
         if same and memory.stands:
-            where = "" if same.file == memory.file else f" in {same.file or INDEX}"
+            where = "" if same.place == memory.place else f" in {same.place}"
             return Operation("MERGE", memory.id, (), f"says the same as {same.text[:120]}{where}", successor=same.id)
         for one in mine:
             self._seen.setdefault(one, memory)

@@ -17,9 +17,8 @@ from slowwave.dialects.registry import by_name
 from slowwave.errors import SlowwaveError
 from slowwave.memory.authors import Writes, Written, read_writes, write_writes
 from slowwave.memory.book import read_book
-from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import read_texts
-from slowwave.memory.foreign import ForeignLine, known_numbers
+from slowwave.memory.foreign import ForeignLine, strange_files
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso
 from slowwave.memory.names import name_to_json
@@ -59,7 +58,7 @@ def look_at_writes(project: Project, home: Path) -> tuple[Writes, list[str]]:
     # of a session that is gone only what it proves is left
     stamps = {name: stamp for name, stamp in before.sessions.items() if name in there}
     lines = {file: dict(of) for file, of in before.lines.items()}
-    now = Writes(before.v, lines, dict(before.shown), dict(before.whole), stamps)
+    now = Writes(before.v, lines, dict(before.shown), dict(before.whole), dict(before.latest), stamps)
     folders = tuple(dict.fromkeys(os.fspath(p.absolute()) for p in (project.memory, memory)))
     problems: list[str] = []
     for name, session in there.items():
@@ -89,10 +88,7 @@ def note_writes(memory: Path, writes: Writes) -> None:
 
 def _has_strange_lines(memory: Path) -> bool:
     """Say whether something stands in the pages of which nobody knows yet who wrote it."""
-    book = read_book(memory)
-    pages = {name: data for name, data in read_texts(memory).items() if name != EXTRACTED}
-    known = {name: known_numbers(name, data, book) for name, data in pages.items()}
-    return any(one.number not in known[name] for name, data in pages.items() for one in statements(data))
+    return bool(strange_files(read_texts(memory), read_book(memory)))
 
 
 def _name(session: StoredSession) -> str:
@@ -186,6 +182,7 @@ class _Search:
             key = ForeignLine(file, one.text).key
             if key not in known or at < known[key].at:
                 known[key] = Written(at, *place, evidence)
+        notes.latest[file] = max(at, notes.latest.get(file, ""))
         if is_whole and not notes.whole.get(file, "~") < at:
             notes.whole[file] = at
 

@@ -12,7 +12,7 @@ from slowwave.report import PARKED_FOR_REVIEW, Item, Report
 # Tables are stored whole with the run; more rows than this nobody reads.
 MOST_ROWS = 200
 # What a dream does to a memory, in the signs of a diff.
-_SIGNS = {"add": "+", "merge": "~", "update": "~", "move": "~", "supersede": "-", "drop": "-"}
+_SIGNS = {"add": "+", "merge": "~", "update": "~", "move": "~", "phrase": "~", "supersede": "-", "drop": "-"}
 
 
 def funnel(tally: Tally) -> list[dict[str, Any]]:

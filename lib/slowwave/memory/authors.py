@@ -1,8 +1,9 @@
 """Who put a line into a memory file: a person, an agent, a tool, slowwave; where nobody can tell, it is a person's.
 
-Three things tell. A transcript, in which a call of an agent wrote just this line into just this file before any reading
-showed it there. The client's own form, where no transcript shows how the page came about. And whether a tool showed
-the words, or a person typed them, before anybody wrote them down (:mod:`slowwave.memory.foreign`).
+Four things tell. A transcript, in which a call of an agent wrote just this line into just this file before any reading
+showed it there. Git, where the folder is under it: who committed the line (:mod:`slowwave.memory.commits`). The
+client's own form, where no transcript shows how the page came about. And whether a tool showed the words, or a person
+typed them, before anybody wrote them down (:mod:`slowwave.memory.foreign`).
 The notes hold no words, only hashes and places, and may be deleted: sessions are then read again.
 """
 
@@ -14,6 +15,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write
+from slowwave.memory.commits import Commit
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.foreign import ForeignLine, Provenance
 from slowwave.memory.guard import OWN_FOLDER
@@ -52,6 +54,7 @@ class Writes(msgspec.Struct):
         lines: by file and :attr:`ForeignLine.key`, the first call that wrote the line.
         shown: by key, when a line was first read in the memory folder.
         whole: the files that a call wrote from beginning to end: of these every line of an agent is known.
+        latest: by file, when a call last wrote into it.
         sessions: size and time of each session that was searched, by a hash of dialect, id and file.
     """
 
@@ -59,6 +62,7 @@ class Writes(msgspec.Struct):
     lines: dict[str, dict[str, Written]] = {}
     shown: dict[str, str] = {}
     whole: dict[str, str] = {}
+    latest: dict[str, str] = {}
     sessions: dict[str, str] = {}
 
 
@@ -116,11 +120,13 @@ class Authors:
         files: the Markdown files.
         writes: what transcripts tell about them.
         words: where the words of lines came from, by :attr:`ForeignLine.key`.
+        commits: who committed them, by file and line, where git keeps them.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     writes: Writes = field(default_factory=Writes)
     words: Mapping[str, Provenance] = field(default_factory=dict[str, Provenance])
+    commits: Mapping[str, Mapping[str, Commit]] = field(default_factory=dict[str, Mapping[str, Commit]])
 
     def of(self, file: str, statement: Statement) -> Author:
         """Return who put a statement into a file."""
@@ -134,6 +140,11 @@ class Authors:
             return Author("person", f"stood in {source.by}", source.at)
         if written:
             return Author("agent", "a call of an agent wrote it", written.at, written)
+        if commit := self.commits.get(file, {}).get(statement.line):
+            return Author("agent" if commit.is_agent else "person", commit.why, commit.at)
+        return self._by_form(file, statement)
+
+    def _by_form(self, file: str, statement: Statement) -> Author:
         if statement.label:
             return Author("agent", "Cersei's own form", f"{statement.day}T00:00:00Z")
         if file not in self.writes.whole and self._has_clients_form(file, statement):

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from slowwave.memory.ledger import Event, IndexEntry, Sighting, Writer, read_ledger
+from slowwave.memory.ledger import Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
 from slowwave.memory.model import RETRACTS, Category, Evidence
-from slowwave.memory.topics import PAGE, POINTER
+from slowwave.memory.topics import INDEX, PAGE, POINTER, fact_line
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ class Memory:
         spans: when it held, oldest interval first; empty for one interval from ``valid_from`` to ``valid_to``.
         writer: who wrote its line.
         stands: whether the line stands where its writer put it, and not among slowwave's own.
+        indexed: whether slowwave has it in the index; ``file`` is then where it would stand if it were not.
     """
 
     id: str
@@ -51,6 +52,12 @@ class Memory:
     spans: tuple[tuple[str, str], ...] = ()
     writer: Writer = "slowwave"
     stands: bool = False
+    indexed: bool = False
+
+    @property
+    def place(self) -> str:
+        """The file in which its line stands."""
+        return INDEX if self.indexed else self.file
 
     @property
     def held(self) -> tuple[tuple[str, str], ...]:
@@ -77,6 +84,14 @@ class Memory:
         return self.key == RETRACTS
 
 
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A line that a model wrote for memories, as long as they hold and say what they said then."""
+
+    text: str
+    memories: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Book:
     """The state that a ledger adds up to.
@@ -91,6 +106,7 @@ class Book:
         index: the lines of the index as last rendered.
         unindexed: what a person took out of the index.
         uses: by memory file, the sessions in which an agent read it.
+        phrases: by memory, the line that says it together with others.
         left: lines, by file and hash, that a person took back from a dream: they stay as they are.
     """
 
@@ -104,6 +120,7 @@ class Book:
     unindexed: set[str] = field(default_factory=set[str])
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     left: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    phrases: dict[str, Phrase] = field(default_factory=dict[str, Phrase])
 
     @property
     def active(self) -> list[Memory]:
@@ -127,6 +144,41 @@ class Book:
             found.apply(event)
         return found
 
+    def line_of(self, memory: Memory) -> str:
+        """Return the line in which a memory stands among slowwave's own: its own, or one that says others as well.
+
+        A decision says since when it holds; of several the latest.
+        """
+        phrase = self.phrases.get(memory.id)
+        if not phrase:
+            return own_line(memory)
+        since = max(self.memories[one].valid_from for one in phrase.memories)
+        return fact_line(memory.category, phrase.text, since)
+
+    def page_lines(self, name: str) -> list[str]:
+        """Return the hashes of the lines of slowwave's own that may stand on a page."""
+        own = [m for m in self.active if m.file == name and not m.stands]
+        said = [line_hash(self.line_of(m)) for m in own if m.id in self.phrases]
+        return list(dict.fromkeys((*(m.sha256 for m in own), *said)))
+
+    def _phrase(self, phrase: Phrase) -> None:
+        for name in phrase.memories:
+            self._unphrase(name)
+        self.phrases |= dict.fromkeys(phrase.memories, phrase)
+
+    def _unphrase(self, memory: str) -> None:
+        phrase = self.phrases.get(memory)
+        for name in phrase.memories if phrase else ():
+            del self.phrases[name]
+
+    def _show(self, entries: tuple[IndexEntry, ...]) -> None:
+        """Note which memories the index has now."""
+        before, now = ({entry.ref for entry in of} for of in (self.index, entries))
+        for name in before ^ now:
+            if name in self.memories:
+                self.memories[name] = replace(self.memories[name], indexed=name in now)
+        self.index = entries
+
     def apply(self, event: Event) -> None:
         """Add one event that stands."""
         outcome = f"{event.event} {event.memory}".strip() + (f": {event.reason}" if event.reason else "")
@@ -140,9 +192,14 @@ class Book:
         elif event.event == "use":
             self.uses.setdefault(event.file, set()).update(event.sessions)
         elif event.event == "index":
-            self.index = event.entries
+            self._show(event.entries)
+        elif event.event == "phrase":
+            self._phrase(Phrase(event.text, event.memories))
         elif event.memory:
-            self.memories[event.memory] = _changed(self.memories, event)
+            before = self.memories.get(event.memory)
+            self.memories[event.memory] = now = _changed(self.memories, event)
+            if before and (now.status != "active" or now.text != before.text):
+                self._unphrase(now.id)
             if event.event == "join" and event.successor:
                 self.memories[event.successor] = _joined(self.memories[event.successor], self.memories[event.memory])
 
@@ -176,6 +233,11 @@ def read_book(memory: Path) -> Book:
         CorruptStateError: the ledger is damaged.
     """
     return replay(read_ledger(memory))
+
+
+def own_line(memory: Memory) -> str:
+    """Return the line in which slowwave writes a memory."""
+    return fact_line(memory.category, memory.text, memory.valid_from)
 
 
 _CLOSED_BY: dict[str, Status] = {

@@ -23,7 +23,7 @@ from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import read_or_none, read_texts
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer
-from slowwave.memory.pages import standing_lines
+from slowwave.memory.pages import standing_lines, statements
 from slowwave.memory.topics import INDEX, TOPICS, new_topic_file
 from slowwave.memory.weave import own_lines, split
 
@@ -180,10 +180,19 @@ def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, st
 def known_numbers(name: str, data: bytes, book: Book) -> dict[int, str]:
     """Return which lines of a file are ours, or entries where agents put them: line number -> hash."""
     entries = [entry.sha256 for entry in book.index] if name == INDEX else []
-    active = [m for m in book.active if m.file == name]
-    own = own_lines(data, dict.fromkeys((*entries, *(m.sha256 for m in active if not m.stands))))
-    standing = standing_lines(data, (m.sha256 for m in active if m.stands))
+    own = own_lines(data, dict.fromkeys((*entries, *book.page_lines(name))))
+    standing = standing_lines(data, (m.sha256 for m in book.active if m.file == name and m.stands))
     return own | {number: digest for number, digest in standing.items() if number not in own}
+
+
+def strange_files(files: Mapping[str, bytes], book: Book) -> dict[str, bytes]:
+    """Return the pages on which something stands of which nobody knows yet who wrote it."""
+    found: dict[str, bytes] = {}
+    for name, data in files.items():
+        known = known_numbers(name, data, book) if name != EXTRACTED else {}
+        if name != EXTRACTED and any(one.number not in known for one in statements(data)):
+            found[name] = data
+    return found
 
 
 def _bare(line: bytes) -> str:

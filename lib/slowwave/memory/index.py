@@ -1,15 +1,19 @@
-"""The own lines of ``MEMORY.md``: pointers to the topic files, then the memories that are worth most."""
+"""The own lines of ``MEMORY.md``: the memories that are worth most, and pointers to the pages of those that do not fit.
 
+A memory stands in one place, for whatever an agent loads costs it room.
+"""
+
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from slowwave.memory.book import Memory
+from slowwave.memory.book import Memory, own_line
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
 from slowwave.memory.pages import target_of
 from slowwave.memory.standing import Standing
-from slowwave.memory.topics import PAGE, POINTER, TOPICS, memory_line, pointer_line
+from slowwave.memory.topics import PAGE, POINTER, TOPICS, pointer_line
 from slowwave.memory.weave import line_cost, line_count
 
 # What an agent loses most by not knowing comes first.
@@ -20,14 +24,23 @@ _WEIGHT: dict[Category, float] = {
     "project": 0.9,
     "pattern": 0.8,
 }
-_STEPS = 8
+# a line only passes another one that it outdoes by so much: small changes of worth move nothing
+MARGIN = 0.1
 # so few lines need no headings
-_FEW = 12
+_FEW = 6
+# somebody in charge of something: a name or a team, and what they do for others here
+_IN_CHARGE = re.compile(
+    r"^(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|@[\w-]+|(?:[Tt]he|[Oo]ur) (?:[\w-]+ ){1,2}(?:team|group|squad|guild))"
+    r"(?: \([^()]*\))? (?:owns?|maintains?|leads?|reviews?|approves?|signs? off|decides?|runs? the|looks? after|"
+    r"is on call|(?:is|are) (?:the|our|an?|responsible for|in charge of) )"
+    r"|\b(?:belongs? to|(?:is|are) (?:owned|maintained|reviewed|approved|handled) by) (?:the |our )?(?:@|[A-Z])[\w-]+"
+)
 SECTION = "section:"
 _SECTIONS = {
-    "working": "**Working here:**",
-    "facts": "**Facts that cost time to find out:**",
-    "decisions": "**Decided:**",
+    "working": "## Working here",
+    "facts": "## Facts that cost time",
+    "decisions": "## Decisions",
+    "people": "## People and roles",
 }
 
 
@@ -35,129 +48,209 @@ _SECTIONS = {
 class IndexBlock:
     """The own lines of the index, what each refers to, and what did not fit.
 
-    ``crowded_out`` names the memories whose lines stand in the index by somebody else's hand and have no room there.
+    ``left_out`` names the memories that stand on pages instead; ``crowded_out`` those whose lines stand in the index by
+    somebody else's hand and have no room there.
     """
 
     lines: tuple[str, ...]
     entries: tuple[IndexEntry, ...]
-    left_out: int
+    left_out: tuple[str, ...]
     warning: str = ""
     crowded_out: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much fits into an index beside what others wrote there.
+
+    Attributes:
+        people: what people wrote; it counts towards both limits and is never cut.
+        lines: most lines of the whole file.
+        bytes: most bytes of the whole file.
+        headed: whether headings may stand there: what follows behind our lines would seem to belong to the last one.
+    """
+
+    people: bytes
+    lines: int
+    bytes: int
+    headed: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether what people wrote is too much already."""
+        return line_count(self.people) > self.lines or len(self.people) > self.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line that has a place in the index: what it stands for, and whether somebody else put it there."""
+
+    refs: tuple[str, ...]
+    line: str
+    is_theirs: bool = False
+
+
 def index_block(
     memories: Sequence[Memory],
-    people: bytes,
+    room: Room,
     *,
-    max_lines: int,
-    max_bytes: int,
     unindexed: Iterable[str] = (),
     standing: Standing | None = None,
     inside: Sequence[Memory] = (),
     pages: Mapping[str, str] | None = None,
+    before: Sequence[str] = (),
+    lines: Mapping[str, str] | None = None,
 ) -> IndexBlock:
     """Return the own lines of the index.
 
     Args:
-        memories: all active memories.
-        people: what people wrote in the index; it counts towards both limits and is never cut.
-        max_lines: most lines of the whole file.
-        max_bytes: most bytes of the whole file.
+        memories: all active memories of slowwave's own.
+        room: what people wrote in the index, and its limits.
         unindexed: memories and pointers that a person took out of the index.
         standing: what fades and what is used; without it only confidence counts.
         inside: memories whose lines stand in the index where agents put them.
         pages: by page that nothing leads to, the line that would.
+        before: what the own lines of the index refer to now, from above.
+        lines: by memory, its line, where that is not its own alone.
 
-    Only whole lines are taken, so no character is ever cut. The order of ``memories`` does not matter.
+    Only whole lines are taken, so no character is ever cut. The order of ``memories`` does not matter. What is left out
+    stands on the page of its category, and only then the index leads there.
     """
     refused = set(unindexed)
-    lines_left, bytes_left = max_lines - line_count(people), max_bytes - len(people)
-    taken: list[tuple[str, str]] = []
-    left_out = 0
-    wanted = _wanted(memories, inside, pages or {}, standing or Standing())
-    section = _sections(memories) if len(wanted) > _FEW else {}
-    if section:
-        # room for the headings
-        lines_left -= len(_SECTIONS)
-        bytes_left -= sum(line_cost(line, people) for line in _SECTIONS.values())
-    crowded_out: list[str] = []
-    theirs = {memory.id for memory in inside}
-    for ref, line in wanted:
-        cost = line_cost(line, people)
-        if ref in refused and ref not in theirs:
-            continue
-        if lines_left < 1 or cost > bytes_left:
-            left_out += 1
-            crowded_out += [ref] if ref in theirs else []
-            continue
-        if ref not in theirs:
-            taken.append((ref, line))
-        lines_left -= 1
-        bytes_left -= cost
+    worth = worths([*memories, *inside], standing or Standing(), before)
+    away = [m for m in memories if m.id in refused]
+    own = [m for m in memories if m.id not in refused]
+    rows = _rows(own, inside, worth, lines or {})
+    section = {m.id: _section(m) for m in own} if room.headed and len(rows) > _FEW else {}
+    on_pages = Counter[Category](m.category for m in away)
+    while True:
+        pointers = _pointers(on_pages, pages or {}, inside, refused)
+        taken, left = _fitting([*pointers, *rows], room, len(section) and len(set(section.values())))
+        gone = {ref for row in left for ref in row.refs}
+        there = Counter[Category](m.category for m in memories if m.id in gone or m.id in refused)
+        if set(there) <= set(on_pages):
+            break
+        on_pages |= there
+    final = {row.refs: row.line for row in _pointers(there, pages or {}, inside, refused)}
+    kept = [replace(row, line=final.get(row.refs, row.line)) for row in taken]
+    kept = [row for row in kept if not row.refs[0].startswith(POINTER) or row.refs in final]
+    crowded = tuple(ref for row in left if row.is_theirs for ref in row.refs)
     warning = ""
-    is_over = line_count(people) > max_lines or len(people) > max_bytes
-    if is_over or (left_out and not taken and not theirs):
+    if room.is_over or (left and not any(not row.is_theirs for row in taken) and not inside):
         warning = (
-            f"MEMORY.md: what people wrote and what stands in one piece fills it already ({line_count(people)} lines, "
-            f"{len(people)} bytes of {max_lines} and {max_bytes}): nothing else fits; shorten it by hand"
+            f"MEMORY.md: what people wrote and what stands in one piece fills it already ({line_count(room.people)} "
+            f"lines, {len(room.people)} bytes of {room.lines} and {room.bytes}): nothing else fits; shorten it by hand"
         )
-    taken = _under_headings(taken, section, refused)
+    shown = _under_headings([row for row in kept if not row.is_theirs], section, refused, in_order(before, worth))
     return IndexBlock(
-        tuple(line for _, line in taken),
-        tuple(IndexEntry(ref, line_hash(line)) for ref, line in taken),
-        left_out,
+        tuple(row.line for row in shown),
+        tuple(IndexEntry(ref, line_hash(row.line)) for row in shown for ref in row.refs),
+        tuple(m.id for m in memories if m.id in gone or m.id in refused),
         warning,
-        tuple(crowded_out),
+        crowded,
     )
 
 
-def _sections(memories: Iterable[Memory]) -> dict[str, str]:
-    """Return in which section each memory stands: rules and commands, what was found out, what was decided."""
-    return {m.id: _section(m) for m in memories}
+def best_lines(memories: Sequence[Memory], standing: Standing, most_bytes: int) -> list[str]:
+    """Return what is worth most among memories, within so many bytes and under the headings of the index."""
+    room = Room(b"", len(memories) + 2 * len(_SECTIONS), most_bytes)
+    pointers = [POINTER + topic.file for topic in TOPICS.values()]
+    return list(index_block(memories, room, standing=standing, unindexed=pointers).lines)
+
+
+def worths(memories: Iterable[Memory], standing: Standing, before: Iterable[str] = ()) -> dict[str, float]:
+    """Return what each memory is worth for its place, the most first; what stands in the index already counts more."""
+    there = set(before)
+    worth = {
+        m.id: standing.worth(m) * _WEIGHT[m.category] * (1.1 if m.is_from_person else 1.0) + MARGIN * (m.id in there)
+        for m in sorted(memories, key=lambda m: (m.held[0][0], m.text, m.id))
+    }
+    return dict(sorted(worth.items(), key=lambda one: -one[1]))
+
+
+def in_order(before: Iterable[str], worth: Mapping[str, float]) -> list[str]:
+    """Return everything that has a worth, best first; what stood in an order only moves for clearly more worth.
+
+    Args:
+        before: the order so far.
+        worth: by name, the most first.
+    """
+    found: list[str] = []
+    for name in dict.fromkeys(name for name in before if name in worth):
+        outdone = (n for n, other in enumerate(found) if worth[name] > worth[other] + MARGIN)
+        found.insert(next(outdone, len(found)), name)
+    known = set(found)
+    for name in worth:
+        if name not in known:
+            less = (n for n, other in enumerate(found) if worth[name] > worth[other])
+            found.insert(next(less, len(found)), name)
+    return found
 
 
 def _section(memory: Memory) -> str:
     if memory.category == "decision":
         return "decisions"
+    if memory.category == "project" and _IN_CHARGE.search(memory.text):
+        return "people"
     is_command = memory.category == "pattern" and memory.key.startswith("cmd:")
     return "working" if is_command or memory.category in ("constraint", "preference") else "facts"
 
 
 def _under_headings(
-    taken: list[tuple[str, str]], section: Mapping[str, str], refused: set[str]
-) -> list[tuple[str, str]]:
-    """Return lines with those of memories under the headings of their sections, in each section as they were."""
-    found = [one for one in taken if one[0] not in section]
+    rows: Iterable[_Row], section: Mapping[str, str], refused: set[str], order: Iterable[str]
+) -> list[_Row]:
+    """Return lines in their order, those of memories under the headings of their sections."""
+    rank = {ref: number for number, ref in enumerate(order)}
+    rows = sorted(rows, key=lambda row: rank.get(row.refs[0], -1))
+    found = [row for row in rows if row.refs[0] not in section]
     for name, heading in _SECTIONS.items():
-        lines = [one for one in taken if section.get(one[0]) == name]
+        lines = [row for row in rows if section.get(row.refs[0]) == name]
         ref = SECTION + name
-        found += [(ref, heading)] if lines and ref not in refused else []
+        gap = [_Row((), "")] if found else []
+        found += [*gap, _Row((ref,), heading)] if lines and ref not in refused else []
         found += lines
     return found
 
 
-def _wanted(
-    memories: Iterable[Memory], inside: Sequence[Memory], pages: Mapping[str, str], standing: Standing
-) -> list[tuple[str, str]]:
-    """Return every line that has a place in the index, the most important first: what leads to pages before all."""
-    own = list(memories)
-    numbers = Counter(m.category for m in own)
-    pointers = [(POINTER + t.file, pointer_line(c, numbers[c])) for c, t in TOPICS.items() if numbers[c]]
-    pointers += [(PAGE + name, line) for name, line in sorted(pages.items())]
-    pointers += [(m.id, m.line) for m in inside if target_of(m.line)]
-    theirs = {m.id: m.line for m in inside if not target_of(m.line)}
-    lines: dict[str, str] = {}
-    every = [*own, *(m for m in inside if m.id in theirs)]
-    for memory in sorted(every, key=lambda m: _rank(m, standing)):
-        line = theirs.get(memory.id, memory_line(memory.text))
-        lines.setdefault(f"{line}\x1f{memory.id}" if memory.id in theirs else line, memory.id)
-    return pointers + [(ref, line.partition("\x1f")[0]) for line, ref in lines.items()]
+def _fitting(rows: Sequence[_Row], room: Room, headings: int) -> tuple[list[_Row], list[_Row]]:
+    """Return the lines that fit beside what people wrote, and those that do not; the first ones first."""
+    lines_left = room.lines - line_count(room.people) - 2 * headings
+    # with the blank line above each
+    heading = line_cost("", room.people) + max(line_cost(line, room.people) for line in _SECTIONS.values())
+    bytes_left = room.bytes - len(room.people) - headings * heading
+    taken: list[_Row] = []
+    left: list[_Row] = []
+    for row in rows:
+        cost = line_cost(row.line, room.people)
+        if lines_left < 1 or cost > bytes_left:
+            left.append(row)
+            continue
+        taken.append(row)
+        lines_left -= 1
+        bytes_left -= cost
+    return taken, left
 
 
-def _rank(memory: Memory, standing: Standing) -> tuple[int, str, str, str]:
-    """Sort by worth in steps, so that a line only moves when it is worth clearly more or less than before.
+def _pointers(
+    on_pages: Mapping[Category, int], pages: Mapping[str, str], inside: Sequence[Memory], refused: set[str]
+) -> list[_Row]:
+    """Return what leads to pages: to our own that hold something, to others', and where agents' lines lead."""
+    own = {t.file: _Row((POINTER + t.file,), pointer_line(c, n)) for c, t in TOPICS.items() if (n := on_pages.get(c))}
+    others = [_Row((PAGE + name,), line) for name, line in sorted(pages.items()) if name not in own]
+    theirs = [_Row((m.id,), m.line, is_theirs=True) for m in inside if target_of(m.line)]
+    return [row for row in (*own.values(), *others) if row.refs[0] not in refused] + theirs
 
-    Within a step what holds longest comes first; the order never depends on that of the input.
-    """
-    value = standing.worth(memory) * _WEIGHT[memory.category] * (1.1 if memory.is_from_person else 1.0)
-    return -round(value * _STEPS), memory.held[0][0], memory.text, memory.id
+
+def _rows(
+    own: Sequence[Memory], inside: Sequence[Memory], worth: Mapping[str, float], written: Mapping[str, str]
+) -> list[_Row]:
+    """Return the lines of memories, the most important first; of the same words one line."""
+    by_id = {m.id: m for m in own}
+    theirs = {m.id: m for m in inside if not target_of(m.line)}
+    lines: dict[str, list[str]] = {}
+    for name in worth:
+        if name in theirs:
+            lines[f"{theirs[name].line}\x1f{name}"] = [name]
+        elif name in by_id:
+            lines.setdefault(written.get(name) or own_line(by_id[name]), []).append(name)
+    return [_Row(tuple(refs), line.partition("\x1f")[0], refs[0] in theirs) for line, refs in lines.items()]

@@ -30,6 +30,7 @@ EventKind = Literal[
     "supersede",  # something newer took its place
     "join",  # another line says the same: what showed it counts for that one now
     "update",  # its line was brought up to date where it stands
+    "phrase",  # one line says several memories, or one in other words; it holds as long as they do
     "move",  # its line left the place where its writer had put it
     "drop",  # it left without a successor
     "rewritten",  # whoever wrote its line wrote it anew
@@ -103,6 +104,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     spans: tuple[tuple[str, str], ...] = ()
     undone: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
     reason: str = ""
     run: str = ""
 

@@ -148,6 +148,11 @@ def linked(data: bytes) -> set[str]:
     return {link["file"].removeprefix("./") if link["file"] else f"{link['wiki'].strip()}.md" for link in found}
 
 
+def is_empty(name: str, data: bytes) -> bool:
+    """Say whether a page is one of ours on which nothing stands."""
+    return any(t.file == name and data.rstrip() == new_topic_file(c).rstrip() for c, t in TOPICS.items())
+
+
 def _is_own(name: str, data: bytes) -> bool:
     return any(t.file == name and data.startswith(new_topic_file(c).rstrip()) for c, t in TOPICS.items())
 

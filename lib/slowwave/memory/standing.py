@@ -9,6 +9,9 @@ forgets nothing, and a night without anything new changes no rank. What counts:
 - denied in vain: sessions that showed another answer afterwards, but could not take its place, because a person stands
   behind it and they only saw commands;
 - used: sessions in which an agent read the file that it stands in.
+
+What was shown in one session only, and never used, is forgotten: after two half-lives it leaves the index for its page,
+after four the page as well. The ledger knows it for good, and whoever says it again brings it back.
 """
 
 import math
@@ -23,6 +26,9 @@ DENIED = 0.85
 _MOST_DENIALS = 4
 # each doubling of the sessions that used it counts this much, for at most so many of them
 USED = 0.05
+# half-lives after which what was said once and never used leaves the index, and its page
+AWAY = 2.0
+FORGOTTEN = 4.0
 _MOST_USES = 16
 
 
@@ -52,12 +58,21 @@ class Standing:
         uses = min(self.uses.get(memory.id, 0), _MOST_USES)
         return self.confidence(memory) * (1 + USED * math.log2(1 + uses))
 
+    def idle(self, memory: Memory) -> float:
+        """Return for how many half-lives nobody has shown or used a memory that one session showed; else 0.0."""
+        sessions = {(s.dialect, s.session) for s in memory.sightings}
+        return self._lives(memory) if len(sessions) == 1 and not self.uses.get(memory.id) else 0.0
+
     def _freshness(self, memory: Memory) -> float:
+        return 0.5 ** self._lives(memory)
+
+    def _lives(self, memory: Memory) -> float:
+        """Return how many half-lives passed since a memory was last seen."""
         life = self.half_life.get(memory.category)
         last, now = _parsed(memory.last_seen), _parsed(self.now)
         if not life or last is None or now is None or now <= last:
-            return 1.0
-        return 0.5 ** ((now - last) / life)
+            return 0.0
+        return (now - last) / life
 
 
 def standing_of(book: Book, half_life: Mapping[Category, timedelta]) -> Standing:

@@ -48,6 +48,18 @@ def memory_line(text: str) -> str:
     return "- " + " ".join(text.split())
 
 
+def fact_line(category: Category, text: str, since: str) -> str:
+    """Return the bullet line of a fact: a decision says since when it holds, where that is known and not said yet.
+
+    Args:
+        category: of the fact.
+        text: its words.
+        since: ISO time, or "".
+    """
+    day = since[:10]
+    return memory_line(f"{text} ({day})" if category == "decision" and day and day not in text else text)
+
+
 def page_line(file: str, front: Mapping[str, str]) -> str:
     """Return the line of the index that leads to a page which somebody else wrote."""
     title = " ".join(front.get("name", "").split()) or file.removesuffix(".md").replace("_", " ").replace("-", " ")

@@ -11,7 +11,7 @@ REWORDED = "a person put its line in extracted.md in their own words"
 # Indel ratio, 0 to 100: a line at least this like ours is taken for a rewording of it
 _ALIKE = 60.0
 # one person takes out a few lines; so many at once, and more than a share of all, is an accident
-_MOST_REMOVED = 3
+MOST_REMOVED = 3
 USUAL_LOSS = 0.25
 # agents read the file (seed 000)
 _SHOWN = 0.5
@@ -65,7 +65,7 @@ class Waiting:
             return ""
         return (
             f"{self.lost} waiting lines were gone from extracted.md at once, which looks like an accident; they stand "
-            f"there again (take out {_MOST_REMOVED} at a time, or raise consolidation.max_loss)"
+            f"there again (take out {MOST_REMOVED} at a time, or raise consolidation.max_loss)"
         )
 
 
@@ -147,7 +147,7 @@ class _Facts:
         changed = {fact: self._withdrawn(group, shown) for fact, group in facts.items() if fact not in refused}
         removed = [fact for fact, reason in changed.items() if reason == REMOVED]
         known = sum(any(c.id in shown for c in facts[fact]) for fact in changed)
-        self.lost = len(removed) if len(removed) > max(_MOST_REMOVED, max_loss * known) else 0
+        self.lost = len(removed) if len(removed) > max(MOST_REMOVED, max_loss * known) else 0
         reasons = refused | changed | (dict.fromkeys(removed, "") if self.lost else {})
         for fact, group in facts.items():
             reason = reasons[fact]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from slowwave.memory.ledger import line_hash
 
+_BLANK = line_hash(b"")
 _SECTION = b"## Auto-extracted memories"
 
 
@@ -21,7 +22,8 @@ def split(data: bytes) -> list[bytes]:
 def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
     """Return which lines are own ones: line number -> hash, in file order.
 
-    Each hash stands for one line. When a person has copied an own line, the first one is ours.
+    Each hash stands for one line. When a person has copied an own line, the first one is ours. The blank line between
+    one of ours and a heading of ours is ours, too.
     """
     wanted = Counter(iter(hashes))
     found: dict[int, str] = {}
@@ -31,7 +33,10 @@ def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
             if wanted[digest]:
                 wanted[digest] -= 1
                 found[number] = digest
-    return found
+        lines = split(data)
+        gaps = [n - 1 for n in found if lines[n].startswith(b"## ") and n - 2 in found and not lines[n - 1].strip()]
+        found |= dict.fromkeys(gaps, _BLANK)
+    return dict(sorted(found.items()))
 
 
 def without_own(data: bytes, hashes: Iterable[str]) -> bytes:

@@ -10,6 +10,11 @@ _BYTES = 3
 _WRAPPING = 16
 
 
+def bytes_of(tokens: int) -> int:
+    """Return how many bytes a text of so many tokens may have, rather too few than too many."""
+    return tokens * _BYTES
+
+
 def estimated_tokens(*texts: str) -> int:
     """Return how many tokens a question of these messages will have, rather too many than too few."""
     return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES) + _WRAPPING for text in texts)

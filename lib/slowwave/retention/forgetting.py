@@ -6,12 +6,13 @@ and the next dream derives it anew from them alone, or not at all. What a person
 it, without the erased evidence.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from slowwave.memory.book import replay
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.ledger import Event, line_hash, read_ledger
 from slowwave.memory.model import Candidate, Evidence
@@ -97,12 +98,13 @@ def what_goes(memory: Path, sessions: Collection[str], speaks: Speaks, held: Col
     return gone
 
 
-def _memories(gone: Gone, events: Iterable[Event], known: dict[str, Candidate], speaks: Speaks) -> None:
+def _memories(gone: Gone, events: Sequence[Event], known: dict[str, Candidate], speaks: Speaks) -> None:
     """Find the memories that go, and whose candidates wait again."""
     by_memory: dict[str, list[Event]] = {}
     for event in events:
-        if event.memory:
-            by_memory.setdefault(event.memory, []).append(event)
+        for name in (event.memory, *event.memories):
+            if name:
+                by_memory.setdefault(name, []).append(event)
     for memory, story in by_memory.items():
         if any(not gone.held.isdisjoint(s.session for s in e.sightings) for e in story):
             gone.kept.add(memory)
@@ -111,14 +113,24 @@ def _memories(gone: Gone, events: Iterable[Event], known: dict[str, Candidate], 
         is_spoken = any(_names(speaks, e.text, e.key, e.value, e.line) for e in story)
         if not is_spoken and (is_theirs or all(filtered(e, gone) == e for e in story)):
             continue
-        gone.memories.add(memory)
-        left = {c for e in story for c in e.candidates if c in known} - gone.candidates
-        gone.released |= left
-        if left:
-            gone.renewed.add(memory)
+        _let_go(gone, memory, story, known)
+    together = [set(event.memories) - gone.kept for event in events if event.memories]
+    while rest := next((of - gone.memories for of in together if of & gone.memories and of - gone.memories), None):
+        # a line that said them all at once goes as a whole
+        for memory in rest:
+            _let_go(gone, memory, by_memory[memory], known)
 
 
-def _lines(gone: Gone, memory: Path, events: Iterable[Event], candidates: Iterable[Candidate]) -> None:
+def _let_go(gone: Gone, memory: str, story: Iterable[Event], known: Collection[str]) -> None:
+    """Let a memory go; what else showed it waits again."""
+    gone.memories.add(memory)
+    left = {c for e in story for c in e.candidates if c in known} - gone.candidates
+    gone.released |= left
+    if left:
+        gone.renewed.add(memory)
+
+
+def _lines(gone: Gone, memory: Path, events: Sequence[Event], candidates: Iterable[Candidate]) -> None:
     """Find the lines that go: those of memories, of the index, and of waiting candidates, unless others share them."""
     shown = read_shown(memory)
     staying: set[str] = set()
@@ -128,6 +140,8 @@ def _lines(gone: Gone, memory: Path, events: Iterable[Event], candidates: Iterab
             (gone.rendered if ref in gone.memories else staying).add(digest)
             if ref in gone.kept:
                 gone.shown.add(digest)
+    book = replay(events)
+    gone.rendered |= {line_hash(book.line_of(book.memories[one])) for one in gone.memories & book.phrases.keys()}
     kept: set[str] = set()
     for candidate in candidates:
         lines = {candidate_line(candidate), shown.get(candidate.id, "")} - {""}

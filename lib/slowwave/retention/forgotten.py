@@ -68,7 +68,7 @@ def _ledger_without(gone: Gone, path: Path, data: bytes) -> bytes:
     out: list[bytes] = []
     for raw in data.splitlines(keepends=True):
         events = parse_ledger(raw, path)
-        if any(event.memory in gone.memories for event in events if event.memory):
+        if any(not gone.memories.isdisjoint((event.memory, *event.memories)) for event in events):
             continue
         left = [filtered(event, gone) for event in events]
         # what does not change keeps its bytes

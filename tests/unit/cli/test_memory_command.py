@@ -76,11 +76,11 @@ def test_verify_counts_and_fails_when_evidence_is_gone(house: House, capsys: pyt
 def test_diff_and_undo_take_a_dream_back(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     dream = next((house.memory / ".slowwave" / "undo").iterdir()).name
     diff = _run(capsys, house, "diff", dream)
-    assert "+++ b/preferences.md\n" in diff
+    assert "+++ b/MEMORY.md\n" in diff
     assert "+- We use bun\n" in diff
     assert "no dream d0" in _run(capsys, house, "diff", "d0", code=3)
     assert "no dream ../" in _run(capsys, house, "diff", "../undo", code=3)
-    (house.memory / "preferences.md").write_text("mine")
+    (house.memory / "MEMORY.md").write_text("mine")
     assert "--force" in _run(capsys, house, "undo", dream, code=4)
     assert "edited/" in _run(capsys, house, "undo", dream, "--force")
     assert set(visible_files(house.memory)) == {"extracted.md"}
@@ -94,7 +94,7 @@ def test_review_shows_accepts_and_rejects(house: House, capsys: pytest.CaptureFi
     assert parked in _run(capsys, house, "review", code=5)
     assert json.loads(_run(capsys, house, "review", "--json", code=5))["id"] == parked
     assert "Applied" in _run(capsys, house, "review", "--accept", parked)
-    assert "Never push" in house.read("preferences.md")
+    assert "Never push" in house.read("MEMORY.md")
     house.extract(house.candidate("Never pull on a Monday", session="d"))
     parked = house.dream(mode="review").parked[0]
     assert "Rejected: 1" in _run(capsys, house, "review", "--reject", parked)
@@ -180,7 +180,7 @@ def test_an_accepted_fact_is_remembered_and_can_be_undone(house: House, capsys: 
     before = visible_files(house.memory)
     name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
     dream = json.loads(_run(capsys, house, "review", "accept", name, "--json"))["dream"]
-    assert "- The cache is slow\n" in house.read("project.md")
+    assert "- The cache is slow\n" in house.read("MEMORY.md")
     assert "No dream waits" in _run(capsys, house, "review")
     _run(capsys, house, "undo", dream)
     assert visible_files(house.memory) == before
@@ -231,7 +231,7 @@ def test_a_rejected_fact_never_comes_back_in_other_words_or_from_another_extract
     assert not [m for m in read_book(house.memory).memories.values() if "price service" in m.text]
     house.extract(house.candidate("The cache of the price service holds 500 entries", session="g", category="project"))
     house.dream()
-    assert "holds 500 entries" in house.read("project.md")
+    assert "holds 500 entries" in house.read("MEMORY.md")
 
 
 def test_export_prints_a_section_or_one_json_object(house: House, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,6 +245,24 @@ def test_export_prints_a_section_or_one_json_object(house: House, capsys: pytest
         "superseded",
     }
     assert "--format agents" in _run(capsys, house, "export", "--format", "json", "--into", "x", code=2)
+
+
+def test_context_gives_what_is_worth_most_within_so_many_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    words = [f"{a}{b}" for a in "bcdfghjklmnp" for b in ("ara", "emi", "ido", "ulo")]
+    house.extract(
+        house.candidate("Never push on a Friday", session="a", category="constraint"),
+        *(house.candidate(f"Module {w} is old", session=w, category="project", confidence=0.7) for w in words),
+    )
+    house.dream()
+    whole = _run(capsys, house, "context").splitlines()
+    assert sum(line.startswith("- ") for line in whole) == 1 + len(words)
+    assert whole[:2] == ["## Working here", "- Never push on a Friday"]
+    shown = json.loads(_run(capsys, house, "context", "--tokens", "100", "--json"))
+    assert (shown["memories"], shown["lines"][1]) == (1 + len(words), "- Never push on a Friday")
+    assert 200 < len("\n".join(shown["lines"])) <= 300
 
 
 def test_why_names_a_row_of_a_database_and_not_a_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,7 +290,7 @@ def test_an_edited_fact_holds_no_secret(house: House, capsys: pytest.CaptureFixt
     name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     _run(capsys, house, "review", "edit", name, f"The cache is slow without {secret}")
-    assert "- The cache is slow without [secret:" in house.read("project.md")
+    assert "- The cache is slow without [secret:" in house.read("MEMORY.md")
     assert secret.encode() not in b"".join(p.read_bytes() for p in house.memory.rglob("*") if p.is_file())
 
 
@@ -291,7 +309,7 @@ def test_words_behind_an_option_belong_to_the_text_and_others_are_refused(
     _weak(house, "The cache is slow", "c")
     name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
     _run(capsys, house, "review", "edit", name, "--json", "The cache", "is cold")
-    assert "- The cache is cold\n" in house.read("project.md")
+    assert "- The cache is cold\n" in house.read("MEMORY.md")
     with pytest.raises(SystemExit):
         main(["memory", "list", "--memory", str(house.memory), "surplus"])
     assert "unrecognized arguments: surplus" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_a_doubted_fact_that_was_accepted_is_a_memory_and_stays_one(
     assert active(house) == [RULE]
     after = visible_files(house.memory)
     house.dream()
-    assert (active(house), visible_files(house.memory)["preferences.md"]) == ([RULE], after["preferences.md"])
+    assert (active(house), visible_files(house.memory)["MEMORY.md"]) == ([RULE], after["MEMORY.md"])
     assert "waits" in memory("review")
     memory("undo", dream)
     assert visible_files(house.memory) == before
@@ -139,7 +139,7 @@ def test_a_doubted_repetition_of_what_holds_already_asks_nobody(
     assert "waits" in memory("review")
     before = visible_files(house.memory)
     house.dream()
-    assert visible_files(house.memory)["preferences.md"] == before["preferences.md"]
+    assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
 
 
 def test_an_unknown_doubted_fact_is_named(house: House, memory: Review) -> None:
@@ -171,7 +171,7 @@ def test_undo_of_a_dream_with_a_retraction_restores_every_byte_and_the_rule(hous
     assert active(house) == [RULE, OTHER]
     house.dream()
     assert active(house) == [RULE, OTHER]
-    assert visible_files(house.memory)["preferences.md"] == before["preferences.md"]
+    assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
 
 
 def test_a_doubted_retraction_ends_nothing_until_a_person_accepts_it_and_can_be_undone(

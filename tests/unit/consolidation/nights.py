@@ -42,8 +42,14 @@ class Nights:
         stamp = Stamp(f"d{self.number}", f"2027-01-{self.number:02}T00:00:00Z")
         outcome = amount_of(operations, state, {c.id: c for c in self.candidates}, self.settings, stamp)
         self.events += outcome.events
-        self.files |= outcome.files
+        now: dict[str, bytes | None] = {**self.files, **outcome.files}
+        self.files = {name: data for name, data in now.items() if data is not None}
         return operations
+
+    def shown(self) -> list[tuple[str, bytes]]:
+        """Return every bullet of every file; their order also depends on which came first."""
+        every = ((name, line) for name, data in self.files.items() for line in data.split(b"\n"))
+        return sorted((name, line) for name, line in every if line.startswith(b"- "))
 
     def beliefs(self) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
         """Return when each thing that is remembered held, by its words."""

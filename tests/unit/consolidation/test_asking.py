@@ -49,7 +49,7 @@ MERGE = {"operations": [{"op": "merge", "entries": [1, 2], "by": 0, "text": "Kee
 def test_a_merge_that_a_model_proposes_is_done_and_lasts(tmp_path: Path) -> None:
     house, model = _house(tmp_path), Scripted(MERGE)
     report = _dream(house, model)
-    assert house.read("preferences.md").endswith("\n\n- Keep commit messages short\n")
+    assert house.read("MEMORY.md") == "# Memory\n\n- Keep commit messages short\n"
     assert report.counts["model_followed"] == 1
     assert "1. [new, preference, 2026-11-01] Commit messages are short" in model.asked[0].user
     house.extract(house.candidate("Commit messages are short", session="c", at="2026-11-03T00:00:00Z"))
@@ -74,7 +74,7 @@ def test_a_model_that_fails_changes_nothing_and_the_report_says_so(tmp_path: Pat
     house, alone = _house(tmp_path / "one"), _house(tmp_path / "two")
     report = _dream(house, Scripted(said))
     alone.dream()
-    assert house.read("preferences.md") == alone.read("preferences.md")
+    assert house.read("MEMORY.md") == alone.read("MEMORY.md")
     assert "model" in report.warnings[0]
 
 

@@ -231,7 +231,7 @@ def test_a_link_to_a_memory_folder_stays_a_link(tmp_path: Path) -> None:
     house.memory.symlink_to(tmp_path / "elsewhere")
     assert house.dream().dream_ids
     assert house.memory.is_symlink()
-    assert "Fact alpha of the house" in (tmp_path / "elsewhere" / "project.md").read_text()
+    assert "Fact alpha of the house" in (tmp_path / "elsewhere" / "MEMORY.md").read_text()
 
 
 def test_files_that_a_dream_does_not_change_stay_the_same_files(tmp_path: Path) -> None:

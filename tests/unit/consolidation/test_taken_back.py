@@ -109,7 +109,7 @@ def test_the_order_in_which_sessions_are_found_makes_no_difference(said: list[tu
 
     def shown(nights: Nights) -> object:
         rules = [m for m in nights.book.memories.values() if not m.is_retraction]
-        return sorted((m.text, m.status, m.held) for m in rules), {n: d for n, d in nights.files.items() if b"- " in d}
+        return sorted((m.text, m.status, m.held) for m in rules), [*nights.shown()]
 
     assert shown(together([[one] for one in shuffled])) == shown(together([every]))
 
@@ -143,3 +143,42 @@ def test_the_words_are_found_in_many_languages(tmp_path: Path) -> None:
     for number, case in enumerate(cases()):
         found = said(House(tmp_path / str(number)), case.later, 1)
         assert any(c.extractor.endswith(":retraction") for c in found) == case.takes_back, case.later
+
+
+FAILED, WORKS = "`make check` fails (no rule); `make test` works", "`make test` fails (gone); `make check` works"
+
+
+@pytest.mark.parametrize("order", [(FAILED, WORKS), (WORKS, FAILED)])
+def test_a_command_that_was_said_to_fail_and_works_now_is_over_and_the_other_way_round(order: tuple[str, str]) -> None:
+    def shown(text: str, at: str) -> Candidate:
+        return stated(text, at, category="pattern", origin="command_outcome")
+
+    first, second = order
+    nights = Nights()
+    nights.dream([shown(first, "2026-11-01T00:00:00Z")])
+    nights.dream([shown(second, "2026-11-05T00:00:00Z")])
+    by_text = {m.text: m for m in nights.book.memories.values()}
+    assert {text: m.status for text, m in by_text.items()} == {first: "superseded", second: "active"}
+    assert by_text[first].successor == by_text[second].id
+    assert by_text[first].held == (("2026-11-01T00:00:00Z", "2026-11-05T00:00:00Z"),)
+    # and what comes back holds again
+    nights.dream([shown(first, "2026-11-09T00:00:00Z")])
+    assert {m.text for m in nights.book.active} == {first}
+    assert together([nights.candidates]).beliefs() == nights.beliefs()
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        FAILED,
+        "`make check` fails (no modules) until `npm install` was run",
+        "`make check` fails (unset); `A=1 make check` works",
+    ],
+)
+def test_what_people_run_does_not_disprove_that_it_fails_without_what_it_needs(failed: str) -> None:
+    run = stated(
+        "Tests are run with `make check`", "2026-11-05T00:00:00Z", category="pattern", origin="command_outcome",
+        key="cmd:test", value="make check",
+    )  # fmt: skip
+    nights = together([[stated(failed, "2026-11-01T00:00:00Z", category="pattern", origin="command_outcome")], [run]])
+    assert len(nights.book.active) == 2

@@ -152,7 +152,7 @@ def test_lines_of_memory_files_stay_known_as_ours(
     assert left_in(home) == []
     book = read_book(memory)
     for one in book.active:
-        assert one.sha256 in {line_hash(line) for line in (memory / one.file).read_bytes().split(b"\n")}
+        assert one.sha256 in {line_hash(line) for line in (memory / one.place).read_bytes().split(b"\n")}
     dream = book.dreams[-1]
     assert main(["memory", "undo", dream, "--memory", str(memory)]) == 0
     assert left_in(home) == []

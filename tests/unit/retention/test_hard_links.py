@@ -67,7 +67,7 @@ def test_a_part_of_the_projects_erases_none_of_several_names(
     assert (code, str(path) in refused) == (PARTLY_FAILED, True)
 
 
-@pytest.mark.parametrize("what", ["MEMORY.md", "preferences.md", ".slowwave/ledger.jsonl"])
+@pytest.mark.parametrize("what", ["MEMORY.md", ".slowwave/ledger.jsonl"])
 def test_a_memory_folder_with_a_linked_file_stays_as_a_whole(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
