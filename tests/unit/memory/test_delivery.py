@@ -24,6 +24,7 @@ from slowwave.stores.spelling import spelled
 from tests.unit.consolidation.dreams import House, no_fsync
 
 SAID = "Use pnpm for installs"
+NOWHERE: set[str] = set()
 
 
 def git(folder: Path, *words: str) -> str:
@@ -109,9 +110,9 @@ def told(items: list[Item]) -> list[tuple[str, str]]:
     [
         ((), ("codex", "opencode", "openclaw", "pi"), {AGENTS}),
         ((), ("claude 2.0.76",), {LOCAL}),
-        ((), ("claude 2.1.330",), set()),
+        ((), ("claude 2.1.330",), NOWHERE),
         ((), ("claude",), {LOCAL}),  # one that does not tell its version
-        ((), ("cersei",), set()),
+        ((), ("cersei",), NOWHERE),
         ((CLAUDE,), ("pi", "opencode"), {CLAUDE}),  # a new AGENTS.md would hide it from them
         ((CLAUDE, AGENTS), ("pi",), {AGENTS}),
         ((CLAUDE,), ("codex",), {AGENTS}),
