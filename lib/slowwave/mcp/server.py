@@ -128,4 +128,4 @@ async def _folders(context: Context, environ: Mapping[str, str]) -> list[str]:
 def _here(environ: Mapping[str, str]) -> str:
     """Return the folder of this process, through the links that its shell went."""
     here, spelled = os.getcwd(), environ.get("PWD", "")  # noqa: PTH109 - a name as it is on disk, any bytes
-    return spelled if os.path.realpath(spelled) == here else here
+    return spelled if spelled and os.path.realpath(spelled) == here else here

@@ -181,7 +181,8 @@ def test_without_roots_the_folder_counts_that_the_server_was_started_in(
 ) -> None:
     assert "no earlier session" in asked(None, "memory_search", query="tabs", fails=True)
     monkeypatch.chdir(root)
-    for legacy in (True, False):
+    for legacy, said in ((True, "/elsewhere"), (False, str(root)), (True, "")):
+        monkeypatch.setenv("PWD", said)
         assert len(asked(None, "memory_search", query="tabs", legacy=legacy)["found"]) == 1
     assert "no earlier session" in asked(Path("/nowhere"), "memory_search", query="tabs", fails=True)
 
