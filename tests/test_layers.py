@@ -90,18 +90,7 @@ FORBIDDEN = {
     "observability": {"samples", "jobs", "service", "cli"},
     "jobs": {"service", "cli", "samples"},
     "service": {"cli", "samples"},
-    # over the stores and the memories, beside the jobs
-    "mcp": {
-        "retention",
-        "extraction",
-        "consolidation",
-        "compaction",
-        "samples",
-        "observability",
-        "jobs",
-        "service",
-        "cli",
-    },
+    "mcp": {"extraction", "consolidation", "compaction", "samples", "observability", "jobs", "service", "cli"},
 }
 
 

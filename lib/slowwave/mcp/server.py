@@ -29,6 +29,7 @@ from mcp_types import (
 from slowwave import __version__
 from slowwave.errors import SlowwaveError, told
 from slowwave.mcp.answers import NAMES, Asked, answer
+from slowwave.retention.alone import beside_jobs
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
@@ -95,8 +96,11 @@ def _answered(
         kind = NAMES.get(name)
         if kind is None:
             return f"no tool {NAMELESS(name[:100])!r}; there are {', '.join(NAMES)}", True
-        asked = Asked(settings, environ, redactor_of(settings, environ, create=False), folders)
-        found = answer(msgspec.convert(arguments, kind), asked)
+        question = msgspec.convert(arguments, kind)
+        # an erasure at work is waited for: the search index would be written with what goes
+        with beside_jobs(environ):
+            asked = Asked(settings, environ, redactor_of(settings, environ, create=False), folders)
+            found = answer(question, asked)
         return msgspec.json.format(msgspec.json.encode(found).decode(), indent=1), False
     except (SlowwaveError, msgspec.ValidationError) as error:
         return NAMELESS(str(error)), True
