@@ -274,6 +274,24 @@ def test_links_out_of_the_project_and_second_names_are_refused(work: Work) -> No
     assert outside.read_text() == "# Everybody's\n"
 
 
+@pytest.mark.parametrize("target", [".git/hooks/post-commit", ".git/x.md", ".envrc"])
+def test_a_link_that_a_repository_brings_leads_to_no_program_and_no_settings(work: Work, target: str) -> None:
+    (work.root / AGENTS).symlink_to(target)
+    assert "no page for agents" in work.install("codex")[0].reason
+    assert work.holding() == set()
+
+
+def test_a_list_of_git_that_is_a_link_is_left_alone(work: Work) -> None:
+    shared = work.base / "exclude"
+    shared.write_text("*.o\n")
+    exclude = work.root / ".git/info/exclude"
+    exclude.unlink()
+    exclude.symlink_to(shared)
+    assert "is a link" in work.install("codex")[0].reason
+    assert shared.read_text() == "*.o\n"
+    assert work.holding() == set()
+
+
 def test_a_link_inside_the_project_is_followed(work: Work) -> None:
     (work.root / CLAUDE).write_text("# Ours\n")
     (work.root / AGENTS).symlink_to(CLAUDE)

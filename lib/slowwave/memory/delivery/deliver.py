@@ -231,11 +231,19 @@ def _wanted(
     found: dict[str, Placed] = {}
     for target in means.targets:
         path = (root / target.name).resolve()
-        if not path.is_relative_to(root.resolve()):
-            delivery.say(root / target.name, REFUSED, f"is a link out of the project, to {path}", project.key)
+        if reason := _strays(path, root.resolve()):
+            delivery.say(root / target.name, REFUSED, f"is a link {reason}, to {path}", project.key)
             continue
         found[name_to_json(path)] = _placed(mine.get(name_to_json(path)), project, target, rules)
     return found
+
+
+def _strays(path: Path, root: Path) -> str:
+    """Return what is wrong with where a name leads, or "": a repository may bring links that lead anywhere."""
+    if not path.is_relative_to(root):
+        return "out of the project"
+    is_page = path.suffix == ".md" and ".git" not in path.relative_to(root).parts
+    return "" if is_page else "to what is no page for agents"
 
 
 def _is_ours_alone(path: Path, placed: Placed) -> bool:

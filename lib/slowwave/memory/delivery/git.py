@@ -30,9 +30,12 @@ def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
     """Return git's own list of what it does not show of a repository; it may not exist yet.
 
     Raises:
-        RefusedError: git is not there, or does not answer.
+        RefusedError: git is not there, or does not answer; or the list is a link, and so perhaps everybody's.
     """
-    return root / _asked(root, environ, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
+    path = root / _asked(root, environ, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
+    if path.is_symlink():
+        raise RefusedError(f"{path}: is a link, so what is written there may hold elsewhere; see --visible")
+    return path
 
 
 def _asked(root: Path, environ: Mapping[str, str], *question: str) -> str:
