@@ -14,7 +14,7 @@ from slowwave import files
 from slowwave.dialects.model import SessionFiles
 from slowwave.errors import SlowwaveError
 from slowwave.memory.delivery.deliver import deliver, install, refresh
-from slowwave.memory.delivery.register import Rule, read_register, register_path
+from slowwave.memory.delivery.register import Placed, Rule, read_register, register_path
 from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL
 from slowwave.memory.section import BEGIN, END
 from slowwave.report import Item
@@ -400,6 +400,21 @@ def test_a_kill_at_any_write_is_finished_by_the_next_one(tmp_path: Path, monkeyp
             assert [item for item in work.deliver(*clients) if item.action == "refused"] == []
         work.uninstall(*clients)
         assert work.tree() == before, seen[number]
+
+
+def test_a_client_whose_sessions_are_gone_still_finds_the_memory(work: Work) -> None:
+    work.install("codex", "claude 2.1.330")
+    before = work.tree()
+    assert work.deliver("pi") == []
+    assert work.tree() == before
+    assert [one.clients for one in register_of(work)] == [("codex", "pi")]
+    work.install("pi", rule=Rule(on=False, client="codex"))
+    assert [one.clients for one in register_of(work)] == [("pi",)]
+
+
+def register_of(work: Work) -> list[Placed]:
+    register = read_register(work.environ)
+    return list(register.files.values()) if register else []
 
 
 def test_a_damaged_register_is_an_error_and_not_nothing(work: Work) -> None:

@@ -196,12 +196,14 @@ def _deliver(projects: Sequence[Project], delivery: Delivery) -> None:
 def _project(project: Project, delivery: Delivery) -> None:
     """Bring one project's memory where it is wanted, and take it out where it is not any more."""
     root = name_to_json(project.root)
+    mine = {name: placed for name, placed in delivery.register.files.items() if root and placed.root == root}
+    # who worked here once may come back, although its sessions are gone
+    known = {client for placed in mine.values() for client in placed.clients}
     rules: dict[str, Rule] = {}
-    for client in sorted({session.dialect for session in project.sessions}):
+    for client in sorted({session.dialect for session in project.sessions} | known):
         rule = delivery.register.rule(client, root)
         if rule is not None and rule.on:
             rules[client] = rule
-    mine = {name: placed for name, placed in delivery.register.files.items() if root and placed.root == root}
     wanted: dict[str, Placed] = {}
     if rules and (reason := unfit(project.root, delivery.environ)):
         if delivery.asked:
@@ -253,12 +255,13 @@ def _is_ours_alone(path: Path, placed: Placed) -> bool:
 
 def _placed(known: Placed | None, project: Project, target: Target, rules: Mapping[str, Rule]) -> Placed:
     of = [rules[client] for client in target.clients]
+    unseen = all(session.dialect != "claude" for session in project.sessions)
     return Placed(
         project=project.key,
         root=name_to_json(project.root),
         memory=name_to_json(project.memory),
         clients=target.clients,
-        as_comment=target.as_comment,
+        as_comment=target.as_comment or bool(known and known.as_comment and unseen),
         tracked=all(rule.tracked for rule in of),
         visible=any(rule.visible for rule in of),
         block=known.block if known else Block(),

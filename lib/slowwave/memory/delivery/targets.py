@@ -89,7 +89,7 @@ def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
 
     Args:
         project: the project, whose folder is there.
-        wanted: clients, by dialect.
+        wanted: clients that worked there once, by dialect.
         made: names of files that hold nothing but what slowwave wrote: they hide nothing.
     """
     root = Path(project.root)
@@ -97,7 +97,7 @@ def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
     of: dict[str, list[str]] = {}
     needless: dict[str, str] = {}
     refused: dict[str, str] = {}
-    has = {session.dialect for session in project.sessions}
+    has = {session.dialect for session in project.sessions} | wanted
     hides = AGENTS not in there and CLAUDE in there and bool(has & _OR_CLAUDE)
     for client in sorted(wanted & has):
         if client == "codex" and INSTEAD in there:
