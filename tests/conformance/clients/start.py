@@ -126,7 +126,8 @@ def _command(client: str, folder: str, environ: dict[str, str], base: str, promp
         config.write_text("\n".join(renewed) + "\n", encoding="utf-8")
     program = f"{INSTALLED}/{client}/node_modules/.bin/{client}"
     words = {"codex": ["exec", "--skip-git-repo-check", "--json"], "pi": ["-p"], "opencode": ["run"]}
-    return [program, *words[client], prompt]
+    # opencode puts quotes around what has blanks in it
+    return [program, *words[client], *(prompt.split() if client == "opencode" else [prompt])]
 
 
 def _set_up(environ: dict[str, str], base: str, function: str, *arguments: str) -> None:
