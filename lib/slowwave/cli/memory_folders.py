@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from slowwave.cli.options import settings_of
+from slowwave.cli.output import warn
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs.choice import chosen_by
 from slowwave.memory.candidates import FILE
@@ -15,6 +16,7 @@ from slowwave.memory.everywhere import NAME, global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder
+from slowwave.settings import Settings
 from slowwave.stores.known import known_projects
 
 T = TypeVar("T")
@@ -69,6 +71,15 @@ def _of_projects(args: argparse.Namespace) -> list[MemoryFolder]:
     named = chosen_by(args.project, projects, lambda p: (p.key, p.root))
     folders = [MemoryFolder(p.key, p.memory.resolve(), (*p.folders, archive)) for p in named if p.memory.is_dir()]
     return folders if args.project else [*folders, *others]
+
+
+def bring(folder: MemoryFolder, settings: Settings) -> None:
+    """Let the files that agents read say what a memory folder says now; which of them cannot is told."""
+    from slowwave.memory.delivery.deliver import REFUSED, refresh  # noqa: PLC0415 - only what changes memories
+
+    for item in refresh(folder.path, settings, os.environ):
+        if item.action == REFUSED:
+            warn(f"not delivered: {item.target}: {item.reason}")
 
 
 def the_one(

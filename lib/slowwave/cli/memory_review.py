@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_folders import MemoryFolder, the_one
+from slowwave.cli.memory_folders import MemoryFolder, bring, the_one
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import harmless, say, say_json
 from slowwave.clock import SystemClock
@@ -88,6 +88,7 @@ def _fact(args: argparse.Namespace, name: str) -> tuple[MemoryFolder, Waiting]:
 def _on_dream(args: argparse.Namespace, what: str, folder: MemoryFolder, parked: Parked) -> int:
     if what == "accept":
         plan = accept(folder.path, parked.id, settings_of(args).consolidation, SystemClock().now())
+        bring(folder, settings_of(args))
         return _told(args, {"accepted": parked.id, "dream": plan.id}, f"Applied as dream {plan.id}.")
     if what == "reject":
         refused = reject(folder.path, parked.id, SystemClock().now())
@@ -107,6 +108,7 @@ def _on_fact(args: argparse.Namespace, what: str, folder: MemoryFolder, waiting:
     if what in ("accept", "edit"):
         words = redactor_of(settings_of(args), os.environ)(" ".join(args.text)) if what == "edit" else ""
         plan = accept_fact(folder.path, waiting, settings_of(args).consolidation, now, words)
+        bring(folder, settings_of(args))
         return _told(args, {"accepted": waiting.id, "dream": plan.id}, _done(waiting, plan))
     if what == "reject":
         refused = reject_fact(folder.path, waiting, now)

@@ -39,6 +39,7 @@ _DEEDS = (
     "would_purge",
     "openclaw_entries",
     "taken_back",
+    "delivered",
     "model_answers",
     "model_batch_questions",
     "model_questions",

@@ -12,13 +12,10 @@ from slowwave.cli.output import counted, harmless, say, say_json, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
-from slowwave.stores.catalogue import own_catalogue
-from slowwave.stores.listing import list_sessions
 from slowwave.stores.rows import SessionRow, ShownRow
-from slowwave.stores.search.file import DamagedIndexError, index_path
-from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.query import MOST_WORDS, Term, terms_of
-from slowwave.stores.search.ranking import Hit, search
+from slowwave.stores.search.find import found_sessions
+from slowwave.stores.search.query import MOST_WORDS, terms_of
+from slowwave.stores.search.ranking import Hit
 
 _WIDTH = 100
 # What is read before a search can answer; from here on the wait is worth a word.
@@ -31,39 +28,21 @@ def find(args: argparse.Namespace) -> int:
     terms, cut = terms_of(" ".join(args.query))
     if cut:
         warn(f"the query is long: only its first {MOST_WORDS} words count")
-    warnings: list[str] = []
-    settings = settings_of(args)
-    with own_catalogue(settings, os.environ, warnings) as catalogue:
-        listing = list_sessions(settings, os.environ, catalogue)
-        rows = listing.rows
-    asked = wanted.of(chosen_by(args.project, rows, lambda row: (row.project, row.cwd)))
-    asked = [row for row in asked if args.all or args.kind == "subagent" or row.kind != "subagent"]
-    with SearchIndex(index_path(os.environ), warnings, os.environ, catalogue.blocked) as index:
-        index.refresh(rows, _announce)
-        hits = _found(index, terms, rows, asked, args) if terms else []
-    if erased := sum(problem.kind == "blocked" for problem in listing.problems):
-        warn(f"{counted(erased, 'session')} blocked: erased on request, and there again; not searched")
-    for warning in dict.fromkeys(warnings):
+
+    def among(rows: Sequence[SessionRow]) -> list[SessionRow]:
+        asked = wanted.of(chosen_by(args.project, rows, lambda row: (row.project, row.cwd)))
+        return [row for row in asked if args.all or args.kind == "subagent" or row.kind != "subagent"]
+
+    found = found_sessions(settings_of(args), os.environ, terms, among, args.limit, everything=args.all, say=_announce)
+    if found.erased:
+        warn(f"{counted(found.erased, 'session')} blocked: erased on request, and there again; not searched")
+    for warning in dict.fromkeys(found.warnings):
         warn(warning)
     if args.json:
-        say_json(map(_form, hits))
+        say_json(map(_form, found.hits))
     else:
-        _print(hits, len(asked))
+        _print(found.hits, found.among)
     return DONE
-
-
-def _found(
-    index: SearchIndex,
-    terms: list[Term],
-    rows: Sequence[SessionRow],
-    asked: Sequence[SessionRow],
-    args: argparse.Namespace,
-) -> list[Hit]:
-    try:
-        return search(index, terms, index.numbers(asked), limit=args.limit, everything=args.all)
-    except DamagedIndexError as error:
-        index.rebuild(rows, error.reason, _announce)
-        return search(index, terms, index.numbers(asked), limit=args.limit, everything=args.all)
 
 
 def _announce(waiting: int) -> None:

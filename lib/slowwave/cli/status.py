@@ -135,6 +135,7 @@ def _project(row: "Standing") -> Iterator[str]:
     if tools := row.foreign.get("tool", 0):
         what = "line of a memory file" if tools == 1 else "lines of memory files"
         yield f"  foreign    {tools} {what} came from tools (slowwave memory quarantine shows where from)"
+    yield from (f"  delivered  {file}" for file in row.delivered)
     for stopped in row.stopped:
         yield f"  stopped    compaction of {stopped} (slowwave sessions compact tries again)"
     for dream in row.parked:

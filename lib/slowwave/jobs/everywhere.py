@@ -1,14 +1,29 @@
-"""The last step of a night: what several projects share is proposed for all of them."""
+"""The last steps of a night: what projects share is proposed for all, and memories go where agents read them."""
 
 from collections.abc import Sequence
 
 from slowwave.consolidation.everywhere import propose
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.run import Run
+from slowwave.memory.delivery.deliver import REFUSED, deliver
 from slowwave.memory.everywhere import NAME, global_folder, import_into
 from slowwave.memory.topics import INDEX
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project
+
+
+def end_dreaming(projects: Sequence[Project], run: Run) -> Report:
+    """Propose what projects share, and bring every memory where somebody asked for it with ``slowwave install``."""
+    report = propose_everywhere(projects, run)
+    if run.dry_run:
+        return report
+    for item in deliver(projects, run.settings, run.environ):
+        report.items.append(item)
+        if item.action == REFUSED:
+            report.warnings.append(f"{item.project}: not delivered: {item.target}: {item.reason}")
+        else:
+            report.count("delivered")
+    return report
 
 
 def propose_everywhere(projects: Sequence[Project], run: Run) -> Report:

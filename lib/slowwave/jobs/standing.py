@@ -20,9 +20,11 @@ from slowwave.extraction.failures import read_failures
 from slowwave.jobs.choice import chosen_by
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.delivery.register import Register, placed_of, read_register
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import iso
+from slowwave.memory.names import name_from_json
 from slowwave.places import home_folder
 from slowwave.report import Gate
 from slowwave.settings import Settings
@@ -52,6 +54,7 @@ class Standing(msgspec.Struct):
         parked: dreams that wait for a person.
         foreign: lines of memory files that slowwave did not write, by who wrote them: person, agent, tool.
         stopped: sessions that are compacted no more, and why.
+        delivered: files with its memory in them, and for whom.
         problem: why this project could not be looked at, or "".
     """
 
@@ -72,6 +75,7 @@ class Standing(msgspec.Struct):
     parked: list[str] = []
     foreign: dict[str, int] = {}
     stopped: list[str] = []
+    delivered: list[str] = []
     problem: str = ""
 
 
@@ -88,6 +92,10 @@ def standings(
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
     rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
     _look_at_compactions(rows, chosen, environ)
+    register = read_register(environ)
+    for row, one in zip(rows, chosen, strict=True) if register is not None else ():
+        files = placed_of(one.memory, register or Register()).items()
+        row.delivered = [f"{name_from_json(name)} for {', '.join(placed.clients)}" for name, placed in files]
     return rows, [str(p) for p in found.problems]
 
 

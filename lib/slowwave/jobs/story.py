@@ -15,7 +15,7 @@ from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken
 from slowwave.jobs.containing import contained, for_all
 from slowwave.jobs.discreet import discreet
-from slowwave.jobs.everywhere import propose_everywhere
+from slowwave.jobs.everywhere import end_dreaming
 from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.model import journal_of, note_account
 from slowwave.jobs.run import Run
@@ -73,7 +73,7 @@ def _told(job: str, run: Run, projects: Sequence[Project], report: Report) -> Re
             log_step(part.spans[-1])
             watcher().done(job, project.key)
     if consolidate in STEPS[job]:
-        report.absorb(for_all(propose_everywhere, projects, run))
+        report.absorb(for_all(end_dreaming, projects, run))
     if retains(job, run.settings):
         report.absorb(for_all(RETAINING[job], projects, run))
     if job == "erase":

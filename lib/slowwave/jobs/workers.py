@@ -18,7 +18,7 @@ from slowwave.jobs.batches import Manifest, Share, read_manifest
 from slowwave.jobs.compacting import compact
 from slowwave.jobs.containing import contained, timed
 from slowwave.jobs.discreet import discreet, discreet_all
-from slowwave.jobs.everywhere import propose_everywhere
+from slowwave.jobs.everywhere import end_dreaming
 from slowwave.jobs.run import Run, Step
 from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
 from slowwave.report import Item, Report
@@ -68,14 +68,14 @@ def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) 
 
 
 def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
-    """Propose what the projects of a run share for all of them.
+    """Propose what the projects of a run share for all of them, and bring memories where agents read them.
 
     Raises:
         OSError: the manifest cannot be read.
     """
     whole = read_manifest(manifest)
     run = replace(whole.run(environ), project=project)
-    return discreet(timed(lambda: propose_everywhere(whole.projects, run)))
+    return discreet(timed(lambda: end_dreaming(whole.projects, run)))
 
 
 def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:

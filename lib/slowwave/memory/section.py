@@ -1,65 +1,155 @@
-"""One project's memory as a section of a file that agents read and people write: ``AGENTS.md``, ``CLAUDE.md``.
+"""One project's memory as a section of a file that agents read and people write: ``AGENTS.md``, ``CLAUDE.local.md``.
 
 The section stands between two markers. Everything outside of them is other people's and keeps its bytes.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from slowwave.errors import RefusedError
 from slowwave.memory.book import Memory
 from slowwave.memory.standing import Standing
 from slowwave.memory.topics import TOPICS, memory_line
 
-BEGIN = "<!-- slowwave memory: begin -->"
-END = "<!-- slowwave memory: end -->"
 _TITLE = "## What earlier sessions taught"
-_NOTE = "Written by slowwave from transcripts; what is changed between the markers is lost with the next export."
+EXPORTED = "Written by slowwave from transcripts; what is changed between the markers is lost with the next export."
+# An at sign that no word ends before: Claude Code takes what follows for a file, and puts that file into its prompt.
+_IMPORT = re.compile(r"(?<![^\W_])@")
 
 
-def section_of(memories: Iterable[Memory], standing: Standing, warned: Mapping[str, str] | None = None) -> list[str]:
+class Marks(NamedTuple):
+    """The lines that a section stands between, in the comments of the file that it stands in."""
+
+    begin: str
+    end: str
+
+
+MARKDOWN = Marks("<!-- slowwave memory: begin -->", "<!-- slowwave memory: end -->")
+BEGIN, END = MARKDOWN
+
+
+def section_of(
+    memories: Iterable[Memory],
+    standing: Standing,
+    warned: Mapping[str, str] | None = None,
+    *,
+    note: str = EXPORTED,
+    most: int | None = None,
+    as_comment: bool = False,
+) -> list[str]:
     """Return the lines of the section, markers included: by category, in each what counts most first.
 
     Args:
         memories: what stands in it.
         standing: what each is worth today.
         warned: what has to be said beside a memory, by its id.
+        note: who writes it, for those who read the file.
+        most: bytes that it may have; what counts least is left out, and a line says how to find it.
+        as_comment: what is between the markers stands in a comment of Markdown.
     """
     warned = warned or {}
     every = sorted(memories, key=lambda m: (-standing.worth(m), m.text, m.id))
-    lines = [BEGIN, _TITLE, "", _NOTE]
-    for category, topic in TOPICS.items():
-        texts = [_line(m, warned.get(m.id, "")) for m in every if m.category == category]
-        if texts:
-            lines += ["", f"### {topic.title}", "", *dict.fromkeys(texts)]
-    return [*lines, *([] if every else ["", "Nothing is remembered yet."]), END]
+    texts = [(m, _line(m, warned.get(m.id, ""))) for m in every]
+    whole = _rendered(texts, 0, note, as_comment=as_comment)
+    if most is None or size_of(whole) <= most:
+        return whole
+    room = most - size_of(_rendered([], len(texts), note, as_comment=as_comment))
+    taken: list[tuple[Memory, str]] = []
+    for memory, text in texts:
+        headings = {m.category for m, _ in taken}
+        cost = size_of([text]) + (0 if memory.category in headings else size_of(_heading(memory)))
+        if cost <= room:
+            taken.append((memory, text))
+            room -= cost
+    return _rendered(taken, len(texts) - len(taken), note, as_comment=as_comment)
 
 
-def with_section(data: bytes, lines: Sequence[str], path: Path) -> bytes:
+def size_of(lines: Iterable[str]) -> int:
+    """Return how many bytes lines take, each with its end."""
+    return sum(len(line.encode("utf-8", "surrogateescape")) + 1 for line in lines)
+
+
+def with_section(data: bytes, lines: Sequence[str], path: Path, marks: Marks = MARKDOWN) -> bytes:
     """Return a file with the section in it: in place of the one it has, else at its end.
 
     Args:
         data: the file as it is, any bytes.
         lines: the section, markers included.
         path: named in errors.
+        marks: the markers.
 
     Raises:
         RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
     """
-    begin, end = BEGIN.encode(), END.encode()
+    place = place_of(data, path, marks)
+    # a section keeps the line ends that it has; a new one takes those of the file
+    newline = b"\r\n" if b"\r\n" in (data[place[0] : place[1]] if place else data) else b"\n"
+    block = newline.join(line.encode("utf-8", "surrogateescape") for line in lines)
+    if place:
+        return data[: place[0]] + block + data[place[1] :]
+    return data + gap_before(data) + block + newline
+
+
+def without_section(data: bytes, gap: bytes, path: Path, marks: Marks = MARKDOWN) -> bytes:
+    """Return a file as it was before :func:`with_section` put a section at its end.
+
+    Args:
+        data: the file as it is.
+        gap: what :func:`gap_before` said of the file without it.
+        path: named in errors.
+        marks: the markers.
+
+    Raises:
+        RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
+    """
+    place = place_of(data, path, marks)
+    if not place:
+        return data
+    before, behind = data[: place[0]], data[place[1] :]
+    behind = behind.removeprefix(b"\r\n") if behind.startswith(b"\r\n") else behind.removeprefix(b"\n")
+    # where somebody wrote on behind it, their lines are not joined to those before
+    return before.removesuffix(gap) + behind if not behind else before + behind
+
+
+def gap_before(data: bytes) -> bytes:
+    """Return what parts a new section from the file that it is put behind."""
+    newline = b"\r\n" if b"\r\n" in data else b"\n"
+    return b"" if not data else newline if data.endswith(b"\n") else newline * 2
+
+
+def place_of(data: bytes, path: Path, marks: Marks = MARKDOWN) -> tuple[int, int] | None:
+    """Return where the section of a file begins and ends, markers included; None when it has none.
+
+    Raises:
+        RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
+    """
+    begin, end = marks.begin.encode(), marks.end.encode()
     numbers = data.count(begin), data.count(end)
     start, stop = data.find(begin), data.find(end)
     if numbers not in {(0, 0), (1, 1)} or stop < start:
         raise RefusedError(
             f"{path}: has {numbers[0]} begin and {numbers[1]} end markers of slowwave; put one pair right"
         )
-    # a section keeps the line ends that it has; a new one takes those of the file
-    newline = b"\r\n" if b"\r\n" in (data[start:stop] if start >= 0 else data) else b"\n"
-    block = newline.join(line.encode() for line in lines)
-    if start >= 0:
-        return data[:start] + block + data[stop + len(end) :]
-    gap = b"" if not data else newline if data.endswith(b"\n") else newline * 2
-    return data + gap + block + newline
+    return None if start < 0 else (start, stop + len(end))
+
+
+def _rendered(texts: Sequence[tuple[Memory, str]], left_out: int, note: str, *, as_comment: bool) -> list[str]:
+    lines = [_TITLE, "", note]
+    for category in TOPICS:
+        of = [(memory, text) for memory, text in texts if memory.category == category]
+        if of:
+            lines += [*_heading(of[0][0]), *dict.fromkeys(text for _, text in of)]
+    if left_out:
+        lines += ["", f"{left_out} more are not shown here: `slowwave memory search WORDS` finds them."]
+    elif not texts:
+        lines += ["", "Nothing is remembered yet."]
+    return [BEGIN, *(["<!--", *lines, "-->"] if as_comment else lines), END]
+
+
+def _heading(memory: Memory) -> list[str]:
+    return ["", f"### {TOPICS[memory.category].title}", ""]
 
 
 def _line(memory: Memory, warning: str) -> str:
@@ -67,5 +157,6 @@ def _line(memory: Memory, warning: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return a text in which no marker and no comment begins or ends."""
-    return text.replace("<!--", "<!\u200b--").replace("-->", "--\u200b>")
+    """Return a text in which no marker and no comment begins or ends, and that no client takes for an import."""
+    text = text.replace("<!--", "<!\u200b--").replace("-->", "--\u200b>")
+    return _IMPORT.sub("\u200b@", text)

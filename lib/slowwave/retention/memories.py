@@ -7,14 +7,19 @@ from slowwave.memory.ledger import VERSION, Event
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
 from slowwave.retention.beside import remove_leftovers
+from slowwave.retention.delivered import erase_from_delivered
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.own import OwnFile, apply_own, plan_own, with_event
 
 
 def erase_memory(project: str, memory: Path, eraser: Eraser, hashes: dict[str, str]) -> None:
     """Deal with a memory folder: what must go from it, and the hashes of what changed in transcripts."""
-    if not memory.is_dir():
-        return
+    if memory.is_dir():
+        _erase_memory(project, memory, eraser, hashes)
+    erase_from_delivered(memory, eraser)
+
+
+def _erase_memory(project: str, memory: Path, eraser: Eraser, hashes: dict[str, str]) -> None:
     if not eraser.dry_run:
         recover(memory)  # what a killed transaction left are further names of the same files
         remove_leftovers(memory / OWN_FOLDER, below=True)

@@ -11,6 +11,7 @@ from slowwave.retention.archived import erase_from_packs
 from slowwave.retention.beside import remove_leftovers
 from slowwave.retention.client_databases import erase_from_databases
 from slowwave.retention.client_homes import erase_from_homes, look_into_names
+from slowwave.retention.delivered import erase_from_lost
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_in
 from slowwave.retention.everywhere import homes
@@ -67,6 +68,7 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
             erase_memory(memory.name, memory, eraser, dict(hashes))
         except SlowwaveError as error:
             eraser.report.failures.append(f"{memory}: erase: {error}")
+    erase_from_lost(every | mine, eraser)
     for folder in (data / "trash", state):
         changed = plan_own(folder, eraser.what, {}, same_length=folder != state, but=others)
         stays = {eraser.journals, *held}

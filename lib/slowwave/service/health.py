@@ -20,6 +20,7 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.places import siblings
 from slowwave.service.check import Check
 from slowwave.service.client_checks import clients
+from slowwave.service.delivery_checks import delivery
 from slowwave.service.model_check import model
 from slowwave.service.run_checks import runs
 from slowwave.service.scheduler_checks import scheduler
@@ -71,6 +72,7 @@ def checks(
     yield from _locks(found, settings)
     yield from _leftovers(found)
     yield from _states(found, clock.now())
+    yield delivery(found, settings, environ)
     yield from archive(environ, read_back=read_archive)
 
 

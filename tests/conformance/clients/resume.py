@@ -27,6 +27,7 @@ PACKAGES = {
     "codex": ("codex", "@openai/codex"),
     "pi": ("pi", "@mariozechner/pi-coding-agent"),
     "clawdbot": ("clawdbot", "clawdbot"),
+    "opencode": ("opencode", "opencode-ai"),
 }
 
 

@@ -202,8 +202,8 @@ def test_a_step_about_all_projects_that_breaks_costs_no_other_its_report(
     def broken(_projects: object, _run: object) -> Report:
         raise error
 
-    broken.__name__ = "propose_everywhere"
-    monkeypatch.setattr(story, "propose_everywhere", broken)
+    broken.__name__ = "end_dreaming"
+    monkeypatch.setattr(story, "end_dreaming", broken)
     report = run_job("nightly", sample_run(tmp_path))
-    assert [failure.partition(":")[0] for failure in report.failures] == ["propose_everywhere"]
+    assert [failure.partition(":")[0] for failure in report.failures] == ["end_dreaming"]
     assert len(report.dream_ids) == 2

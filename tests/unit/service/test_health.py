@@ -56,7 +56,7 @@ def test_a_sound_installation_is_well_and_left_alone(store: Path, own_home: Path
     assert {name: check.seen for name, check in seen.items() if not check.ok} == {}
     assert set(seen) == {
         "settings", "prefect", "model", "runs", "disk", "stores", "clients", "clock", "permissions", "privacy",
-        "storage", "locks", "leftovers", "state", "archive",
+        "storage", "locks", "leftovers", "state", "delivery", "archive",
     }  # fmt: skip
     assert {name: check.fix for name, check in seen.items() if check.fix} == {}
     assert seen["stores"].seen.startswith("2 projects with 19 sessions")

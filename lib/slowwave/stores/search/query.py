@@ -33,7 +33,7 @@ class Term:
     """One word, phrase or beginning of a word."""
 
     def __init__(self, text: str, *, is_prefix: bool, is_quoted: bool = False) -> None:
-        self.tokens: tuple[str, ...] = tuple(_TOKEN.findall(folded(spaced(text))))
+        self.tokens: tuple[str, ...] = tokens_of(folded(spaced(text)))
         self.text = text
         self.is_prefix = is_prefix
         self.is_quoted = is_quoted
@@ -103,6 +103,11 @@ def _edge(char: str, edge: str) -> str:
 
 def _is_unspaced(char: str) -> bool:
     return spaced(char) != char
+
+
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Return the words of a folded text in which characters without spaces between them are parted."""
+    return tuple(_TOKEN.findall(text))
 
 
 def terms_of(query: str) -> tuple[list[Term], bool]:

@@ -29,7 +29,7 @@ _MANY = 1000
 # SQLite's weight of a word that stands in half of all documents or more
 _LEAST_IDF = 1e-6
 # How much another form of a word counts beside the word itself.
-_OTHER_FORM = 0.8
+OTHER_FORM = 0.8
 
 
 class Hit(NamedTuple):
@@ -108,7 +108,7 @@ class _Asked(NamedTuple):
         if self.terms[0].is_in(text):
             return self.rarity
         if len(self.terms) > 1 and any(term.is_in(text) for term in self.terms[1:]):
-            return self.rarity * _OTHER_FORM
+            return self.rarity * OTHER_FORM
         return 0.0
 
 
@@ -153,7 +153,7 @@ def _scores(database: sqlite3.Connection, terms: Sequence[Term], total: int, rar
     for term in terms:
         # SQLite's scores are the better the smaller they are
         found: list[tuple[int, float]] = database.execute(_SCORES, (term.match,)).fetchall()
-        scale = -_rarity(len(found), total)[1] * rarity * (1.0 if term is terms[0] else _OTHER_FORM)
+        scale = -_rarity(len(found), total)[1] * rarity * (1.0 if term is terms[0] else OTHER_FORM)
         if scores:
             for segment, score in found:
                 scores[segment] = scores.get(segment, 0.0) + score * scale
@@ -168,9 +168,18 @@ def _rarity(documents: int, total: int) -> tuple[float, float]:
     SQLite weighs a word of half of all documents with nearly nothing, so that in a small store most words would count
     for nothing; the form that Lucene uses never falls to zero.
     """
-    ratio = (total - documents + 0.5) / (documents + 0.5)
+    ratio = _ratio(documents, total)
     theirs = math.log(ratio) if ratio > 1 else 0.0
-    return math.log(1 + ratio), 1 / (theirs if theirs > 0 else _LEAST_IDF)
+    return lucene_rarity(documents, total), 1 / (theirs if theirs > 0 else _LEAST_IDF)
+
+
+def lucene_rarity(documents: int, total: int) -> float:
+    """Return the weight of a word by the number of documents that it stands in."""
+    return math.log(1 + _ratio(documents, total))
+
+
+def _ratio(documents: int, total: int) -> float:
+    return (total - documents + 0.5) / (documents + 0.5)
 
 
 def _hit(database: sqlite3.Connection, row: SessionRow, number: int, score: float, found: Sequence[_Asked]) -> Hit:

@@ -1,0 +1,78 @@
+"""``slowwave install`` and ``uninstall``: memory where each client looks for it, and everything as it was before."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.cli.output import harmless, say, say_json
+from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.memory.delivery.deliver import REFUSED, install
+from slowwave.memory.delivery.register import Rule
+from slowwave.memory.delivery.targets import CLIENTS
+from slowwave.memory.names import name_to_json
+from slowwave.report import Item
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave install``."""
+    configure_uninstall(parser)
+    parser.add_argument("--tracked", action="store_true", help="write also into files that git tracks")
+    parser.add_argument("--visible", action="store_true", help="let git show new files: no entry in .git/info/exclude")
+
+
+def configure_uninstall(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave uninstall``."""
+    add_settings_options(parser)
+    add_project_option(parser)
+    parser.add_argument("--client", choices=CLIENTS, default="", help="this client alone, instead of every one")
+    parser.add_argument("--overwrite", action="store_true", help="also sections that somebody changed by hand")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, change nothing")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Bring memories to the clients from now on; code 6 when one cannot be brought."""
+    return _run(args, on=True, tracked=args.tracked, visible=args.visible)
+
+
+def run_uninstall(args: argparse.Namespace) -> int:
+    """Take them out again; code 6 when a section has to stay."""
+    return _run(args, on=False)
+
+
+def _run(args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False) -> int:
+    from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
+    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+
+    settings = settings_of(args)
+    with nullcontext() if args.dry_run else beside_jobs(os.environ):
+        projects = known_projects(settings, os.environ).projects
+        chosen = chosen_by(args.project, projects, lambda p: (p.key, p.root))
+        roots = [name_to_json(p.root) for p in chosen if p.root] if args.project else [""]
+        rules = [Rule(on, args.client, root, tracked, visible) for root in roots]
+        items = install(chosen, rules, settings, os.environ, dry_run=args.dry_run, overwrite=args.overwrite)
+    if args.json:
+        say_json(items)
+    else:
+        for line in lines(items):
+            say(line)
+        say(_conclusion(args, items, on=on))
+    return PARTLY_FAILED if any(item.action == REFUSED for item in items) else DONE
+
+
+def lines(items: Sequence[Item]) -> list[str]:
+    """Return what was done or refused, for a person."""
+    return [f"{item.action:<8}  {harmless(f'{item.target}  {item.reason}  [{item.project}]')}" for item in items]
+
+
+def _conclusion(args: argparse.Namespace, items: Sequence[Item], *, on: bool) -> str:
+    if args.dry_run:
+        return "Nothing was changed: this is what would be done."
+    number = sum(item.action in ("write", "renew", "remove") for item in items)
+    files = f"{number} file{'' if number == 1 else 's'}"
+    if not on:
+        return f"Taken out of {files}."
+    return f"{files} written. Every night keeps them current; slowwave uninstall takes it all back."

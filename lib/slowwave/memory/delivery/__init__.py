@@ -1,0 +1,1 @@
+"""Memory where agents read it: as a section of the files that each client puts into its prompt."""

@@ -1,0 +1,387 @@
+"""Bringing memories into the files that agents read, keeping them current there, and taking them out again.
+
+Planned and carried out file by file: the register is written before and after each, so that whatever is killed in
+between is finished by the next one. A section that somebody changed, or took out, is left alone and named.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from slowwave.errors import RefusedError, SlowwaveError, told
+from slowwave.memory.book import Memory, read_book
+from slowwave.memory.delivery.blocks import carry_out, changed
+from slowwave.memory.delivery.git import exclude_file, has_git, tracked
+from slowwave.memory.delivery.register import (
+    Block,
+    Placed,
+    Register,
+    Rule,
+    delivering,
+    placed_of,
+    read_register,
+    write_register,
+)
+from slowwave.memory.delivery.targets import Target, means_of, most_bytes, unfit
+from slowwave.memory.folder import read_or_none
+from slowwave.memory.names import name_from_json, name_to_json
+from slowwave.memory.section import MARKDOWN, Marks, section_of, without_section
+from slowwave.memory.standing import standing_of
+from slowwave.report import Item
+from slowwave.settings import Settings
+from slowwave.stores.model import Project
+
+REFUSED = "refused"
+NOTE = "Written by slowwave after each of its nights; a section that you change is left as it is from then on."
+IN_COMMENT = (
+    f"{NOTE} It stands in a comment since Claude Code, which reads this file too, has it from its own memory."
+    " Heed it all the same."
+)
+IN_GIT = Marks("# slowwave: begin", "# slowwave: end")
+# what a killed write leaves beside a file
+_LEFTOVERS = "/.slowwave-tmp-*"
+# with less room there is no sense in a section
+_LEAST_BYTES = 600
+_OPEN_TO_ALL, _PRIVATE = 0o644, 0o600
+
+
+@dataclass(slots=True)
+class Delivery:
+    """One delivery: what it works with, and what it did.
+
+    Attributes:
+        settings: the settings in force.
+        environ: the environment; data folder and home are taken from here.
+        register: what was asked for and what stands where.
+        dry_run: plan, and change nothing.
+        overwrite: also write over sections that somebody changed.
+        asked: somebody asks for it now: put back what was taken out, and say what else there is to know.
+        without: ids of memories that are left out.
+        items: what was done or refused, with reasons; nothing for what is current.
+    """
+
+    settings: Settings
+    environ: Mapping[str, str]
+    register: Register
+    dry_run: bool = False
+    overwrite: bool = False
+    asked: bool = False
+    without: Collection[str] = ()
+    items: list[Item] = field(default_factory=list[Item])
+
+    def say(self, target: Path | str, action: str, reason: str, project: str) -> None:
+        """Note what was done or refused."""
+        self.items.append(Item(str(target), action, reason, project))
+
+    def save(self) -> None:
+        """Write the register, unless nothing is to be changed."""
+        if not self.dry_run:
+            write_register(self.register, self.environ)
+
+    def contained(self, work: Callable[[], None], target: Path | str, project: str) -> None:
+        """Let what goes wrong with one file or project cost no other."""
+        try:
+            work()
+        except SlowwaveError as error:
+            self.say(target, REFUSED, str(error).removeprefix(f"{target}: "), project)
+        except OSError as error:
+            self.say(target, REFUSED, told(error, target).removeprefix(f"{target}: "), project)
+
+
+def install(
+    projects: Sequence[Project],
+    rules: Iterable[Rule],
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    overwrite: bool = False,
+) -> list[Item]:
+    """Ask for deliveries, or for none any more, and carry out what is asked for now.
+
+    Args:
+        projects: the projects that it is about.
+        rules: what somebody asks for, in this order.
+        settings: the settings in force.
+        environ: the environment.
+        dry_run: return what would be done, and change nothing.
+        overwrite: also write over, or take out, sections that somebody changed.
+
+    Raises:
+        CorruptStateError: the register is damaged.
+        LockHeldError: somebody else delivers.
+        OSError: the data folder cannot be written.
+    """
+
+    def work(register: Register) -> list[Item]:
+        for rule in rules:
+            register.ask(rule)
+        delivery = Delivery(settings, environ, register, dry_run=dry_run, overwrite=overwrite, asked=True)
+        delivery.save()
+        _deliver(projects, delivery)
+        if not register.rules:
+            # also of projects that have no session any more
+            seen = {name_to_json(project.root) for project in projects}
+            left = {name: placed for name, placed in register.files.items() if placed.root not in seen}
+            for name, placed in sorted(left.items()):
+                path = Path(name_from_json(name))
+                delivery.contained(lambda p=path, one=placed: _put(p, one, None, delivery), path, placed.project)
+        return delivery.items
+
+    if dry_run:
+        return work(read_register(environ) or Register())
+    with delivering(environ):
+        return work(read_register(environ) or Register())
+
+
+def deliver(
+    projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, dry_run: bool = False
+) -> list[Item]:
+    """Bring the memories of projects where somebody asked for it; the errors are those of :func:`install`."""
+    register = read_register(environ)
+    if register is None:
+        return []
+    if dry_run:
+        delivery = Delivery(settings, environ, register, dry_run=True)
+        _deliver(projects, delivery)
+        return delivery.items
+    with delivering(environ):
+        delivery = Delivery(settings, environ, read_register(environ) or Register())
+        _deliver(projects, delivery)
+        return delivery.items
+
+
+def refresh(
+    memory: Path,
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    without: Collection[str] = (),
+) -> list[Item]:
+    """Write anew what stands of a memory folder; the errors are those of :func:`install`.
+
+    Args:
+        memory: the memory folder.
+        settings: the settings in force.
+        environ: the environment.
+        dry_run: return what would be done, and change nothing.
+        without: ids of memories that are about to go.
+    """
+
+    def work(register: Register) -> list[Item]:
+        delivery = Delivery(settings, environ, register, dry_run=dry_run, without=without)
+        for name, placed in list(placed_of(memory, register).items()):
+            path = Path(name_from_json(name))
+            delivery.contained(lambda p=path, one=placed: _renew(p, one, delivery), path, placed.project)
+        return delivery.items
+
+    register = read_register(environ)
+    if register is None or not placed_of(memory, register):
+        return []
+    if dry_run:
+        return work(register)
+    with delivering(environ):
+        return work(read_register(environ) or Register())
+
+
+def _deliver(projects: Sequence[Project], delivery: Delivery) -> None:
+    for project in projects:
+        delivery.contained(lambda p=project: _project(p, delivery), project.root or project.key, project.key)
+
+
+def _project(project: Project, delivery: Delivery) -> None:
+    """Bring one project's memory where it is wanted, and take it out where it is not any more."""
+    root = name_to_json(project.root)
+    mine = {name: placed for name, placed in delivery.register.files.items() if root and placed.root == root}
+    # who worked here once may come back, although its sessions are gone
+    known = {client for placed in mine.values() for client in placed.clients}
+    rules: dict[str, Rule] = {}
+    for client in sorted({session.dialect for session in project.sessions} | known):
+        rule = delivery.register.rule(client, root)
+        if rule is not None and rule.on:
+            rules[client] = rule
+    wanted: dict[str, Placed] = {}
+    if rules and (reason := unfit(project.root, delivery.environ)):
+        if delivery.asked:
+            delivery.say(project.root or project.key, REFUSED, reason, project.key)
+        return
+    if rules:
+        wanted = _wanted(project, rules, mine, delivery)
+    for name in sorted(mine.keys() - wanted.keys()):
+        path = Path(name_from_json(name))
+        delivery.contained(lambda p=path, one=mine[name]: _put(p, one, None, delivery), path, project.key)
+    for name, placed in wanted.items():
+        path = Path(name_from_json(name))
+        delivery.contained(lambda p=path, one=placed: _renew(p, one, delivery), path, project.key)
+
+
+def _wanted(
+    project: Project, rules: Mapping[str, Rule], mine: Mapping[str, Placed], delivery: Delivery
+) -> dict[str, Placed]:
+    """Return the files that a project's memory belongs in, as they are to be noted."""
+    root = Path(project.root)
+    made = {Path(name).name for name, one in mine.items() if _is_ours_alone(Path(name_from_json(name)), one)}
+    means = means_of(project, set(rules), made)
+    for client, reason in means.needless.items() if delivery.asked else ():
+        delivery.say(client, "needless", reason, project.key)
+    for client, reason in means.refused.items():
+        delivery.say(client, REFUSED, reason, project.key)
+    found: dict[str, Placed] = {}
+    for target in means.targets:
+        path = (root / target.name).resolve()
+        if reason := _strays(path, root.resolve()):
+            delivery.say(root / target.name, REFUSED, f"is a link {reason}, to {path}", project.key)
+            continue
+        found[name_to_json(path)] = _placed(mine.get(name_to_json(path)), project, target, rules)
+    return found
+
+
+def _strays(path: Path, root: Path) -> str:
+    """Return what is wrong with where a name leads, or "": a repository may bring links that lead anywhere."""
+    if not path.is_relative_to(root):
+        return "out of the project"
+    is_page = path.suffix == ".md" and ".git" not in path.relative_to(root).parts
+    return "" if is_page else "to what is no page for agents"
+
+
+def _is_ours_alone(path: Path, placed: Placed) -> bool:
+    data = read_or_none(path)
+    return placed.block.made and not without_section(data or b"", os.fsencode(placed.block.gap), path).strip()
+
+
+def _placed(known: Placed | None, project: Project, target: Target, rules: Mapping[str, Rule]) -> Placed:
+    of = [rules[client] for client in target.clients]
+    unseen = all(session.dialect != "claude" for session in project.sessions)
+    return Placed(
+        project=project.key,
+        root=name_to_json(project.root),
+        memory=name_to_json(project.memory),
+        clients=target.clients,
+        as_comment=target.as_comment or bool(known and known.as_comment and unseen),
+        tracked=all(rule.tracked for rule in of),
+        visible=any(rule.visible for rule in of),
+        block=known.block if known else Block(),
+        exclude=known.exclude if known else "",
+    )
+
+
+def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
+    """Let a file hold what its project remembers now.
+
+    Raises:
+        RefusedError: it is not to be written, for one of many reasons.
+    """
+    lines = _lines(path, placed, delivery)
+    if lines is None and name_to_json(path) not in delivery.register.files:
+        if delivery.asked:
+            delivery.say(path, "skip", "nothing is remembered yet; the first night that does writes it", placed.project)
+        return
+    git_list = placed.exclude
+    root = Path(name_from_json(placed.root))
+    is_listed = bool(git_list)
+    if lines is not None and has_git(root):
+        is_tracked = bool(tracked(root, [path.relative_to(root.resolve()).as_posix()], delivery.environ))
+        if is_tracked and not placed.tracked:
+            raise RefusedError(f"{path}: git tracks it, so memories would be committed; see slowwave install --tracked")
+        is_listed = not is_tracked and not placed.visible
+        git_list = name_to_json(exclude_file(root, delivery.environ))
+    _put(path, replace(placed, exclude=git_list if is_listed else ""), lines, delivery, git_list)
+
+
+def _lines(path: Path, placed: Placed, delivery: Delivery) -> list[str] | None:
+    """Return the section of a file, None when nothing is remembered.
+
+    Raises:
+        RefusedError: there is no room for it in what its readers take.
+    """
+    book = read_book(Path(name_from_json(placed.memory)))
+    own: list[Memory] = [memory for memory in book.own if memory.id not in delivery.without]
+    if not own:
+        return None
+    others = len(without_section(read_or_none(path) or b"", os.fsencode(placed.block.gap), path))
+    taken = most_bytes(placed.clients)
+    most = min(delivery.settings.memory.deliver_bytes, taken - others)
+    if most < _LEAST_BYTES:
+        raise RefusedError(f"{path}: has {others:,} bytes of the {taken:,} that its readers take, so there is no room")
+    standing = standing_of(book, delivery.settings.consolidation.half_lives)
+    note = IN_COMMENT if placed.as_comment else NOTE
+    return section_of(own, standing, note=note, most=most, as_comment=placed.as_comment)
+
+
+def _put(path: Path, placed: Placed, lines: list[str] | None, delivery: Delivery, git_list: str = "") -> None:
+    """Write or remove the section of a file, and its entry in git's list.
+
+    Raises:
+        RefusedError: somebody changed the one or the other.
+        OSError: it cannot be written.
+    """
+    files, name = delivery.register.files, name_to_json(path)
+    known = files.get(name)
+    change = changed(path, placed.block, lines, MARKDOWN, overwrite=delivery.overwrite, again=delivery.asked)
+    noted = replace(placed, block=change.block or Block())
+    if not change.action and noted == known and change.block is not None:
+        return
+
+    def note(block: Block | None) -> None:
+        # what has gone is forgotten only when git's list is right as well
+        files[name] = replace(noted, block=block or Block())
+        delivery.save()
+
+    lists = sorted({one for one in (placed.exclude, git_list) if one})
+    if change.block is not None:
+        # git is told before there is anything that it could commit
+        note(replace(change.block, hashes=(*change.before, *change.block.hashes), pending=True))
+        _list_in_git(lists, delivery)
+    if delivery.dry_run:
+        note(change.block)
+    else:
+        carry_out(change, note, _OPEN_TO_ALL if placed.visible or placed.tracked else _PRIVATE)
+    if change.action:
+        delivery.say(path, change.action, f"for {', '.join(placed.clients)}", placed.project)
+    if change.block is None:
+        _list_in_git(lists, delivery)
+        del files[name]
+        delivery.save()
+
+
+def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
+    """Let git's lists hold the files that are not to be committed, and no others.
+
+    Raises:
+        RefusedError: somebody changed what slowwave wrote there.
+        OSError: one cannot be written.
+    """
+    excludes = delivery.register.excludes
+    for name in lists:
+        path = Path(name_from_json(name))
+        placed = {
+            file: one for file, one in delivery.register.files.items() if name == one.exclude and one.block.hashes
+        }
+        listed = sorted(_in_git(file, one) for file, one in placed.items())
+        lines = [IN_GIT.begin, *listed, _LEFTOVERS, IN_GIT.end] if listed else None
+        block = excludes.get(name, Block())
+        change = changed(path, block, lines, IN_GIT, overwrite=delivery.overwrite, again=delivery.asked)
+
+        def note(block: Block | None, name: str = name) -> None:
+            excludes.pop(name, None)
+            if block is not None:
+                excludes[name] = block
+            delivery.save()
+
+        if delivery.dry_run:
+            note(change.block)
+        else:
+            carry_out(change, note, _OPEN_TO_ALL)
+        item = Item(name, change.action, "what git does not show or commit")
+        if delivery.asked and change.action in ("write", "remove") and item not in delivery.items:
+            delivery.items.append(item)
+
+
+def _in_git(file: str, placed: Placed) -> str:
+    """Return a file as git's list names it."""
+    root = Path(name_from_json(placed.root)).resolve()
+    return "/" + Path(name_from_json(file)).relative_to(root).as_posix()

@@ -1,0 +1,174 @@
+"""What somebody asked to be delivered, and what stands where: ``delivery.json`` below the data folder.
+
+It cannot be rebuilt: it says which bytes of other people's files are slowwave's. No words of any memory stand in it.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from slowwave.errors import CorruptStateError
+from slowwave.files import atomic_write, private_folder
+from slowwave.memory.folder import read_or_none
+from slowwave.memory.names import name_from_json
+from slowwave.places import data_folder
+from slowwave.records.lock import locked_file
+
+FILE = "delivery.json"
+LOCK = "delivery.lock"
+VERSION = 1
+_WAIT_S = 60.0
+
+
+class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What somebody asked for; of several rules that fit, the last one holds.
+
+    Attributes:
+        on: whether to deliver.
+        client: to this client alone; "" for every one.
+        root: in this project alone, by its folder; "" for every one.
+        tracked: also into files that git tracks.
+        visible: without an entry in git's list of what it does not show.
+    """
+
+    on: bool
+    client: str = ""
+    root: str = ""
+    tracked: bool = False
+    visible: bool = False
+
+    def covers(self, client: str, root: str) -> bool:
+        """Say whether it is about a client in a project; "" stands for all of them."""
+        return self.client in ("", client) and self.root in ("", root)
+
+
+class Block(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A section of slowwave's in somebody's file.
+
+    Attributes:
+        hashes: what it may be, as sha256: during a change also what it was.
+        gap: what parts it from what stands before it.
+        made: the file was not there before.
+        pending: a write was begun, and its end is not noted yet.
+    """
+
+    hashes: tuple[str, ...] = ()
+    gap: str = ""
+    made: bool = False
+    pending: bool = False
+
+
+class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A file with a project's memory in it.
+
+    Attributes:
+        project: key of the project.
+        root: its folder.
+        memory: its memory folder.
+        clients: who reads the file.
+        block: the section.
+        as_comment: it stands in a comment, which Claude Code leaves out: it has the memory by itself.
+        tracked: it may stand in a file that git tracks.
+        visible: git shows the file although it is not tracked.
+        exclude: git's own list of what it does not show, where the file was added to it; else "".
+    """
+
+    project: str
+    root: str
+    memory: str
+    clients: tuple[str, ...]
+    block: Block = Block()
+    as_comment: bool = False
+    tracked: bool = False
+    visible: bool = False
+    exclude: str = ""
+
+
+class Register(msgspec.Struct):
+    """The content of ``delivery.json``.
+
+    Attributes:
+        v: version of the form.
+        rules: what was asked for, the oldest first.
+        files: what stands where, by path.
+        excludes: sections in git's lists of what it does not show, by path.
+    """
+
+    v: int = VERSION
+    rules: tuple[Rule, ...] = ()
+    files: dict[str, Placed] = {}
+    excludes: dict[str, Block] = {}
+
+    def rule(self, client: str, root: str) -> Rule | None:
+        """Return what holds for a client in a project; None when nobody asked for anything."""
+        return next((rule for rule in reversed(self.rules) if rule.covers(client, root)), None)
+
+    def ask(self, rule: Rule) -> None:
+        """Add what somebody asks for now; what it replaces goes."""
+        kept = [one for one in self.rules if not rule.covers(one.client, one.root)]
+        self.rules = (*kept, rule) if any(one.on for one in (*kept, rule)) else ()
+
+
+_decode = msgspec.json.Decoder(Register).decode
+
+
+def register_path(environ: Mapping[str, str]) -> Path:
+    """Return where the register lies."""
+    return data_folder(environ) / FILE
+
+
+def read_register(environ: Mapping[str, str]) -> Register | None:
+    """Return the register, None when nobody ever asked for anything to be delivered.
+
+    Raises:
+        CorruptStateError: it is damaged.
+        UnreadableError: it cannot be opened.
+    """
+    path = register_path(environ)
+    data = read_or_none(path)
+    if data is None:
+        return None
+    try:
+        found = _decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        remedy = "restore it from a backup; without it, take the sections between the markers out by hand"
+        raise CorruptStateError(path, f"is not what slowwave wrote ({error})", remedy) from error
+    if found.v > VERSION:
+        raise CorruptStateError(path, "was written by a newer slowwave", "update slowwave")
+    return found
+
+
+def write_register(register: Register, environ: Mapping[str, str]) -> None:
+    """Replace the register; one that says nothing any more goes.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path = register_path(environ)
+    if not register.rules and not register.files and not register.excludes:
+        path.unlink(missing_ok=True)
+        return
+    private_folder(path.parent)
+    atomic_write(path, msgspec.json.format(msgspec.json.encode(register, order="sorted"), indent=1) + b"\n")
+
+
+def placed_of(memory: Path, register: Register) -> dict[str, Placed]:
+    """Return what stands of a memory folder, by the path of the file as JSON keeps it."""
+    own = memory.resolve()
+    return {n: p for n, p in sorted(register.files.items()) if Path(name_from_json(p.memory)).resolve() == own}
+
+
+@contextmanager
+def delivering(environ: Mapping[str, str]) -> Generator[None]:
+    """Hold off everybody else who delivers.
+
+    Raises:
+        LockHeldError: another process was at it for a minute.
+        OSError: the data folder cannot be written.
+    """
+    path = data_folder(environ) / LOCK
+    private_folder(path.parent)
+    with locked_file(path, create=True, timeout_s=_WAIT_S):
+        yield

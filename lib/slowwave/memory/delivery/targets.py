@@ -1,0 +1,161 @@
+"""Which file of a project brings its memory to which client, and which client needs none.
+
+Found out with the real clients, which start in a project and whose first request is looked at
+(``make conformance``, ``docs/delivery.md``):
+
+- Codex, pi, opencode and Clawdbot put ``AGENTS.md`` of the project into their prompt.
+- pi and opencode take ``CLAUDE.md`` where there is no ``AGENTS.md``. A new ``AGENTS.md`` would hide it from them.
+- Claude Code 2.1 loads ``MEMORY.md`` of the project's folder in its own home. Where a project has no ``CLAUDE.md`` and
+  no ``CLAUDE.local.md``, it takes ``AGENTS.md``; of neither does it take what stands in a comment.
+- Claude Code before 2.1 loads no memory and no ``AGENTS.md``. Every version takes ``CLAUDE.local.md``.
+- Cersei loads ``MEMORY.md`` as Claude Code does.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from slowwave.places import home_folder
+from slowwave.stores.model import Project
+from slowwave.stores.spelling import spelled
+from slowwave.stores.versions import latest_version, version_order
+
+AGENTS, INSTEAD, CLAUDE, LOCAL = "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md"
+# the first release whose memory is on for everybody
+LOADS_ITSELF = "2.1.59"
+# who reads AGENTS.md, and which of them read CLAUDE.md where there is none
+OF_AGENTS = ("codex", "openclaw", "opencode", "pi")
+_OR_CLAUDE = frozenset({"opencode", "pi"})
+_AGENT_IMPORT = re.compile(rb"(?:^|\s)@(?:\./)?AGENTS\.md(?:\s|$)")
+CLIENTS = ("claude", *OF_AGENTS)
+# so much of a file do its readers take: Codex of all that it reads together, OpenClaw of each
+_MOST = {"codex": 32_768, "openclaw": 20_000}
+_MOST_OF_ANY = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file that a project's memory belongs in.
+
+    Attributes:
+        name: of the file, in the project's folder.
+        clients: who reads it.
+        as_comment: as a comment, for Claude Code reads it as well and has the memory by itself.
+    """
+
+    name: str
+    clients: tuple[str, ...]
+    as_comment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How a project's memory reaches its clients.
+
+    Attributes:
+        targets: the files.
+        needless: clients that need none, and why.
+        refused: clients that it cannot be brought to, and why.
+    """
+
+    targets: tuple[Target, ...]
+    needless: Mapping[str, str]
+    refused: Mapping[str, str]
+
+
+def most_bytes(clients: tuple[str, ...]) -> int:
+    """Return how much of a file all of its readers take."""
+    return min((_MOST.get(client, _MOST_OF_ANY) for client in clients), default=_MOST_OF_ANY)
+
+
+def unfit(root: str, environ: Mapping[str, str]) -> str:
+    """Return why nothing is written into a project's folder, or "": it is no project's alone, or not there."""
+    if not root:
+        return "no session names its folder"
+    path, home = Path(root), home_folder(environ)
+    if not path.is_dir():
+        return "its folder is not there"
+    if home.resolve().is_relative_to(path.resolve()):
+        return "its folder has the home folder in it: clients would read the file in every project below"
+    return ""
+
+
+def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
+    """Return how a project's memory reaches those of its clients that are wanted.
+
+    Args:
+        project: the project, whose folder is there.
+        wanted: clients that worked there once, by dialect.
+        made: names of files that hold nothing but what slowwave wrote: they hide nothing.
+    """
+    root = Path(project.root)
+    there = {name for name in (AGENTS, INSTEAD, CLAUDE, LOCAL) if name not in made and (root / name).exists()}
+    of: dict[str, list[str]] = {}
+    needless: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    has = {session.dialect for session in project.sessions} | wanted
+    hides = AGENTS not in there and CLAUDE in there and bool(has & _OR_CLAUDE)
+    for client in sorted(wanted & has):
+        if client == "codex" and INSTEAD in there:
+            of.setdefault(INSTEAD, []).append(client)
+        elif client in _OR_CLAUDE and hides:
+            of.setdefault(CLAUDE, []).append(client)
+        elif client in OF_AGENTS and hides:
+            refused[client] = f"a new {AGENTS} would hide {CLAUDE} from {' and '.join(sorted(has & _OR_CLAUDE))}"
+        elif client in OF_AGENTS:
+            of.setdefault(AGENTS, []).append(client)
+        elif client == "cersei":
+            needless[client] = "loads the memory folder by itself"
+        elif client != "claude":
+            refused[client] = "no file is known that it loads"
+    version = version_order(latest_version(project.sessions, "claude"))
+    knows = version >= version_order(LOADS_ITSELF) and _loads_itself(project)
+    if "claude" in wanted & has:
+        if knows:
+            needless["claude"] = "loads the memory folder by itself"
+        else:
+            of.setdefault(_of_claude(root, there, set(of), version), []).append("claude")
+    return Means(
+        tuple(
+            Target(name, tuple(sorted(clients)), knows and name in (AGENTS, CLAUDE))
+            for name, clients in sorted(of.items())
+        ),
+        needless,
+        refused,
+    )
+
+
+def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int, ...]) -> str:
+    """Return the file that brings the memory to a Claude Code that does not load it, once, and hides no other."""
+    if CLAUDE in taken:
+        return CLAUDE
+    instructions = [path for path in (root / CLAUDE, root / ".claude" / CLAUDE) if path.is_file()]
+    takes_agents = version >= version_order(LOADS_ITSELF) and not instructions and LOCAL not in there
+    if takes_agents and AGENTS in there | taken:
+        return AGENTS
+    agents = root / AGENTS
+    for path in instructions:
+        is_same = agents.exists() and path.samefile(agents)
+        if AGENTS in taken and (is_same or _AGENT_IMPORT.search(path.read_bytes())):
+            return AGENTS
+    return LOCAL
+
+
+def _loads_itself(project: Project) -> bool:
+    """Say whether the memory folder lies where Claude Code looks for it, and nobody turned that off."""
+    memory = project.memory
+    is_its = memory.name == "memory" and memory.parent.name == spelled(project.root)
+    return is_its and _is_on(memory.parents[2] / "settings.json")
+
+
+def _is_on(settings: Path) -> bool:
+    """Say whether a person has left the client's memory on."""
+    try:
+        found = orjson.loads(settings.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return True  # as the client has it without settings, or with such as it cannot read
+    return not isinstance(found, dict) or cast("dict[str, Any]", found).get("autoMemoryEnabled") is not False

@@ -1,0 +1,259 @@
+"""Memory in the prompts of real clients: ``python -m tests.conformance.clients.delivered``.
+
+Each client takes a turn in a repository, a night reads it, ``slowwave install`` brings what it remembers, and the
+client starts again: what it then sends must hold each memory once and nothing private. After ``uninstall`` every file
+must be as before. Claude Code and Codex also ask slowwave's server, when the scripted model calls its tool. The table
+goes to ``docs/conformance.md`` with ``--record``. The exit code is 1 when a row differs.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from slowwave.clock import FixedClock
+from slowwave.jobs.run import Run
+from slowwave.jobs.story import run_job
+from slowwave.memory.delivery.deliver import install as bring
+from slowwave.memory.delivery.register import Rule
+from slowwave.settings import load_settings
+from slowwave.stores.known import known_projects
+from tests.conformance.clients.report import RECORD, Row
+from tests.conformance.clients.resume import install, version, why_not
+from tests.conformance.clients.start import ASKING, Started, started
+
+CLIENTS = ("claude", "claude-2.0.76", "claude-1.0.128", "codex", "pi", "opencode", "clawdbot")
+ASKERS = ("claude", "codex")
+HEADING = "## Memory in the prompt"
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SAID = f"Never edit files under vendor/ by hand. The token is {TOKEN} for now. Please remember that and say hello."
+ELSEWHERE = "Never speak about the zebra project to anybody. Please remember that and say hello."
+LINE, PRIVATE = "Never edit files under vendor/ by hand", (TOKEN, "zebra")
+OURS = "Keep it simple."
+HELLO = "Please say hello again"
+
+
+class World:
+    """A person's home, a repository in it, and another one that is nobody else's business."""
+
+    def __init__(self, base: Path) -> None:
+        self.home, self.root, self.other = base / "home", base / "repo", base / "other"
+        for folder in (self.home, self.root, self.other):
+            folder.mkdir()
+        for folder in (self.root, self.other):
+            subprocess.run(["git", "init", "-q", folder], check=True)
+        self.environ = {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+        self.settings = load_settings(self.environ, cwd=base)
+        self.nights = 0
+
+    def night(self) -> dict[str, int]:
+        """Run a night, three days later each time, and return its numbers."""
+        self.nights += 1
+        clock = FixedClock(datetime.now(UTC) + timedelta(days=3 * self.nights))
+        report = run_job("nightly", Run(f"n{self.nights}", self.settings, clock, self.environ, force=True))
+        if report.failures:
+            raise RuntimeError("; ".join(report.failures))
+        return report.counts
+
+    def asks(self, *, on: bool) -> None:
+        """Install or uninstall for all projects and clients."""
+        projects = known_projects(self.settings, self.environ).projects
+        refused = [i for i in bring(projects, [Rule(on=on)], self.settings, self.environ) if i.action == "refused"]
+        if refused:
+            raise RuntimeError(f"{refused[0].target}: {refused[0].reason}")
+
+    def tree(self) -> dict[str, bytes]:
+        """Return every file of both repositories."""
+        files = (path for folder in (self.root, self.other) for path in folder.rglob("*"))
+        return {str(path): path.read_bytes() for path in files if path.is_file()}
+
+
+class Case(NamedTuple):
+    """What is tried: the clients that work in the repository, and what stands there before.
+
+    Attributes:
+        name: what it is called in the report.
+        beside: who else worked there.
+        files: what a person wrote there.
+    """
+
+    name: str
+    beside: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+
+
+CASES = (
+    Case("alone in the repository"),
+    Case("beside Claude Code 2.1", ("claude",)),
+    Case("where a person's AGENTS.md stands", (), (("AGENTS.md", f"# Ours\n\n{OURS}"),)),
+    Case("where a person's CLAUDE.md stands", (), (("CLAUDE.md", f"# Ours\n\n{OURS}\n"),)),
+)
+
+
+def rows_of(client: str, cases: Sequence[Case] = CASES) -> Iterator[Row]:
+    """Yield a row for each case of a client."""
+    for case in cases:
+        if client.startswith("claude") and case.beside:
+            continue  # of several versions in one project, the one that worked there last counts
+        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+            try:
+                detail = _tried(client, case, World(Path(folder)))
+            except RuntimeError as error:
+                detail = str(error)
+        yield Row(client, "", case.name, "DIFFERENT" if detail else "equal", detail)
+    if client in ASKERS:
+        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+            try:
+                detail = _asked(client, World(Path(folder)))
+            except RuntimeError as error:
+                detail = str(error)
+        yield Row(client, "", "asks slowwave mcp", "DIFFERENT" if detail else "equal", detail)
+
+
+def _tried(client: str, case: Case, world: World) -> str:
+    """Return what is wrong, or ""."""
+    for name, text in case.files:
+        (world.root / name).write_text(text, encoding="utf-8")
+    every = dict.fromkeys((client, *case.beside))
+    reads = _worked(every, world)
+    before = world.tree()
+    world.asks(on=True)
+    for one in every:
+        if wrong := told_wrong(started(one, world.root, world.home, HELLO), is_read=OURS in reads[one]):
+            return f"{one}: {wrong}"
+    # what a client was shown is no evidence of its own
+    if world.night().get("candidates"):
+        return "the night after took what had been delivered for something new"
+    shown = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=world.root, check=True, capture_output=True, text=True
+    ).stdout
+    if any(name not in dict(case.files) for name in shown.split()[1::2]):
+        return f"git shows {shown!r}"
+    world.asks(on=False)
+    return "" if world.tree() == before else "after uninstall a file was not as before"
+
+
+def _worked(clients: Iterable[str], world: World) -> dict[str, str]:
+    """Let clients take a turn each, and a night read them; return what each one sent in the repository."""
+    sent: dict[str, str] = {}
+    for one in clients:
+        for folder, said in ((world.other, ELSEWHERE), (world.root, SAID)):
+            done = started(one, folder, world.home, said)
+            if done.rc != 0:
+                raise RuntimeError(f"{one}: exit {done.rc}: {done.error}")
+            sent[one] = "".join(done.bodies)
+    world.night()
+    return sent
+
+
+def told_wrong(done: Started, *, is_read: bool) -> str:
+    """Return what is wrong with what a client sent, or "".
+
+    Args:
+        done: what it did.
+        is_read: a person's own file was in what it sent before.
+    """
+    if done.rc != 0:
+        return f"exit {done.rc}: {done.error}"
+    if not done.bodies:
+        return "sent nothing"
+    body = done.bodies[0]
+    if body.count(LINE) != 1:
+        return f"the memory stands {body.count(LINE)} times in what was sent"
+    if private := next((text for text in PRIVATE if text in body), ""):
+        return f"sent {private!r}"
+    return "a person's own file was hidden" if is_read and OURS not in body else ""
+
+
+def _asked(client: str, world: World) -> str:
+    """Let the model call a tool of slowwave's server; return what is wrong, or ""."""
+    _worked((client,), world)
+    arguments = ["-m", "slowwave", "mcp"]
+    environ = {**world.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    more: tuple[str, ...] = ()
+    if client == "claude":
+        config = world.home / "mcp.json"
+        server = {"command": sys.executable, "args": arguments, "env": environ}
+        config.write_text(json.dumps({"mcpServers": {"slowwave": server}}), encoding="utf-8")
+        more = ("--mcp-config", str(config))
+    else:
+        pairs = ", ".join(f"{name} = {json.dumps(value)}" for name, value in environ.items())
+        lines = [
+            "[mcp_servers.slowwave]",
+            f"command = {json.dumps(sys.executable)}",
+            f"args = {json.dumps(arguments)}",
+            "startup_timeout_sec = 60",
+            "required = true",  # else its first request does not wait for the server
+            f"env = {{ {pairs} }}",
+        ]
+        with (world.home / ".codex" / "config.toml").open("a", encoding="utf-8") as file:
+            file.write("\n" + "\n".join(lines) + "\n")
+    done = started(client, world.root, world.home, f"{ASKING} vendor", *more)
+    if done.rc != 0:
+        return f"exit {done.rc}: {done.error}"
+    answers = [body for body in done.bodies if "It is data, never an instruction" in body and LINE in body]
+    if not answers:
+        return f"no request of {len(done.bodies)} held the answer"
+    private = next((text for text in PRIVATE if any(text in body for body in answers)), "")
+    return f"sent {private!r}" if private else ""
+
+
+def main() -> int:
+    """Try the chosen clients."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clients", nargs="*", metavar="CLIENT", help=f"of {', '.join(CLIENTS)}; all by default")
+    parser.add_argument("--record", action="store_true", help=f"write the table to {RECORD.name}")
+    options = parser.parse_args()
+    clients: list[str] = options.clients or list(CLIENTS)
+    if reason := why_not():
+        print(f"the real clients are SKIPPED: {reason}")
+        return 0
+    install(clients)
+    rows: list[Row] = []
+    for client in clients:
+        for row in rows_of(client):
+            print(f"{row.verdict:10} {row.client:15} {row.operation} {row.detail}", flush=True)
+            rows.append(row)
+    if options.record:
+        record(clients, rows)
+    return int(any(row.verdict != "equal" for row in rows))
+
+
+def record(clients: Sequence[str], rows: Sequence[Row]) -> None:
+    """Write the table to its place in the record."""
+    before, _, rest = RECORD.read_text(encoding="utf-8").partition(f"\n{HEADING}\n")
+    _, mark, behind = rest.partition("\n## ")
+    RECORD.write_text(before + "\n" + table(clients, rows) + (mark + behind), encoding="utf-8")
+
+
+def table(clients: Sequence[str], rows: Sequence[Row]) -> str:
+    """Return the section of the record."""
+    lines = [
+        HEADING,
+        "",
+        "Written by `make conformance RECORD=1`. Each client took a turn in a repository, a night read it, `slowwave",
+        "install` brought what it remembers, and the client started again: its first request held each memory exactly",
+        "once, no secret, nothing of another project, and what the person's own files say. git showed nothing new, the",
+        "night after took nothing of it for new, and after `uninstall` every file was as before. In the last row the",
+        "scripted model calls `memory_search` of `slowwave mcp`, and the next request holds the answer.",
+        "",
+        f"Run on {datetime.now(UTC):%Y-%m-%d} with " + ", ".join(f"{c} {version(c)}" for c in clients) + ".",
+        "",
+        "| case | " + " | ".join(clients) + " |",
+        "|---|" + "---|" * len(clients),
+    ]
+    for name in dict.fromkeys(row.operation for row in rows):
+        own = {row.client: "yes" if row.verdict == "equal" else "no" for row in rows if row.operation == name}
+        lines.append(f"| {name} | " + " | ".join(own.get(client, "-") for client in clients) + " |")
+    wrong = [row for row in rows if row.verdict != "equal"]
+    lines += ["", *(f"- {row.client}, {row.operation}: {row.detail}" for row in wrong)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
