@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test e2e model-server model-test check bench scale quality drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test e2e model-server model-test check bench scale quality train drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -40,6 +40,11 @@ scale: $(READY) ## cost a session and a GB, and a night of a million sessions fr
 
 quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1 PLOT=reliability.svg
 	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
+
+# Not in the lock: only who fits the weights anew needs it, or measures them on repositories that they have not seen.
+train: $(READY) ## fit the weights of extraction anew, from labels and the transcripts beside the checkout (minutes)
+	$(PIP) install scikit-learn==1.9.1
+	$(BIN)/python -m tests.quality.train
 
 drills: $(READY) ## every fault drill, most in full length (minutes)
 	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_compaction_raw.py \

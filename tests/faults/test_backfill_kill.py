@@ -165,7 +165,7 @@ def ready_world(root: Path) -> World:
     """Return a world of which a night has read a part, so that there are memories before."""
     world = filled(root, sessions=14)
     world.extract(project="p1")
-    world.add(90, "Always use ruff for linting.", project="p1")
+    world.add(90, "We use ruff as our linter and never flake8.", project="p1")
     return world
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from slowwave.clock import FixedClock
 from slowwave.extraction.job import extract_sessions
+from slowwave.extraction.model.job import LEFT
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.models.client import OpenAIModel
@@ -14,7 +15,7 @@ from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, ModelSettings, Settings
 from slowwave.stores.model import StoredSession
 from tests.model_server.scripted import Reply, note, notes, number_of, numbered
-from tests.unit.extraction.talk import NOW, Talk, project
+from tests.unit.extraction.talk import NOW, RULES, Talk, project
 
 
 def settings(base_url: str, **model: Any) -> Settings:
@@ -53,7 +54,8 @@ def candidates(folder: Path) -> list[Candidate]:
 
 
 def by_model(folder: Path) -> list[Candidate]:
-    return [c for c in candidates(folder) if c.extractor == "model/2:m"]
+    """Return what the model said, without the notes that went because it took nothing up of their words."""
+    return [c for c in candidates(folder) if c.extractor == "model/2:m" and c.text != LEFT]
 
 
 def offline(folder: Path) -> list[Candidate]:
@@ -69,7 +71,7 @@ def talk(number: int = 1, facts: int = 1) -> Talk:
     """Return a session with a rule that the miners find, and facts that they do not."""
     talk = Talk(id=f"5d0c6a1e-0000-4000-8000-{number:012d}")
     talk.person("go on").bash("make test").assistant("Done.")
-    talk.person("always use tabs in this house").assistant("Understood.")
+    talk.person(RULES[0]).assistant("Understood.")
     for at in range(facts):
         talk.person(fact(100 * number + at)).assistant(f"I noted part {at}.")
     return talk

@@ -12,7 +12,7 @@ ROUNDS = 1000
 SEED = 20261122
 
 
-def wilson(right: int, total: int) -> tuple[float, float]:
+def wilson(right: float, total: int) -> tuple[float, float]:
     """Return Wilson's interval of a share; of no trial at all nothing is known."""
     if total == 0:
         return 0.0, 1.0

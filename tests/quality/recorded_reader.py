@@ -31,7 +31,7 @@ from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.model import Project
 from tests.quality.beside import CORPUS
-from tests.quality.gold_labels import by_session, labels, merged
+from tests.quality.gold_texts import sessions
 from tests.quality.reading import LATER, line_at, stored, transcript_of
 from tests.quality.unsynced import unsynced
 
@@ -129,11 +129,6 @@ class Spool:
         data = json.loads(answered.read_bytes())
         self.answers[ask.purpose] = ask, data
         return Answer(data, answered.read_text(encoding="utf-8"), "schema", Usage(0, 0), _NAME)
-
-
-def sessions() -> list[Path]:
-    """Return the labelled sessions."""
-    return sorted(by_session(merged(labels())))
 
 
 def kept() -> dict[str, dict[str, Any]]:

@@ -13,10 +13,10 @@ _HEIGHT = 11
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A confidence, whether it was right, and the group that it belongs to."""
+    """A confidence, how far it was right (a judge may call it half right), and the group that it belongs to."""
 
     confidence: float
-    right: bool
+    right: float
     group: str = ""
 
 
@@ -52,13 +52,13 @@ def brier(claims: Sequence[Claim]) -> float:
     return sum((c.confidence - c.right) ** 2 for c in claims) / len(claims) if claims else 0.0
 
 
-def floor(claims: Sequence[Claim]) -> float:
+def floor(claims: Sequence[Claim], rounds: int = _ROUNDS) -> float:
     """Return the error (equal mass) that chance alone gives to confidences which are exactly right."""
     chance = random.Random(SEED)
     total = 0.0
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         total += ece(equal_mass([Claim(c.confidence, chance.random() < c.confidence) for c in claims]))
-    return total / _ROUNDS
+    return total / rounds
 
 
 def rows(parts: Sequence[Sequence[Claim]]) -> list[tuple[str, ...]]:

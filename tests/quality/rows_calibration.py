@@ -1,94 +1,143 @@
-"""Calibration: is "0.8" right in eight of ten cases, for repositories that it was not fitted on.
+"""Calibration: is "0.8" worth loading in eight of ten cases, for repositories that it was not fitted on.
 
-The confidence that ships was fitted on every judged fact, so its own figures on the labelled sessions flatter it. What
-the demand is on comes from models of the same making, each of which predicts the one repository that it did not see.
+What was fitted to every label flatters itself, so each statement is judged here by weights of the same making that have
+not seen its repository. Worth is what the readers said: a clear yes counts in full, an arguable one as 0.6, as in the
+fit. Beside it stands how far two readers of the same sessions agree, which no confidence can be better than.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 
-from slowwave.extraction.calibration.features import PRIOR
-from slowwave.extraction.calibration.model import score
-from tests.quality.beside import CORPUS, GOLD, missing
-from tests.quality.fit_calibration import held_out
-from tests.quality.gold_found import ours
-from tests.quality.gold_labels import by_session, labels, merged
-from tests.quality.intervals import bootstrap, interval
-from tests.quality.judged import judged_facts
+from slowwave.settings import Settings
+from tests.quality import unseen
+from tests.quality.beside import CORPUS, missing
+from tests.quality.intervals import bootstrap, counted, interval
 from tests.quality.reliability import Claim, brier, ece, equal_mass, equal_width, floor, plot, rows
 from tests.quality.reliability_picture import picture
-from tests.quality.rows_gold import judged
+from tests.quality.statement_labels import VOICES, Judged, judged, marks
 from tests.quality.table import Must, Section, Table
 
-ECE = 0.05
-# what extraction keeps
-_KEPT = 0.5
-_LOGISTIC = {PRIOR: 1.0}
-_HEADER = ("", "claims", "ECE width", "95 %", "ECE mass", "by chance", "Brier")
+ECE, ABOVE = 0.05, 0.1
+_SECOND = "second"
+_HEADER = ("", "claims", "said", "right", "ECE width", "95 %", "ECE mass", "by chance", "Brier")
+_SPEAKERS = {"p": "typed", "a": "told by the assistant", "c": "chosen in a dialog"}
+# an arguable label counts so much, as in the fit
+_WORTH = {None: 0.0, 1: 0.6, 2: 1.0}
 
 
 def measure(*, errors: bool = False) -> Section:
-    """Measure how far confidences are from outcomes."""
-    absent = missing(GOLD, CORPUS)
+    """Measure how far confidences are from outcomes, and how far two readers agree."""
+    absent = missing(CORPUS) or unseen.missing()
     if absent:
         return Section(skipped=absent)
-    held = held_out(judged_facts())
-    unseen = [Claim(p, fact.right, fact.repository) for fact, p in held]
-    labelled = {str(path.relative_to(CORPUS)) for path in by_session(labels())} | {str(p) for p in by_session(labels())}
-    on_labels = [Claim(p, fact.right, fact.repository) for fact, p in held if fact.session in labelled]
-    systems = {
-        "repositories not seen": unseen,
-        "  of it, what extraction keeps (>= 0.5)": [c for c in unseen if c.confidence >= _KEPT],
-        "  of it, sessions with labels": on_labels,
-        "as shipped, fitted on these": _shipped(),
-        "baseline: the miners' own priors": [
-            Claim(score(f.features, _LOGISTIC), f.right, f.repository) for f, _ in held
-        ],
-        "baseline: share of the other repositories": _constant(unseen),
-        "baseline: always 0.9": [Claim(0.9, c.right, c.group) for c in unseen],
+    claims = _claims()
+    every = [c for of in claims.values() for c in of]
+    limits = Settings()
+    kept = [c for c in every if c.confidence >= limits.extraction.min_confidence]
+    accepted = [c for c in every if c.confidence >= limits.consolidation.accept_confidence]
+    systems = {"all statements": every} | {f"  {_SPEAKERS[speaker]}": of for speaker, of in claims.items()}
+    systems |= {
+        "what extraction keeps": kept,
+        "what is accepted": accepted,
+        "baseline: the same share of all": _constant(every),
     }
-    groups: dict[str, list[Claim]] = defaultdict(list)
-    for claim in unseen:
-        groups[f"  {claim.group}"].append(claim)
-    mass = equal_mass(unseen)
+    for place in sorted({c.group for c in kept}):
+        systems[f"  kept, {place}"] = [c for c in kept if c.group == place]
     header = ("confidence", "claims", "said", "right", "95 %")
     section = Section(
         [
-            Table("Expected calibration error", _HEADER, [_row(*item) for item in (*systems.items(), *groups.items())]),
-            Table("Repositories not seen, bins of equal mass", header, rows(mass)),
-            Table("Repositories not seen, bins of equal width", header, rows(equal_width(unseen))),
+            Table("Confidence and worth in repositories not seen", _HEADER, [_row(*item) for item in systems.items()]),
+            *(Table(f"Bins of equal width: {_SPEAKERS[s]}", header, rows(equal_width(of))) for s, of in claims.items()),
+            _agreement(),
         ],
-        [Must("ECE on repositories not seen (10 bins of equal width)", ece(equal_width(unseen)), ECE, at_least=False)],
-        [plot(mass), "by chance: the ECE (equal mass) that exactly right confidences show with so few claims"],
+        [
+            Must("ECE on repositories not seen (10 bins of equal width)", ece(equal_width(every)), ECE, at_least=False),
+            # so few that chance alone gives a larger ECE; their mean is surer
+            Must("mean confidence of what is kept, above its worth", _above(kept), ABOVE, at_least=False),
+        ],
+        [
+            plot(equal_width(every)),
+            "by chance: the ECE (equal mass) that exactly right confidences show with so few claims",
+        ],
     )
-    section.picture = picture(mass, "Confidence and outcome in repositories that the fit did not see")
+    section.picture = picture(equal_width(every), "Confidence and worth in repositories that the fit did not see")
     if errors:
-        section.notes += [f"  {c.confidence:.3f} {'right' if c.right else 'wrong'} {c.group}" for c in unseen]
+        section.notes += [f"  {c.confidence:.3f} worth {c.right:.1f} {c.group}" for c in kept]
     return section
 
 
-def _shipped() -> list[Claim]:
-    known = by_session(merged(labels()))
-    return [
-        Claim(f.confidence, right, s.session.parent.name)
-        for s in judged(known, ours(tuple(known)))
-        for right, of in ((True, s.right), (False, s.wrong))
-        for f in of
-    ]
+@cache
+def _claims() -> dict[str, list[Claim]]:
+    """Return by who said it what the confidence of each statement claims, and what its readers said."""
+    known = unseen.unseen()
+    found: dict[str, list[Claim]] = {speaker: [] for speaker in _SPEAKERS}
+    for one in unseen.statements():
+        confidence = known[one.repository].confidence(one.features, VOICES[one.speaker])
+        found[one.speaker].append(Claim(confidence, _worth(one), one.repository))
+    return found
+
+
+def _worth(one: Judged) -> float:
+    return _WORTH[one.mark.grade if one.mark else None]
+
+
+def _above(claims: Sequence[Claim]) -> float:
+    return sum(c.confidence - c.right for c in claims) / max(1, len(claims))
 
 
 def _constant(claims: Sequence[Claim]) -> list[Claim]:
-    """Claim of everything the share that was right in the other repositories."""
-    said: list[Claim] = []
-    for claim in claims:
-        others = [c.right for c in claims if c.group != claim.group] or [True]
-        said.append(Claim(sum(others) / len(others), claim.right, claim.group))
-    return said
+    """Claim of everything the share of all that was worth it."""
+    said = sum(c.right for c in claims) / len(claims)
+    return [Claim(said, c.right, c.group) for c in claims]
 
 
 def _row(name: str, claims: Sequence[Claim]) -> tuple[str, ...]:
     if not claims:
-        return name, "0", "-", "-", "-", "-", "-"
-    within = interval(*bootstrap(claims, lambda drawn: ece(equal_width(drawn)), rounds=300))
-    mass, width = ece(equal_mass(claims)), ece(equal_width(claims))
-    return name, str(len(claims)), f"{width:.3f}", within, f"{mass:.3f}", f"{floor(claims):.3f}", f"{brier(claims):.3f}"
+        return name, "0", *("-" * 7)
+    number = len(claims)
+    said, right = sum(c.confidence for c in claims) / number, sum(c.right for c in claims) / number
+    within = interval(*bootstrap(claims, lambda drawn: ece(equal_width(drawn)), rounds=100))
+    errors = (ece(equal_mass(claims)), floor(claims, rounds=30), brier(claims))
+    return (
+        name,
+        str(number),
+        f"{said:.3f}",
+        f"{right:.3f}",
+        f"{ece(equal_width(claims)):.3f}",
+        within,
+        *(f"{figure:.3f}" for figure in errors),
+    )
+
+
+def _agreement() -> Table:
+    """Return how far a second reader of the same sessions agrees with the first about what is worth a line."""
+    pairs = [
+        (one, other)
+        for session in sorted(marks(_SECOND))
+        for one, other in zip(judged(session), judged(session, _SECOND), strict=True)
+    ]
+    table: list[tuple[str, ...]] = []
+    for speaker, name in {"": "all statements", **{s: f"  {n}" for s, n in _SPEAKERS.items()}}.items():
+        of = [(a.mark is not None, b.mark is not None) for a, b in pairs if speaker in ("", a.speaker)]
+        both, first, second = sum(map(all, of)), sum(a for a, _ in of), sum(b for _, b in of)
+        f = f"{2 * both / (first + second):.3f}" if first + second else "-"
+        table.append((name, str(len(of)), str(first), str(second), str(both), f, kappa(of)))
+    clear = [(a, b) for a, b in pairs if a.mark and a.mark.grade > 1]
+    again = sum(b.mark is not None for _, b in clear)
+    same = [(a.mark.category, b.mark.category) for a, b in pairs if a.mark and b.mark]
+    table.append(("  of what the first calls clear, worth it to both", *counted(again, len(clear)), "", "", ""))
+    table.append(
+        ("  of what both mark, in the same category", *counted(sum(a == b for a, b in same), len(same)), "", "", "")
+    )
+    header = ("", "statements", "first", "second", "both", "F", "kappa")
+    return Table(f"Two readers of {len(marks(_SECOND))} sessions: what is worth a line", header, table)
+
+
+def kappa(pairs: Sequence[tuple[bool, bool]]) -> str:
+    """Return Cohen's kappa as a cell: agreement beyond what chance gives to two who say yes as often."""
+    if not pairs:
+        return "-"
+    same = sum(a == b for a, b in pairs) / len(pairs)
+    one, other = (sum(p[at] for p in pairs) / len(pairs) for at in (0, 1))
+    chance = one * other + (1 - one) * (1 - other)
+    return f"{(same - chance) / (1 - chance):.3f}" if chance < 1 else "-"

@@ -10,6 +10,7 @@ from slowwave.dialects.model import SessionFiles, Text
 from slowwave.dialects.registry import by_name, detect
 from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.cue_rules import cues_in
+from tests.quality.gold_found import is_sure
 from tests.quality.intervals import counted
 from tests.quality.reading import extracted
 from tests.quality.table import Section, Table
@@ -44,10 +45,12 @@ def measure(*, errors: bool = False) -> Section:
     projects: dict[Path, list[Path]] = defaultdict(list)
     for path in corpus_sessions():
         projects[path.parent].append(path)
-    ours = [Said(c.session.path, c.text) for paths in projects.values() for c in extracted(paths)]
+    found = [c for paths in projects.values() for c in extracted(paths)]
+    ours, waits = ([Said(c.session.path, c.text) for c in found if is_sure(c) is sure] for sure in (True, False))
     messages, turns = _read(projects)
     cues = [Said(s.session, sentence) for s in turns for _, sentence in cues_in(s.text)]
-    systems = {"slowwave": ours, "baseline: cue rules": cues, "baseline: every typed turn": turns}
+    systems = {"slowwave": ours, "slowwave, what waits": waits}
+    systems |= {"baseline: cue rules": cues, "baseline: every typed turn": turns}
     judged = {name: list(zip(said, signs(said), strict=True)) for name, said in systems.items()}
     rows = [_row(name, of, messages) for name, of in judged.items()]
     header = ("", "junk", "share", "95 %", "kept /1000", "junk /1000")
@@ -121,4 +124,5 @@ def _signs(judged: dict[str, list[tuple[Said, tuple[str, ...]]]]) -> Table:
     counts = {name: Counter(sign for _, why in of for sign in why) for name, of in judged.items()}
     every: Iterable[str] = sorted({sign for of in counts.values() for sign in of})
     rows = [(sign, *(f"{of[sign] / max(1, len(judged[name])):.3f}" for name, of in counts.items())) for sign in every]
-    return Table("Share of what is kept that shows a sign", ("", "slowwave", "cue rules", "every turn"), rows)
+    header = ("", "slowwave", "what waits", "cue rules", "every turn")
+    return Table("Share of what is kept that shows a sign", header, rows)

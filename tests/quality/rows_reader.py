@@ -4,21 +4,17 @@ The answers are kept (:mod:`tests.quality.recorded_reader`); the checks are thos
 says what a label of its session says, by the labels' own expressions (``score_text.py`` beside the labels).
 """
 
-import importlib.util
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 from slowwave.memory.model import DROPS, Candidate
-from slowwave.settings import Settings
 from tests.quality.beside import CORPUS, GOLD, missing
-from tests.quality.recorded_reader import Asked, kept, replayed, sessions
+from tests.quality.gold_found import is_sure
+from tests.quality.gold_texts import SCORER, labels, said_by, sessions
+from tests.quality.recorded_reader import Asked, kept, replayed
 from tests.quality.table import Must, Section, Table
 
-SCORER = GOLD / "score_text.py"
 _SURVIVE, _RIGHT, _FOUND, _TOKENS = 0.85, 0.85, 0.55, 6_000
 _MB = 1_000_000
 
@@ -41,12 +37,12 @@ def measure(*, errors: bool = False) -> Section:
     for path in sessions():
         session = str(path.relative_to(CORPUS))
         asked[session] = replayed(path, known[session])
-    every = [Memory(s, c, _labels_in(s, c.text)) for s, one in asked.items() for c in one.candidates if c.key != DROPS]
+    every = [Memory(s, c, said_by(s, c.text)) for s, one in asked.items() for c in one.candidates if c.key != DROPS]
     notes = [m for m in every if m.candidate.extractor.startswith("model/")]
     rules = [m for m in every if m not in notes]
     gone = {c.value for one in asked.values() for c in one.candidates if c.key == DROPS}
-    gone |= {r.id for m in notes if _is_sure(m.candidate) for r in m.candidate.replaces}
-    sure = [m for m in notes if _is_sure(m.candidate)]
+    gone |= {r.id for m in notes if is_sure(m.candidate) for r in m.candidate.replaces}
+    sure = [m for m in notes if is_sure(m.candidate)]
     left = [m for m in rules if m.candidate.id not in gone]
     proposed = sum(one.proposed for one in asked.values())
     tokens = sum(one.tokens for one in asked.values()) / sum(path.stat().st_size for path in sessions()) * _MB
@@ -68,7 +64,7 @@ def measure(*, errors: bool = False) -> Section:
         [
             Must("share of the reader's notes that survive", len(sure) / proposed, _SURVIVE),
             Must("share right of them", _share(sure), _RIGHT),
-            Must("share of all labels found", len(_found(sure)) / len(_labels()), _FOUND),
+            Must("share of all labels found", len(_found(sure)) / len(labels()), _FOUND),
             Must("tokens a MB of transcript", tokens, _TOKENS, at_least=False),
         ],
         [f"{sum(len(one.unknown) for one in asked.values())} notes read otherwise than when the reader judged them"],
@@ -79,12 +75,8 @@ def measure(*, errors: bool = False) -> Section:
     return section
 
 
-def _is_sure(candidate: Candidate) -> bool:
-    return not candidate.doubt and candidate.confidence >= Settings().consolidation.accept_confidence
-
-
 def _row(name: str, memories: Sequence[Memory]) -> Sequence[str]:
-    found, every = len(_found(memories)), len(_labels())
+    found, every = len(_found(memories)), len(labels())
     right = sum(bool(m.says) for m in memories)
     return (
         name,
@@ -112,28 +104,7 @@ def _why(asked: dict[str, Asked], notes: Sequence[Memory]) -> Table:
             if name.startswith("model_dropped_"):
                 counts[f"left out: {name.removeprefix('model_dropped_')}"] += number
     for memory in notes:
-        if not _is_sure(memory.candidate):
+        if not is_sure(memory.candidate):
             why = memory.candidate.doubt.partition(" (")[0] or f"for the {memory.candidate.scope} alone"
             counts[f"waits: {why[:70]}"] += 1
     return Table("What does not survive", ("", "notes"), [(why, str(number)) for why, number in counts.most_common()])
-
-
-@cache
-def _scorer() -> Any:
-    spec = importlib.util.spec_from_file_location("score_text", SCORER)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@cache
-def _labels() -> tuple[dict[str, Any], ...]:
-    files: list[Path] = [GOLD / "a.jsonl", GOLD / "b.jsonl"]
-    return tuple(label for label in _scorer().labelled(files) if "must" in label)
-
-
-def _labels_in(session: str, text: str) -> frozenset[str]:
-    says = _scorer().says
-    return frozenset(x["name"] for x in _labels() if x["session"] == session and says(text, x["must"]))

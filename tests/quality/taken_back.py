@@ -7,11 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from slowwave.dialects.registry import by_name
-from slowwave.extraction.events import events_of
-from slowwave.extraction.mining import mine
+from slowwave.extraction.offline import notes
 from slowwave.extraction.redact import redactor_for
+from slowwave.extraction.taking import taken
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.model import Candidate, SessionRef
+from slowwave.reading.session import read
 from tests.quality.blocks import blocks
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Table
@@ -55,11 +56,11 @@ def cases() -> Iterator[Case]:
 
 def believed(case: Case, nights: Sequence[Sequence[int]] = ((0,), (1,))) -> Belief:
     """Return what is remembered when the days of a case, 0 and 1, are found in these nights."""
-    days = ((case.rule, case.beside), (case.later,))
     with TemporaryDirectory() as folder, unsynced():
         house = House(Path(folder))
         for night in nights:
-            house.extract(*(c for day in night for text in days[day] for c in said(house, text, day)))
+            for day in night:
+                house.extract(*(said(house, case.later, day) if day else _known(house, case)))
             house.dream(accept_confidence=0.5)
         memories = list(read_book(house.memory).memories.values())
         written = b"".join(path.read_bytes() for path in house.memory.glob("*.md")).decode()
@@ -73,6 +74,13 @@ def believed(case: Case, nights: Sequence[Sequence[int]] = ((0,), (1,))) -> Beli
     )
 
 
+def _known(house: House, case: Case) -> list[Candidate]:
+    """Return a rule and what stays true as candidates of the first day: whether they are found is not the question."""
+    at = f"{START:%Y-%m-%dT%H:%M:%SZ}"
+    texts = (case.rule.rstrip(".\u3002"), case.beside.rstrip(".\u3002"))
+    return [house.candidate(text, session=f"day0-{number}", at=at) for number, text in enumerate(texts)]
+
+
 def said(house: House, text: str, day: int) -> list[Candidate]:
     """Return the candidates of a session of one day in which a person typed a text."""
     talk = Talk(id=f"{day}{zlib.crc32(text.encode()) % 10**7:07}-0000-4000-8000-000000000001")
@@ -82,8 +90,8 @@ def said(house: House, text: str, day: int) -> list[Candidate]:
     session = talk.write(house.folder)
     house.sessions.append(session.files.paths[0])
     ref = SessionRef("claude", session.id, str(session.files.paths[0]))
-    events = events_of(by_name("claude").read(session.files).messages, _REDACT)
-    return mine(events, ref, session.files.paths, _REDACT, min_confidence=0.5).candidates
+    reading = read(by_name("claude").read(session.files).messages, _REDACT)
+    return taken(notes(reading), reading, ref, session.files.paths, _REDACT, lambda _: True, 0.5).candidates
 
 
 def measured() -> tuple[Table, list[Must]]:

@@ -55,7 +55,15 @@ def test_the_settings_of_the_first_release_mean_the_same(tmp_path: Path) -> None
     # what clients' own settings say counts now unless somebody wrote it down
     size = msgspec.structs.replace(given.compaction, reserve_tokens=None, keep_recent_tokens=None)
     assert (given.compaction.reserve_tokens, given.compaction.keep_recent_tokens) == (16_384, 20_000)
-    assert msgspec.structs.replace(given, model=as_now, retention=rescue, compaction=size) == Settings()
+    # a confidence says something else since a classifier gives it; who wrote the thresholds down keeps them
+    now = Settings()
+    least = msgspec.structs.replace(given.extraction, min_confidence=now.extraction.min_confidence)
+    accept, review = now.consolidation.accept_confidence, now.consolidation.review_confidence
+    asks = msgspec.structs.replace(given.consolidation, accept_confidence=accept, review_confidence=review)
+    assert given.extraction.min_confidence == given.consolidation.review_confidence == 0.5
+    assert given.consolidation.accept_confidence == 0.6
+    sections = {"model": as_now, "retention": rescue, "compaction": size, "extraction": least, "consolidation": asks}
+    assert msgspec.structs.replace(given, **sections) == now
 
 
 def test_the_memories_of_the_first_release_are_read_and_dreamt_on(house: House) -> None:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.timeline import Held, Moment, taken_back
 from slowwave.consolidation.words import NO, words_of
-from slowwave.extraction.miners.taking_back import not_any_more
+from slowwave.extraction.retraction import not_any_more
 from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.memory.named import share_of
 

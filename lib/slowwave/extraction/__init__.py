@@ -1,1 +1,1 @@
-"""Transcripts to candidates: gates, typed events, offline miners, redaction."""
+"""Transcripts to candidates: gates, statements and their classifier, what commands proved, redaction."""

@@ -7,13 +7,13 @@ from slowwave.clock import Clock
 from slowwave.extraction.failures import FILE as FAILURES
 from slowwave.extraction.failures import Failure, append_failures, read_failures
 from slowwave.extraction.gates import Progress
-from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.quarantine import Quarantined, append_quarantine
 from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.remembered import Refused, append_refused, read_refused, stamp_of
 from slowwave.extraction.repeats import NAME as REPEATED
 from slowwave.extraction.repeats import repeated
 from slowwave.extraction.session import Read, new_ranges
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.model import Candidate, ExtractedRange, iso
@@ -115,7 +115,7 @@ class Batch:
     def keep(self, session: StoredSession, read: Read) -> None:
         """Take what a session gave, and note it."""
         ranges = new_ranges(session, read.states, iso(self.now))
-        self._note(session, read, self.add(read.mined.candidates, ranges, (*read.quarantined, *read.others)))
+        self._note(session, read, self.add(read.taken.candidates, ranges, read.quarantined))
 
     def add(
         self, found: Sequence[Candidate], ranges: Sequence[ExtractedRange], quarantined: Sequence[Quarantined]
@@ -206,19 +206,18 @@ class Batch:
             ("bad_lines", len(read.problems)),
             ("rewritten", sum(state.rewritten for state in read.states)),
             ("redacted", read.redacted),
-            ("refused_hostile", read.mined.hostile),
-            ("too_weak", read.mined.weak),
-            ("about_erased", read.mined.erased),
+            ("refused_hostile", read.taken.hostile),
+            ("too_weak", read.taken.weak),
+            ("about_erased", read.taken.erased),
             ("candidates", len(new)),
             ("subagents", int(read.is_subagent)),
             ("abandoned", read.abandoned),
             ("sidechain", read.sidechain),
             ("quarantined", len(read.quarantined)),
-            ("words_of_others", len(read.others)),
         ):
             if number:
                 report.count(name, number)
-        for one in (*read.quarantined, *read.others):
+        for one in read.quarantined:
             report.items.append(Item(session.id, "quarantine", one.reason, self.project.key, one.text))
         for c in new:
             reason = f"{c.extractor}: {c.evidence[0].quote}"

@@ -14,13 +14,13 @@ from slowwave.dialects.registry import by_name
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
-from slowwave.extraction.foreign.look import look_at_foreign, tell
-from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import PartState
 from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
-from slowwave.extraction.streams import is_known, is_stream, rest_reason, stamp, stream_state
+from slowwave.extraction.streams import is_known, rest_reason, stamp, stream_state
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import reconcile
+from slowwave.memory.provenance.look import look_at_foreign, tell
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
 from slowwave.secrets.redactor import Redactor
@@ -149,7 +149,7 @@ def _read(session: StoredSession, batch: Batch) -> Read | None:
     if is_known(session, EXTRACTOR, batch.ranges):
         batch.report.count("unchanged")
         return None
-    return _stream(session, batch) if is_stream(session) else _lines(session, batch)
+    return _stream(session, batch) if session.is_stream else _lines(session, batch)
 
 
 def _lines(session: StoredSession, batch: Batch) -> Read | None:
@@ -173,7 +173,7 @@ def _rests(session: StoredSession, batch: Batch) -> bool:
     idle = batch.settings.extraction.idle
     live = (
         rest_reason(session, batch.now, idle)
-        if is_stream(session)
+        if session.is_stream
         else active_reason(session, batch.now, idle, batch.home)
     )
     return batch.asked(

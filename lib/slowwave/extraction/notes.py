@@ -1,31 +1,9 @@
 """A note: something that a session says, on its way to be a candidate."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 
 from slowwave.memory.model import CandidateOrigin, Category
-from slowwave.records.model import Span
-
-
-class Shown(Protocol):
-    """What of a session shows something."""
-
-    @property
-    def sources(self) -> Sequence[Span]:
-        """The records, in order."""
-        ...
-
-    @property
-    def at(self) -> datetime | None:
-        """When it happened, if the client wrote it down."""
-        ...
-
-    @property
-    def cwd(self) -> str:
-        """The working folder, or ""."""
-        ...
+from slowwave.reading.items import Meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +28,7 @@ class Note:
     text: str
     confidence: float
     origin: CandidateOrigin
-    items: Sequence[Shown]
+    items: tuple[Meaning, ...]
     quote: str
     key: str = ""
     value: str = ""

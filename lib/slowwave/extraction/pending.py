@@ -4,10 +4,10 @@ from pathlib import Path
 
 from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
 from slowwave.extraction.job import UNTYPED
-from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.ranges import Recorded
 from slowwave.extraction.session import states_of
-from slowwave.extraction.streams import is_known, is_stream
+from slowwave.extraction.streams import is_known
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_to_json
 from slowwave.stores.model import StoredSession
@@ -37,7 +37,7 @@ class Pending:
         is_passed_over = session.kind == "subagent" or session.origin in UNTYPED or session.source == "backup"
         if is_passed_over or is_known(session, EXTRACTOR, self._ranges):
             return ""
-        if is_stream(session):
+        if session.is_stream:
             return "its client's database was not read since it changed"
         size = sum(state.stop - state.known for state in states_of(session, self._ranges))
         if not size:

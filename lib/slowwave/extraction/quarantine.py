@@ -9,19 +9,18 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.extraction.events import Event, Events
-from slowwave.extraction.found import Found
+from slowwave.extraction.notes import Note
 from slowwave.hostile import hostile_reason
 from slowwave.letters import one_line
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import SessionRef, iso
+from slowwave.reading.items import Chosen, Meaning, Reading
 from slowwave.records.lines import read_records
 from slowwave.records.model import Problem
 
 FILE = "quarantine.jsonl"
 MAX_TEXT = 240
-OTHERS = "taken for somebody else's words"
 
 
 class Quarantined(msgspec.Struct, frozen=True):
@@ -43,30 +42,26 @@ class Quarantined(msgspec.Struct, frozen=True):
 
 
 def quarantine_of(
-    events: Events, session: SessionRef, is_new: Callable[[Event], bool], echoed: Iterable[tuple[Found, str]] = ()
+    reading: Reading, session: SessionRef, is_new: Callable[[Meaning], bool], echoed: Iterable[tuple[Note, str]] = ()
 ) -> list[Quarantined]:
     """Return what of the words of people and of their answers was refused; commands are not words.
 
     Args:
-        events: the whole session.
+        reading: the whole session.
         session: where it was found.
         is_new: only what is new is told.
         echoed: what people typed after it stood elsewhere, with who had written it there.
     """
-    every: list[tuple[Event, str]] = [(turn, turn.text) for turn in events.turns]
-    every += [(answer, f"{answer.question} {answer.answer}") for answer in events.answers]
-    refused = [(event, text, reason) for event, text in every if is_new(event) and (reason := hostile_reason(text))]
-    refused += [(found.events[-1], found.quote, f"stood in {by} before") for found, by in echoed]
-    return [_quarantined(session, event, text, reason) for event, text, reason in refused]
+    every: list[tuple[Meaning, str]] = [(said, said.own) for said in reading.said("person")]
+    chosen = (item for item in reading.items if isinstance(item, Chosen))
+    every += [(item, f"{item.question} {item.answer}") for item in chosen]
+    refused = [(item, text, reason) for item, text in every if is_new(item) and (reason := hostile_reason(text))]
+    refused += [(note.items[-1], note.quote, f"stood in {by} before") for note, by in echoed]
+    return [_quarantined(session, item, text, reason) for item, text, reason in refused]
 
 
-def others_of(found: Iterable[Found], session: SessionRef) -> list[Quarantined]:
-    """Return what was taken for somebody else's words, of which a candidate would have been made otherwise."""
-    return [_quarantined(session, one.events[-1], one.quote, hostile_reason(one.quote) or OTHERS) for one in found]
-
-
-def _quarantined(session: SessionRef, event: Event, text: str, reason: str) -> Quarantined:
-    return Quarantined(session, event.record, iso(event.at) if event.at else "", reason, _short(text))
+def _quarantined(session: SessionRef, item: Meaning, text: str, reason: str) -> Quarantined:
+    return Quarantined(session, item.record, iso(item.at) if item.at else "", reason, _short(text))
 
 
 def _short(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.model import Candidate, candidate_id, seen_in
 
 NAME = "repeated"

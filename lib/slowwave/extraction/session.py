@@ -8,16 +8,17 @@ from typing import Protocol
 
 from slowwave.dialects.model import Message, Transcript
 from slowwave.dialects.registry import by_name
-from slowwave.extraction.events import Event, events_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
-from slowwave.extraction.left import runs_of
-from slowwave.extraction.mining import EXTRACTOR, Mined, mine
-from slowwave.extraction.quarantine import Quarantined, others_of, quarantine_of
-from slowwave.extraction.ranges import PartState, part_state, ranges_of
+from slowwave.extraction.offline import notes
+from slowwave.extraction.quarantine import Quarantined, quarantine_of
+from slowwave.extraction.ranges import PartState, part_state, ranges_of, runs_of
 from slowwave.extraction.streams import stamp
+from slowwave.extraction.taking import EXTRACTOR, Taken, taken
 from slowwave.extraction.unerased import unerased
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
+from slowwave.reading.items import Meaning
+from slowwave.reading.session import read
 from slowwave.records.model import Span
 from slowwave.report import Gate
 from slowwave.secrets.redactor import Redactor
@@ -42,7 +43,7 @@ class Read:
     Attributes:
         states: its files.
         gates: those that were asked after reading; only when all passed is anything taken.
-        mined: its candidates.
+        taken: its candidates.
         problems: damage in its files, one line each.
         bytes_read: bytes that were decoded.
         redacted: secrets that were taken out of what people said and commands.
@@ -51,13 +52,12 @@ class Read:
         abandoned: new messages of branches that were left behind; nothing is taken from them.
         sidechain: new messages of sub-agents inside the session's own files; nothing is taken from them.
         quarantined: what people typed or pasted that tries to steer an agent; nothing is taken from it.
-        others: what they typed that would be a fact, had it not been taken for somebody else's words.
         unknown: records by a type that this version does not know.
     """
 
     states: Sequence[PartState]
     gates: list[Gate]
-    mined: Mined
+    taken: Taken
     problems: list[str]
     bytes_read: int
     redacted: int
@@ -67,7 +67,6 @@ class Read:
     sidechain: int = 0
     quarantined: Sequence[Quarantined] = ()
     unknown: Mapping[str, int] = field(default_factory=dict[str, int])
-    others: Sequence[Quarantined] = ()
 
 
 def states_of(session: StoredSession, ranges: Sequence[ExtractedRange]) -> list[PartState]:
@@ -97,41 +96,40 @@ def read_session(
         size = session.size
     problems = [str(problem) for problem in transcript.problems]
     if transcript.kind == "subagent":
-        return Read(states, [], Mined(), problems, size, 0, is_subagent=True, unknown=transcript.unknown_types)
+        return Read(states, [], Taken(), problems, size, 0, is_subagent=True, unknown=transcript.unknown_types)
     messages = [m for m in transcript.messages if _is_within(m, states)]
     new = [m for m in messages if _is_unread(m, states)]
     is_first = all(state.known == 0 for state in states)
     progress = progress_of(messages, new, is_first=is_first)
     gates = gates_for(session, progress, around)
     if not all(gate.passed for gate in gates):
-        return Read(states, gates, Mined(), problems, size, 0, progress=progress, unknown=transcript.unknown_types)
+        return Read(states, gates, Taken(), problems, size, 0, progress=progress, unknown=transcript.unknown_types)
     counter = Counted(around.redact)
     ref = _part(session, session.files.paths[0])
 
-    def is_new(event: Event) -> bool:
-        # of what was left before only what is active again gives events
-        return any(_is_new(span, states) or _was_left(span, states) for span in event.sources)
+    def is_new(item: Meaning) -> bool:
+        # of what was left before only what is active again gives items
+        return any(_is_new(span, states) or _was_left(span, states) for span in item.sources)
 
     spoken = unerased(messages, around.redact.blocked)
-    events = events_of(spoken, counter)
+    reading = read(spoken, counter)
     least = around.settings.extraction.min_confidence
-    mined = mine(events, ref, transcript.files.paths, around.redact, is_new=is_new, min_confidence=least)
-    mined = replace(mined, erased=mined.erased + len(messages) - len(spoken))
+    found = taken(notes(reading), reading, ref, transcript.files.paths, around.redact, is_new, least)
+    found.erased += len(messages) - len(spoken)
     sidechain = sum(m.sidechain for m in new)
     abandoned = sum(not m.active and not m.sidechain for m in new)
     states = _after(states, messages)
-    refused = quarantine_of(events, ref, is_new, mined.echoed)
+    refused = quarantine_of(reading, ref, is_new, found.echoed)
     return Read(
         states,
         gates,
-        mined,
+        found,
         problems,
         size,
         counter.number,
         abandoned=abandoned,
         sidechain=sidechain,
         quarantined=refused,
-        others=others_of(mined.others, ref),
         unknown=transcript.unknown_types,
     )
 

@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 
 from slowwave.dialects.model import Transcript
-from slowwave.extraction.left import left_until
-from slowwave.extraction.ranges import PartState, known_until, ranges_of
+from slowwave.extraction.ranges import PartState, known_until, left_until, ranges_of
 from slowwave.memory.model import ExtractedRange
 from slowwave.records.model import Span
 from slowwave.records.sources.compressed import is_compressed
@@ -43,17 +42,12 @@ class StreamState(PartState):
         return self.begins[span.part, span.offset]
 
 
-def is_stream(session: StoredSession) -> bool:
-    """Say whether a session is no file of lines."""
-    return session.in_database or session.dialect == "opencode"
-
-
 def stamp(session: StoredSession) -> str:
     """Return what is the same as long as a session need not be looked into; "" where only its bytes can tell.
 
     Reading a stream, or unpacking a file, to see that nothing in it is new would cost as much as reading it.
     """
-    if is_stream(session) or any(is_compressed(path) for path in session.files.paths):
+    if session.is_stream or any(is_compressed(path) for path in session.files.paths):
         return f"{session.size}:{session.mtime_ns}"
     return ""
 

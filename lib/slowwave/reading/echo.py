@@ -15,6 +15,8 @@ from slowwave.reading.items import AGENT, PERSON, Heard
 
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+")
 _ESCAPED = re.compile(r"\\[nrt\"]")
+# what stands for a secret in the words to look for; what was heard has the secret itself
+_MARK = re.compile(r"\[secret:[^\]]*\]")
 # shorter sentences are alike by chance: "run the tests again"
 LEAST_WORDS = 5
 _SHINGLE = 3
@@ -75,7 +77,7 @@ def _search(wanted: Sequence[_Wanted], heard: Sequence[Heard]) -> dict[int, str]
 
 
 def _is_in(one: _Wanted, here: frozenset[tuple[str, ...]], text: Heard) -> bool:
-    if text.order >= one.order + (text.by == PERSON):
+    if text.order > one.order:  # what has the same rank stood right before it, or is the person's own message
         return False
     share = len(one.shingles & here) / len(one.shingles)
     if text.by == AGENT:
@@ -100,12 +102,14 @@ def _windows(hits: Sequence[tuple[int, int, int]], margin: int) -> Iterator[tupl
 
 def _wanted(number: int, order: int, text: str) -> _Wanted | None:
     lower = text.lower()
-    words = _words(lower)
+    pieces = _MARK.split(lower)
+    words = [word for piece in pieces for word in _words(piece)]
     if len(words) < LEAST_WORDS:
         return None
     # the words as they are written, so that they are found in a text that was not brought into a form
-    written = sorted(set(_WORD.findall(lower)), key=lambda word: (-len(word), word))
-    return _Wanted(number, order, _shingles(lower), tuple(written[:_ANCHORS]), len(words), len(text))
+    written = sorted(set(_WORD.findall(" ".join(pieces))), key=lambda word: (-len(word), word))
+    shingles = frozenset[tuple[str, ...]]().union(*map(_shingles, pieces))
+    return _Wanted(number, order, shingles, tuple(written[:_ANCHORS]), len(words), len(text))
 
 
 def _words(lower: str) -> list[str]:

@@ -39,6 +39,7 @@ _SIGNS = (
     re.compile(r"(?:Traceback|Caused by|goroutine|panic)\s?[:(]|error\[\w+\]:|at \S+\(|File \"", re.IGNORECASE),
     re.compile(r"\[(?: |x|info|warn|error|debug|test|build)\]|[-dlbcps](?:[r-][w-][xsStT-]){3}[.+@]?\s+\d"),
     re.compile(r"(?=[^\s:]*[./\\])(?=[^\s:]*[^\W\d])[\w./\\\-]+:\d+(?::\d+)?[:\s]"),
+    re.compile(r"- \*\*\[\w+\]\*\* .*\*\(confidence: \d+%\)\*"),  # format: a line of our own extracted.md
     re.compile(rf"<?[@\w.\- ]{{1,24}}>\s|[\w.\-]{{1,24}}(?: [A-Z][\w.\-]{{1,24}})?\s+\[?\(?{_TIME}"),
 )
 # people type lines like these, too; two of them, or one beside a sign, are code or a log

@@ -12,7 +12,7 @@ from typing import cast
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading import harness
-from slowwave.reading.dialogs import answers_in
+from slowwave.reading.dialogs import answers_in, is_dialog
 from slowwave.reading.items import (
     AGENT,
     PERSON,
@@ -131,7 +131,8 @@ class _Reader:
             refused = self._clean(f"{call.name} {_start(what, _LINE_CHARS)}".strip())[:_REFUSED_CHARS]
             self._person(reason, span, message, "refusal", refused)
             return
-        self._hear((result.text,), f"the output of {call.name}")
+        if not is_dialog(call.name):  # what a dialog returns are the person's own answers
+            self._hear((result.text,), f"the output of {call.name}")
         if not result.is_error:
             for path in harness.edited_paths(call.name, args, line):
                 place = self._place(message, called_at, span)

@@ -53,7 +53,7 @@ class ExtractionSettings(_Section, frozen=True):
     ] = timedelta(hours=24)
     batch_sessions: Annotated[int, Meta(ge=1, le=5000, description="Sessions in one task run")] = 500
     min_confidence: Annotated[float, Meta(ge=0, le=1, description="Candidates below this are dropped and counted")] = (
-        0.5
+        0.2
     )
 
 
@@ -74,10 +74,10 @@ class ConsolidationSettings(_Section, frozen=True):
     index_bytes: Annotated[int, Meta(ge=1000, description="Most bytes of MEMORY.md")] = 25_000
     accept_confidence: Annotated[
         float, Meta(ge=0, le=1, description="Candidates below this wait for more evidence")
-    ] = 0.6
+    ] = 0.55
     review_confidence: Annotated[
         float, Meta(ge=0, le=1, description="Waiting candidates from here on are shown to a person (memory review)")
-    ] = 0.5
+    ] = 0.2
     global_projects: Annotated[
         int, Meta(ge=0, description="A preference of so many projects is proposed for all of them; 0 never proposes")
     ] = 3

@@ -78,12 +78,14 @@ class Proven:
         program: its first word without the folder.
         purpose: what such commands are run for.
         outcome: what is certain of how it ended; "unknown" also of what only asked or pretended.
+        setting: the assignments before it, which hold for it alone.
     """
 
     text: str
     program: str
     purpose: Purpose
     outcome: Outcome
+    setting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,8 @@ class _Seen:
         outcome = self.outcome
         if outcome == "succeeded" and is_ask(command.words):
             outcome = "unknown"
-        return Proven(command.text, command.program, self.purpose, outcome)
+        setting = " ".join(word.raw for word in command.assigned)
+        return Proven(command.text, command.program, self.purpose, outcome, setting)
 
 
 class _Walk:

@@ -70,6 +70,11 @@ class StoredSession(msgspec.Struct, frozen=True):
         """The session's id."""
         return self.files.id
 
+    @property
+    def is_stream(self) -> bool:
+        """Say whether it is no file of lines."""
+        return self.in_database or self.dialect == "opencode"
+
 
 class Project(msgspec.Struct, frozen=True):
     """A repository or folder that agents worked in, with all its sessions.

@@ -144,7 +144,7 @@ def test_what_is_said_better_takes_the_place_of_the_note(tmp_path: Path):
 @pytest.mark.parametrize(
     "more",
     [
-        {"confidence": 0.55},  # nobody judged it
+        {"confidence": 0.45},  # nobody judged it
         {"doubt": "no words of the person show it"},
         {"origin": "assistant"},
         {"origin": "assistant", "category": "project"},

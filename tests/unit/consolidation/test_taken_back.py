@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.consolidation.inbox import accept_fact, inbox
+from slowwave.extraction.offline import notes
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.settings import ConsolidationSettings
-from tests.quality.taken_back import cases, said
 from tests.unit.consolidation.dreams import House
 from tests.unit.consolidation.nights import Nights, together
 from tests.unit.consolidation.nights import said as stated
+from tests.unit.extraction.talk import Talk
+from tests.unit.reading.clients import of_talk
 
 PNPM = "Use pnpm for packages"
 
@@ -126,8 +128,9 @@ FRAMES = (
     ("frame", "words"), list(itertools.product(FRAMES, ["forget what I said about pnpm", "scrap the pnpm rule"]))
 )
 def test_quoted_words_take_nothing_back(tmp_path: Path, frame: str, words: str) -> None:
-    found = said(House(tmp_path), frame.format(words), 1)
-    assert [c for c in found if c.key == RETRACTS and not c.doubt] == []
+    talk = Talk().person("go on").bash("ls src").assistant("I looked.").person(frame.format(words))
+    found = notes(of_talk(tmp_path, talk.assistant("All right.")))
+    assert [note for note in found if note.key == RETRACTS and not note.doubt] == []
 
 
 def test_only_what_was_typed_takes_back() -> None:
@@ -137,12 +140,6 @@ def test_only_what_was_typed_takes_back() -> None:
             claimed.text, claimed.observed_at, category="decision", key=RETRACTS, value="pnpm", origin=origin
         )
         assert [m.text for m in together([[rule(PNPM, 1)], [other]]).book.active] == [PNPM]
-
-
-def test_the_words_are_found_in_many_languages(tmp_path: Path) -> None:
-    for number, case in enumerate(cases()):
-        found = said(House(tmp_path / str(number)), case.later, 1)
-        assert any(c.extractor.endswith(":retraction") for c in found) == case.takes_back, case.later
 
 
 FAILED, WORKS = "`make check` fails (no rule); `make test` works", "`make test` fails (gone); `make check` works"

@@ -15,6 +15,12 @@ from slowwave.stores.model import Project, StoredSession
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 NOW = datetime(2026, 11, 3, 3, 30, tzinfo=UTC)
 CWD = "/home/ada/code/shop"
+# rules in words so clear that extraction takes each as a candidate that a dream accepts, wherever it is typed
+RULES = (
+    "our backend is a monolith in Rust and talks to the staging database only",
+    "we use snake_case for the names of all tables and columns",
+    "we keep feature flags in a table of their own",
+)
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "
     "the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"

@@ -12,11 +12,11 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
 from slowwave.stores.model import StoredSession
 from tests.unit.dialects import claude_files, codex_files, opencode_files, pi_files
-from tests.unit.extraction.talk import clock, open_gates, project, stored
+from tests.unit.extraction.talk import RULES, clock, open_gates, project, stored
 from tests.unit.stores.store_builder import as_bytes, cersei
 
-KEPT = "always use tabs in this house"
-LEFT = "never edit the changelog by hand"
+KEPT = RULES[0]
+LEFT = RULES[1]
 ECHO = "always run the linter before you commit"
 
 

@@ -21,7 +21,7 @@ from slowwave.memory.extracted import extracted_path
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import StoredSession
-from tests.unit.extraction.talk import NOW, START, Talk, clock, open_gates, project, stored
+from tests.unit.extraction.talk import NOW, RULES, START, Talk, clock, open_gates, project, stored
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -45,7 +45,7 @@ def everything_written(tmp_path: Path) -> bytes:
     return b"".join(p.read_bytes() for p in sorted(memory(tmp_path).rglob("*")) if p.is_file())
 
 
-def rule_talk(words: str = "always use tabs in this house") -> Talk:
+def rule_talk(words: str = RULES[0]) -> Talk:
     return Talk().person("go on").bash("make test").assistant("Done.").person(words).assistant("Understood.")
 
 
@@ -57,14 +57,14 @@ def test_a_rule_becomes_a_candidate_with_evidence_that_reads_back(tmp_path: Path
         file.seek(item.offset)
         data = file.read(item.length)
     assert hashlib.sha256(data).hexdigest() == item.sha256
-    assert b"always use tabs" in data
+    assert RULES[0].encode() in data
     assert item.record.encode() in data
     assert (
-        f"- **[preference]** always use tabs in this house *(confidence: {candidate.confidence * 100:.0f}%)*"
+        f"- **[{candidate.category}]** {RULES[0]} *(confidence: {candidate.confidence * 100:.0f}%)*"
         in extracted_path(memory(tmp_path)).read_text()
     )
     assert report.counts["candidates"] == 1
-    assert [(i.action, i.text) for i in report.items] == [("candidate", "always use tabs in this house")]
+    assert [(i.action, i.text) for i in report.items] == [("candidate", RULES[0])]
 
 
 def test_a_second_run_decodes_nothing_writes_nothing_and_says_so(tmp_path: Path):
@@ -80,10 +80,10 @@ def test_a_second_run_decodes_nothing_writes_nothing_and_says_so(tmp_path: Path)
 def test_only_new_records_of_a_grown_session_count(tmp_path: Path):
     talk = rule_talk()
     run(tmp_path, talk.write(tmp_path / "store"))
-    talk.person("never edit generated files by hand").assistant("ok")
+    talk.person(RULES[1]).assistant("ok")
     report = run(tmp_path, talk.write(tmp_path / "store"))
     assert report.counts["candidates"] == 1
-    assert texts(tmp_path) == ["always use tabs in this house", "never edit generated files by hand"]
+    assert texts(tmp_path) == [RULES[0], RULES[1]]
     first, second = read_candidates(memory(tmp_path))[1]
     assert (first.start, first.stop) == (0, second.start)
     assert second.stop == len(talk.data())
@@ -92,11 +92,11 @@ def test_only_new_records_of_a_grown_session_count(tmp_path: Path):
 def test_a_rewritten_session_is_read_again_and_its_candidates_stay_single(tmp_path: Path):
     talk = rule_talk()
     run(tmp_path, talk.write(tmp_path / "store"))
-    talk.records[0]["message"]["content"] = "go on, please"
-    talk.person("never edit generated files by hand").assistant("ok")
+    talk.records[0]["message"]["content"] = "go on then"
+    talk.person(RULES[1]).assistant("ok")
     report = run(tmp_path, talk.write(tmp_path / "store"))
     assert report.counts["rewritten"] == 1
-    assert texts(tmp_path) == ["always use tabs in this house", "never edit generated files by hand"]
+    assert texts(tmp_path) == [RULES[0], RULES[1]]
 
 
 def test_what_is_written_while_a_session_is_read_waits_for_the_next_run(
@@ -108,15 +108,15 @@ def test_what_is_written_while_a_session_is_read_waits_for_the_next_run(
 
     def compare_then_grow(*args: Any) -> Any:
         states = compare(*args)
-        talk.person("never edit generated files by hand").assistant("ok").write(tmp_path / "store")
+        talk.person(RULES[1]).assistant("ok").write(tmp_path / "store")
         return states
 
     with monkeypatch.context() as patch:
         patch.setattr(job, "states_of", compare_then_grow)
         run(tmp_path, session)
-    assert texts(tmp_path) == ["always use tabs in this house"]
+    assert texts(tmp_path) == [RULES[0]]
     run(tmp_path, session)
-    assert texts(tmp_path) == ["always use tabs in this house", "never edit generated files by hand"]
+    assert texts(tmp_path) == [RULES[0], RULES[1]]
 
 
 def test_a_torn_last_line_is_left_for_the_next_run(tmp_path: Path):
@@ -164,7 +164,7 @@ def test_a_grown_session_waits_for_three_tool_calls(tmp_path: Path):
     # calls before the last extraction do not count
     talk = rule_talk().chatter(20).bash("make a").bash("make b").bash("make c").assistant("ok")
     run(tmp_path, talk.write(tmp_path / "store"), settings=Settings())
-    talk.bash("make test").person("never edit generated files by hand").assistant("ok")
+    talk.bash("make test").person(RULES[1]).assistant("ok")
     report = run(tmp_path, talk.write(tmp_path / "store"), settings=Settings())
     assert [(g.gate, g.passed) for g in report.gates] == [("tool_calls", False)]
     talk.bash("make test").bash("make lint").assistant("ok")
@@ -192,14 +192,14 @@ def test_a_session_whose_last_call_was_never_answered_has_ended_after_a_day(tmp_
         where = project(tmp_path / "store", session)
         report = extract_sessions(where, [session], settings, clock, home=tmp_path)
         assert [g.gate for g in report.gates] == gates
-    assert texts(tmp_path) == ["always use tabs in this house"]
+    assert texts(tmp_path) == [RULES[0]]
 
 
 def test_a_session_that_rested_for_a_day_is_read_to_its_end(tmp_path: Path):
     # too short, and it ends in a call; then it has grown by too little
     talk = rule_talk().bash("make test")
     del talk.records[-1]
-    for rule, number in (("", 1), ("never edit generated files by hand", 2)):
+    for rule, number in (("", 1), (RULES[1], 2)):
         session = (talk.person(rule) if rule else talk).write(tmp_path / "store")
         last = datetime.fromisoformat(talk.records[-1]["timestamp"])
         for hours, shut in ((1, True), (23, True), (24, False), (25, False)):
@@ -258,9 +258,9 @@ def test_a_copy_that_a_client_made_is_not_a_second_witness(tmp_path: Path):
 
 
 def test_no_secret_reaches_the_disk_or_the_report(tmp_path: Path):
-    talk = rule_talk(f"remember that the deploy key is {SECRET} and lives in the vault")
-    talk.bash(f"deploy --token {SECRET} now", "error: unknown flag: --token " + SECRET, 2)
-    talk.bash("deploy now", "ok").assistant("ok")
+    talk = rule_talk(f"from now on use the token {SECRET} for all tests")
+    talk.bash(f"npm test --token {SECRET}", "error: unknown flag: --token " + SECRET, 2)
+    talk.bash("npm test", "ok").assistant("ok")
     report = run(tmp_path, talk.write(tmp_path / "store"))
     assert len(texts(tmp_path)) == 2
     assert SECRET.encode() not in everything_written(tmp_path)
@@ -333,7 +333,7 @@ def test_a_command_of_two_sessions_becomes_certain(tmp_path: Path):
     sessions = [talk.write(tmp_path / "store") for talk in (first, second)]
     run(tmp_path, *sessions)
     candidates = read_candidates(memory(tmp_path))[0]
-    assert [(c.key, c.value) for c in candidates] == [("cmd:test", "pnpm test")] * 2
+    assert [(c.key, c.value) for c in candidates] == [("cmd:pnpm test", "test")] * 2
     assert [c.extractor.rpartition(":")[2] for c in candidates] == ["routine", "repeated"]
     assert len({e.path for e in candidates[-1].evidence}) == 2
 
@@ -364,7 +364,7 @@ def test_a_cersei_session_over_two_parts_is_read_whole(tmp_path: Path):
             }
         )
         + "\n"
-        for number, words in enumerate(("always use tabs in this house", "never edit generated files by hand"))
+        for number, words in enumerate((RULES[0], RULES[1]))
     ]
     folder = tmp_path / "store"
     folder.mkdir()

@@ -82,10 +82,10 @@ def test_evidence_in_a_database_that_changed_no_longer_verifies(night: tuple[Pat
 @pytest.mark.parametrize(
     ("project", "words", "agents"),
     [
-        ("tern", "Use pnpm instead of npm", {"claude", "pi"}),
-        ("tern", "I prefer comments that say why", {"claude", "codex"}),
+        ("tern", "We always use pnpm", {"claude", "pi"}),
+        ("tern", "Our comments say why", {"claude", "codex"}),
         ("tern", "Amounts must always be integers", {"claude", "opencode"}),
-        ("quill", "I prefer plain test functions", {"claude", "codex"}),
+        ("quill", "Our tests are plain functions", {"claude", "codex"}),
         ("quill", "only depend on the standard library", {"claude", "pi"}),
     ],
 )

@@ -54,8 +54,9 @@ class Machine:
 
 
 def _asked(server: Provider) -> list[str]:
-    """Return what a batch asks, without what each machine gives names of its own: the questions and the secrets."""
-    return sorted(re.sub(r"\[secret:[^\]]*\]", "[secret]", str(q["body"])) for q in server.questions("batch-0"))
+    """Return what a batch asks, without what each machine names by itself: questions, secrets, notes with one."""
+    own = re.compile(r"\[secret:[^\]]*\]|C[0-9a-f]{6}(?= \()")
+    return sorted(own.sub("[own]", str(q["body"])) for q in server.questions("batch-0"))
 
 
 def _noted(material: str) -> dict[str, Any]:

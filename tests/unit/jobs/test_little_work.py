@@ -16,9 +16,9 @@ from slowwave.settings import Settings
 from tests.unit.retention.job.homes import DIALECTS, NOW, Home
 
 WISHES = {
-    1: "Always use ripgrep instead of grep in this project.",
-    2: "Never edit the files below generated/ by hand.",
-    3: "We decided to keep the old importer until March.",
+    1: "We use ripgrep here, never grep.",
+    2: "We always run the formatter before a commit and never push without a review.",
+    3: "From now on use the old importer for all new customers.",
 }
 
 
@@ -54,7 +54,7 @@ def test_three_short_sessions_are_remembered_after_a_week(tmp_path: Path, dialec
     assert days in ({"read": 1, "dreamt": 8}, {"read": 0, "dreamt": 6})
     said = " ".join(m.text for m in read_book(memory).active)
     assert "ripgrep" in said
-    assert "generated/" in said
+    assert "formatter" in said
 
 
 def test_old_short_sessions_are_remembered_in_the_first_night(tmp_path: Path) -> None:

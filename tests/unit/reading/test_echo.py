@@ -45,9 +45,10 @@ def test_other_sentences_of_the_same_words_are_not(text: str):
 
 
 def test_only_what_stood_there_before_counts():
-    assert by(RULE, Heard(5, RULE, READ)) == ""
+    assert by(RULE, Heard(6, RULE, READ)) == ""
+    assert by(RULE, Heard(5, RULE, READ)) == READ
     assert by(RULE, Heard(4, RULE, READ)) == READ
-    assert by(RULE, Heard(6, RULE, READ), order=7) == READ
+    assert by(RULE, Heard(7, RULE, READ), order=7) == READ
 
 
 def test_who_said_it_first_said_it():
@@ -68,6 +69,14 @@ def test_people_take_up_the_words_of_an_assistant_but_for_whole_sentences():
 def test_short_sentences_are_alike_by_chance():
     assert by("use tabs in here", Heard(1, "use tabs in here", READ)) == ""
     assert by("use tabs in here please", Heard(1, "use tabs in here please", READ)) == READ
+
+
+@pytest.mark.parametrize("secret", ["[secret:github:3fa9c1d2]", "[secret:github]"])
+def test_a_secret_that_was_taken_out_of_the_words_hides_no_echo(secret: str):
+    told = "Our registry wants {} for each push, and for pulls"
+    shown = told.format("ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    assert by(told.format(secret), Heard(1, shown, READ)) == READ
+    assert by(f"{secret} {secret} {secret}", Heard(1, shown, READ)) == ""
 
 
 @pytest.mark.parametrize("shown", ["総 書類は必ず日本語で書いてください", "書類は必ず日本語で書いてください。次に"])
@@ -92,7 +101,7 @@ def test_of_any_texts_an_echo_is_one_that_stood_before(sentences: list[tuple[int
     heard = [Heard(order, text, who) for order, (text, who) in enumerate(texts)]
     found = echoes(sentences, heard)
     assert set(found) <= set(range(len(sentences)))
-    assert all(who in {one.by for one in heard if one.order < sentences[number][0]} for number, who in found.items())
+    assert all(who in {one.by for one in heard if one.order <= sentences[number][0]} for number, who in found.items())
     assert PERSON not in found.values()
 
 

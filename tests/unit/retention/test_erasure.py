@@ -21,7 +21,7 @@ from slowwave.retention.what import Secrets
 from slowwave.secrets.finder import find_secrets
 from slowwave.secrets.model import Finding
 from slowwave.secrets.redactor import Redactor
-from tests.unit.extraction.talk import CWD, Talk
+from tests.unit.extraction.talk import CWD, RULES, Talk
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PASSWORD = "hunter2-Xq9!zT"
@@ -42,7 +42,7 @@ def home_with_secrets(tmp_path: Path, environ: pytest.MonkeyPatch) -> Path:
         environ.delenv(name, raising=False)
     environ.setenv("HOME", str(home))
     environ.chdir(tmp_path)
-    talk = Talk().person("always use tabs in this house").assistant("ok")
+    talk = Talk().person("go on").assistant("Done.").person(RULES[0]).assistant("ok")
     env = f"TOKEN={TOKEN}\nDB_PASSWORD={PASSWORD}\n"
     talk.bash("cat .env", env).bash(
         "cat .env.json", json.dumps({"inner": json.dumps({"password": PASSWORD, "t": TOKEN})})
@@ -51,7 +51,9 @@ def home_with_secrets(tmp_path: Path, environ: pytest.MonkeyPatch) -> Path:
     talk.bash("curl", f"https://x.test/?access_token={quote(TOKEN)}&a=1").bash(
         "grep", f"\x1b[31mtok\x1b[0m {TOKEN[:9]}\x1b[31m{TOKEN[9:]}"
     )
-    talk.person(f"we never deploy on Fridays, and the password is {PASSWORD}").assistant(f"Noted: {TOKEN} 🐙 übrigens")
+    talk.person(
+        f"we always use the staging database in tests, the password is {PASSWORD}, never the real one"
+    ).assistant(f"Noted: {TOKEN} 🐙 übrigens")
     for number in range(8):
         talk.bash("make test", "ok").person(f"go on with part {number}").assistant("Done.")
     talk.write(home / ".claude" / "projects" / CWD.replace("/", "-"))

@@ -13,7 +13,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.holds import read_holds
 from tests.unit.dialects import opencode_files
-from tests.unit.extraction.talk import CWD, Talk
+from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.retention.planted import OLD, aged
 from tests.unit.retention.test_subjects_erased import GATES, erase
 from tests.unit.stores import families
@@ -30,8 +30,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(tmp_path)
     place = home / ".claude" / "projects" / CWD.replace("/", "-")
-    for session, own in ((FIRST, "never push on Fridays"), (SECOND, "always write tests in pairs")):
-        talk = Talk(session).person("always use tabs in this house").assistant("ok")
+    for session, own in ((FIRST, RULES[1]), (SECOND, RULES[2])):
+        talk = Talk(session).person("go on").assistant("Done.").person(RULES[0]).assistant("ok")
         talk.person(own).assistant("ok")
         for number in range(8):
             talk.bash("make test", "ok").person(f"go on with part {number}").assistant("Done.")
@@ -69,13 +69,13 @@ def test_what_only_the_session_showed_goes_and_the_rest_is_derived_anew(
     assert FIRST not in (home / ".claude" / "history.jsonl").read_text()
     assert SECOND in (home / ".claude" / "history.jsonl").read_text()
     every = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
-    assert not any(b"never push on Fridays" in data for data in every)
+    assert not any(RULES[1].encode() in data for data in every)
     assert all(c.session.id == SECOND for c in read_candidates(folder / "memory")[0])
     assert main(["run", "nightly", "--direct", *GATES]) == 0
     left = texts(folder)
-    assert "never push on Fridays" not in left
-    assert {"always use tabs in this house", "always write tests in pairs"} <= left
-    (shared,) = (m for m in read_book(folder / "memory").active if "tabs" in m.text)
+    assert RULES[1] not in left
+    assert {RULES[0], RULES[2]} <= left
+    (shared,) = (m for m in read_book(folder / "memory").active if m.text == RULES[0])
     assert {s.session for s in shared.sightings} == {SECOND}
     checked = totals(verify(read_book(folder / "memory").memories.values(), [folder]))
     assert checked["changed"] == checked["lost"] == 0 < checked["ok"]
@@ -93,7 +93,7 @@ def test_a_session_that_comes_back_teaches_nothing(folder: Path, capsys: pytest.
     capsys.readouterr()
     assert main(["run", "nightly", "--direct", "--json", *GATES]) == 0
     assert json.loads(capsys.readouterr().out)["counts"]["erased_sessions"] == 1
-    assert not any("Fridays" in text for text in texts(folder))
+    assert not any(RULES[1] in text for text in texts(folder))
 
 
 def test_a_session_that_comes_back_is_shown_with_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,7 @@ def test_without_its_key_nothing_that_was_erased_comes_back(folder: Path, capsys
         assert main(command) == UNREADABLE
         assert str(key) in capsys.readouterr().err
     assert not key.exists()
-    assert not any("Fridays" in text for text in texts(folder))
+    assert not any(RULES[1] in text for text in texts(folder))
 
 
 def test_a_session_that_comes_back_is_counted_and_neither_listed_nor_searched_nor_worked_on(
@@ -144,14 +144,14 @@ def test_a_session_that_comes_back_is_counted_and_neither_listed_nor_searched_no
         assert [json.loads(line)["id"] for line in out.splitlines()] == [SECOND]
         assert "2 blocked" in told
         assert "erased on request" in told
-        assert main(["sessions", "search", "Fridays", "--json"]) == 0
+        assert main(["sessions", "search", "snake_case", "--json"]) == 0
         out, told = capsys.readouterr()
         assert out == ""
         assert "2 sessions blocked" in told
     assert main(["run", "nightly", "--direct", "--json", *GATES, "--set", "retention.enforce=true"]) == 0
     assert json.loads(capsys.readouterr().out)["counts"]["erased_sessions"] == 2
     assert main(["run", "backfill", "--direct", "--json", "--session", FIRST]) != 0  # nobody knows it
-    learnt = {str(one) for one in home.rglob("*") if one.is_file() and b"push on Fridays" in one.read_bytes()}
+    learnt = {str(one) for one in home.rglob("*") if one.is_file() and RULES[1].encode() in one.read_bytes()}
     assert learnt == set(map(str, backup))
     capsys.readouterr()
     done = erase(capsys, "--session", FIRST, "--apply")
@@ -163,7 +163,7 @@ def test_a_title_that_comes_back_shows_no_name(folder: Path, capsys: pytest.Capt
     path = folder / f"{FIRST}.jsonl"
     title = {"type": "custom-title", "customTitle": "never push with Ottilie Kreuzbaum", "sessionId": FIRST}
     copy = path.read_bytes() + json.dumps(title).encode() + b"\n"
-    path.write_bytes(copy.replace(b"never push on Fridays", b"never push, says Ottilie Kreuzbaum"))
+    path.write_bytes(copy.replace(RULES[1].encode(), b"always ask Ottilie Kreuzbaum"))
     copy = path.read_bytes()
     aged(folder)
     erase(capsys, "--person", "Ottilie Kreuzbaum", "--apply")
@@ -175,7 +175,7 @@ def test_a_title_that_comes_back_shows_no_name(folder: Path, capsys: pytest.Capt
         capsys.readouterr()
         assert main(["sessions", "list", "--json"]) == 0
         assert {row["title"] for row in map(json.loads, capsys.readouterr().out.splitlines())} == {"[erased]", ""}
-        for words, number in (("Ottilie Kreuzbaum", 0), ("tabs house", 2)):
+        for words, number in (("Ottilie Kreuzbaum", 0), ("staging database", 2)):
             assert main(["sessions", "search", words, "--json"]) == 0
             assert len(capsys.readouterr().out.splitlines()) == number
     state = folder.parents[2] / ".local" / "state"
@@ -186,14 +186,14 @@ def test_what_is_held_is_refused_and_remembered(folder: Path, capsys: pytest.Cap
     path = folder / f"{FIRST}.jsonl"
     before, known = path.read_bytes(), texts(folder)
     assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
-    for options in (["--session", FIRST], ["--topic", "on Fridays"]):
+    for options in (["--session", FIRST], ["--topic", "tables and columns"]):
         done = erase(capsys, *options, "--apply")
         # in its place, and in the archive where it may be named alone
         refused = [item for item in done["items"] if item["action"] == "refused" and item["target"] == FIRST]
         assert refused
         assert all("held" in item["reason"] for item in refused)
         assert path.read_bytes() == before
-    assert texts(folder) | {"never push on Fridays"} == known | {"never push on Fridays"}
+    assert texts(folder) | {RULES[1]} == known | {RULES[1]}
 
 
 def test_what_is_held_beside_it_is_no_matter_of_a_session_that_goes(
@@ -252,7 +252,7 @@ def test_forks_and_copies_are_named_and_go_along(folder: Path, capsys: pytest.Ca
     assert not any(path.exists() for path in paths.values())
     assert (folder / f"{SECOND}.jsonl").read_bytes() == kept
     every = [path.read_bytes() for path in folder.parents[2].rglob("*") if path.is_file()]
-    assert not any(b"push on Fridays" in data for data in every)
+    assert not any(RULES[1].encode() in data for data in every)
 
 
 def test_what_lies_in_another_project_or_is_held_is_left_by_name(
@@ -268,7 +268,7 @@ def test_what_lies_in_another_project_or_is_held_is_left_by_name(
     assert [name for name, path in paths.items() if path.exists()] == [FORK, COPY]
     assert main(["run", "nightly", "--direct", *GATES, "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["counts"]["about_erased"] > 0
-    assert not any("Fridays" in text for text in (*texts(folder), *texts(paths[COPY].parent)))
+    assert not any(RULES[1] in text for text in (*texts(folder), *texts(paths[COPY].parent)))
 
 
 @pytest.mark.parametrize("is_held", [False, True])
@@ -357,8 +357,8 @@ def test_a_copy_under_a_new_id_teaches_nothing_later(
     again.write_bytes(data.replace(FIRST.encode(), COPY.encode()))
     os.utime(again, (OLD, OLD))
     assert main(["run", "nightly", "--direct", *GATES]) == 0
-    assert "never push on Fridays" not in texts(folder)
-    assert "always write tests in pairs" in texts(folder)
+    assert RULES[1] not in texts(folder)
+    assert RULES[2] in texts(folder)
 
 
 def test_a_fork_of_pi_goes_before_what_it_came_from(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -383,16 +383,16 @@ def test_what_rests_on_a_held_session_is_neither_erased_nor_overwritten(
     assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
     memory = folder / "memory"
     before = {c.id: c for c in read_candidates(memory)[0] if c.session.id == FIRST}
-    done = erase(capsys, "--topic", "on Fridays", "--topic", "in pairs", "--apply")
+    done = erase(capsys, "--topic", "tables and columns", "--topic", "feature flags", "--apply")
     assert any("rest on sessions that are held" in item["reason"] for item in done["items"])
     left = {c.id: c for c in read_candidates(memory)[0]}
     assert {name: left[name] for name in before} == before
-    assert "never push on Fridays" in texts(folder)
-    assert "always write tests in pairs" not in texts(folder)
-    assert [path.name for path in memory.glob("*.md") if b"on Fridays" in path.read_bytes()]
-    assert not [path.name for path in memory.rglob("*") if path.is_file() and b"in pairs" in path.read_bytes()]
+    assert RULES[1] in texts(folder)
+    assert RULES[2] not in texts(folder)
+    assert [path.name for path in memory.glob("*.md") if b"tables and columns" in path.read_bytes()]
+    assert not [path.name for path in memory.rglob("*") if path.is_file() and b"feature flags" in path.read_bytes()]
     assert main(["run", "nightly", "--direct", *GATES]) == 0
-    assert "never push on Fridays" in texts(folder)
+    assert RULES[1] in texts(folder)
 
 
 def test_a_copy_in_the_trash_goes_with_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -400,7 +400,7 @@ def test_a_copy_in_the_trash_goes_with_it(folder: Path, capsys: pytest.CaptureFi
     erase(capsys, "--session", FIRST, "--apply")
     home = folder.parents[2]
     every = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
-    assert not any(b"never push on Fridays" in data for data in every)
+    assert not any(RULES[1].encode() in data for data in every)
 
 
 def test_a_held_copy_in_the_trash_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -408,8 +408,8 @@ def test_a_held_copy_in_the_trash_stays(folder: Path, capsys: pytest.CaptureFixt
     assert main(["retain", "hold", "--session", FIRST, "--reason", "a dispute"]) == 0
     done = erase(capsys, "--session", FIRST, "--apply")
     assert any(item["action"] == "refused" and item["target"] == FIRST for item in done["items"])
-    assert any("Fridays" in text for text in texts(folder))
-    erase(capsys, "--topic", "on Fridays", "--apply")
+    assert any(RULES[1] in text for text in texts(folder))
+    erase(capsys, "--topic", "tables and columns", "--apply")
     assert main(["sessions", "restore", FIRST]) == 0
-    assert b"never push on Fridays" in (folder / f"{FIRST}.jsonl").read_bytes()
+    assert RULES[1].encode() in (folder / f"{FIRST}.jsonl").read_bytes()
     assert (folder / f"{FIRST}.jsonl").is_file()

@@ -18,7 +18,7 @@ from slowwave.retention.masking import masked
 from slowwave.retention.subjects import patterns
 from slowwave.retention.subjects.wanted import Asked, Subjects
 from slowwave.secrets.redactor import Redactor
-from tests.unit.extraction.talk import CWD, Talk
+from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.retention.planted import OLD, aged, contents
 
 NAME = "Ottilie Kreuzbaum"
@@ -46,8 +46,10 @@ def home_of(tmp_path: Path, environ: pytest.MonkeyPatch) -> Path:
         environ.delenv(name, raising=False)
     environ.setenv("HOME", str(home))
     environ.chdir(tmp_path)
-    talk = Talk().person("always use tabs in this house").assistant("ok")
-    talk.person(f"always ask {NAME} before a release").assistant(f"I will ask {NAME} 🐙")
+    talk = Talk().person("go on").assistant("Done.").person(RULES[0]).assistant("ok")
+    talk.person(f"we always ask {NAME} before a release and never push without a review").assistant(
+        f"I will ask {NAME} 🐙"
+    )
     talk.bash("cat a.json", json.dumps({"inner": json.dumps({"who": NAME, "n": 1})}))
     talk.bash("base64 people.txt", base64.encodebytes(f"1 {NAME}\n2 Somebody Else\n".encode()).decode())
     talk.bash("curl", f"https://x.test/?who={quote(NAME)}&a=1")

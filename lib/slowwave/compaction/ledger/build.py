@@ -13,7 +13,7 @@ from slowwave.compaction.ledger.said import by_agent, personal
 from slowwave.compaction.ledger.work import command_key, commands, commits, errors, said_last, tasks
 from slowwave.compaction.summaries import last_summary
 from slowwave.dialects.model import Message
-from slowwave.extraction.events import events_of
+from slowwave.reading.session import read
 from slowwave.secrets.redactor import NAMELESS
 
 _DEFAULT = LedgerSettings()
@@ -50,17 +50,17 @@ def ledger_of(
 
 
 def _new(messages: Sequence[Message], redact: Redact, settings: LedgerSettings, *, goes_on: bool) -> Iterator[Entry]:
-    events = events_of(messages, redact)
+    reading = read(messages, redact)
     every = list(exchanges(messages))
-    yield from asks(events, settings, goes_on=goes_on)
-    yield from personal(events, settings)
-    yield from by_agent(messages, redact, settings)
+    yield from asks(reading, settings, goes_on=goes_on)
+    yield from personal(reading, settings)
+    yield from by_agent(reading, settings)
     yield from tasks(every, redact, settings)
     yield from commits(every, redact)
     yield from commands(every, redact)
     yield from errors(every, redact)
     yield from said_last(messages, redact, settings)
-    yield from identifiers(events, messages, every, redact)
+    yield from identifiers(reading, every, redact)
 
 
 def _merged(carried: Sequence[Entry], new: Sequence[Entry]) -> Iterator[Entry]:

@@ -7,9 +7,8 @@ from itertools import chain
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.ledger.model import Entry
 from slowwave.compaction.ledger.wording import safe
-from slowwave.dialects.model import Message, Text
-from slowwave.extraction.events import Events
 from slowwave.hostile import is_hostile
+from slowwave.reading.items import Reading
 from slowwave.records.model import Span
 
 NAMED = "named: "
@@ -34,20 +33,18 @@ _MOST_TIMES = 16
 _Named = tuple[str, int, tuple[Span, ...]]
 
 
-def identifiers(
-    events: Events, messages: Sequence[Message], every: Sequence[Exchange], redact: Redact
-) -> Iterator[Entry]:
+def identifiers(reading: Reading, every: Sequence[Exchange], redact: Redact) -> Iterator[Entry]:
     """Yield each once: what the person named, what commands made, and what the agent spoke of more than once."""
     met: set[str] = set()
-    for name, value, sources in chain(_typed(events), _made(every, redact), _repeated(messages, redact)):
+    for name, value, sources in chain(_typed(reading), _made(every, redact), _repeated(reading)):
         if name not in met:
             met.add(name)
             yield Entry("context", "identifier", safe(name), name.casefold(), value, sources)
 
 
-def _typed(events: Events) -> Iterator[_Named]:
-    for turn in events.turns:
-        yield from ((name, _TYPED, turn.sources) for name in _in(turn.text))
+def _typed(reading: Reading) -> Iterator[_Named]:
+    for said in reading.said("person"):
+        yield from ((name, _TYPED, said.sources) for name in _in(said.own))
 
 
 def _made(every: Sequence[Exchange], redact: Redact) -> Iterator[_Named]:
@@ -58,14 +55,14 @@ def _made(every: Sequence[Exchange], redact: Redact) -> Iterator[_Named]:
                 yield from ((name, _OF_COMMAND, exchange.sources) for name in _in(text))
 
 
-def _repeated(messages: Sequence[Message], redact: Redact) -> Iterator[_Named]:
+def _repeated(reading: Reading) -> Iterator[_Named]:
     """Yield what several messages of the agent name, in the order in which they came up."""
     times: dict[str, int] = {}
     places: dict[str, Span] = {}
-    for text, span in _spoken(messages, redact):
-        for name in dict.fromkeys(_in(text)):
+    for said in reading.said("assistant"):
+        for name in dict.fromkeys(_in(said.text)):
             times[name] = times.get(name, 0) + 1
-            places[name] = span
+            places[name] = said.sources[0]
     for name, number in times.items():
         if number > 1:
             yield name, _SPOKEN + min(number, _MOST_TIMES), (places[name],)
@@ -77,11 +74,3 @@ def _in(text: str) -> Iterator[str]:
         if found.lastgroup == "ticket" and (not _TICKET.fullmatch(name) or _NO_TICKETS.match(name)):
             continue
         yield name
-
-
-def _spoken(messages: Sequence[Message], redact: Redact) -> Iterator[tuple[str, Span]]:
-    for message in messages:
-        if message.role == "assistant" and message.origin != "summary" and message.active and not message.sidechain:
-            for block, span in message.placed():
-                if isinstance(block, Text):
-                    yield redact(block.text[:_CHARS]), span

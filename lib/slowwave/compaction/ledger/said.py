@@ -1,17 +1,15 @@
-"""Constraints, preferences and decisions with their reasons: the person's by the miners, the agent's by its words."""
+"""Constraints, preferences and decisions with their reasons: the person's as extraction reads them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from slowwave.compaction.exchanges import Redact
 from slowwave.compaction.ledger.model import Entry, LedgerSettings
 from slowwave.compaction.ledger.wording import key_of, line_of
-from slowwave.dialects.model import Message, Text
-from slowwave.extraction.events import Events
-from slowwave.extraction.mining import facts
-from slowwave.extraction.statements import statements
-from slowwave.extraction.taint import own_words
+from slowwave.extraction.offline import notes
 from slowwave.hostile import is_hostile
+from slowwave.reading.items import Reading
+from slowwave.reading.pasted import own_words
+from slowwave.reading.statements import statements
 from slowwave.records.model import Span
 
 # within one session more counts than what is worth remembering for good
@@ -49,39 +47,38 @@ _LENGTHS = range(25, 420)
 _CHARS = 20_000
 
 
-def personal(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
+def personal(reading: Reading, settings: LedgerSettings) -> Iterator[Entry]:
     """Yield what the person stated: what is worth remembering for good, and every rule that holds while this lasts."""
-    yield from _rules(events, settings)
-    for found in facts(events):
+    yield from _rules(reading, settings)
+    for note in notes(reading):
         # a person's answers to questions are taken whole beside their asks
-        if found.miner == "answer":
+        if note.source not in ("said", "refusal", "recap") or note.confidence < _LEAST_CONFIDENCE:
             continue
-        if found.confidence < _LEAST_CONFIDENCE or not found.origin.startswith("user") or is_hostile(found.text):
+        if is_hostile(note.text):
             continue
-        sources = tuple(dict.fromkeys(span for event in found.events for span in event.sources))
-        text = line_of(found.text, settings.line_chars)
-        more = int(10 * found.confidence)
-        if found.category == "decision":
+        sources = tuple(dict.fromkeys(span for item in note.items for span in item.sources))
+        text = line_of(note.text, settings.line_chars)
+        more = int(10 * note.confidence)
+        if note.category == "decision":
             yield Entry("decisions", "decision", text, key_of(text), 80 + more, sources)
-        elif found.category in ("constraint", "preference", "pattern"):
+        elif note.category in ("constraint", "preference", "pattern"):
             yield Entry("constraints", "constraint", text, key_of(text), 82 + more, sources)
 
 
-def _rules(events: Events, settings: LedgerSettings) -> Iterator[Entry]:
-    for statement in statements(events):
-        words = statement.sentence.text
-        if statement.sentence.is_question:
+def _rules(reading: Reading, settings: LedgerSettings) -> Iterator[Entry]:
+    for statement in (one for said in reading.said("person") for one in statements(said)):
+        if statement.text.rstrip().endswith("?") or is_hostile(statement.text):
             continue
         text = line_of(statement.text, settings.line_chars)
-        if _RULES.search(words):
-            yield Entry("constraints", "constraint", text, key_of(text), 84, statement.turn.sources)
-        elif _SETTLES.search(words):
-            yield Entry("decisions", "decision", text, key_of(text), 74, statement.turn.sources)
+        if _RULES.search(statement.text):
+            yield Entry("constraints", "constraint", text, key_of(text), 84, statement.said.sources)
+        elif _SETTLES.search(statement.text):
+            yield Entry("decisions", "decision", text, key_of(text), 74, statement.said.sources)
 
 
-def by_agent(messages: Sequence[Message], redact: Redact, settings: LedgerSettings) -> Iterator[Entry]:
+def by_agent(reading: Reading, settings: LedgerSettings) -> Iterator[Entry]:
     """Yield what the agent decided with a reason, and what it found to be the cause of something."""
-    for sentence, sources in _sentences(messages, redact):
+    for sentence, sources in _sentences(reading):
         if _FOUND.search(sentence):
             text = line_of(sentence, settings.line_chars)
             yield Entry("context", "finding", f"found: {text}", key_of(text), 62, sources)
@@ -90,12 +87,8 @@ def by_agent(messages: Sequence[Message], redact: Redact, settings: LedgerSettin
             yield Entry("decisions", "decision", f"by the agent: {text}", key_of(text), 68, sources)
 
 
-def _sentences(messages: Sequence[Message], redact: Redact) -> Iterator[tuple[str, tuple[Span, ...]]]:
-    for message in messages:
-        if message.role != "assistant" or message.origin == "summary" or not message.active or message.sidechain:
-            continue
-        for block, span in message.placed():
-            if isinstance(block, Text) and block.text.strip():
-                for sentence in _SENTENCE.split(own_words(redact(block.text[:_CHARS]))):
-                    if len(sentence) in _LENGTHS and not is_hostile(sentence):
-                        yield sentence, (span,)
+def _sentences(reading: Reading) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    for said in reading.said("assistant"):
+        for sentence in _SENTENCE.split(own_words(said.text[:_CHARS])):
+            if len(sentence) in _LENGTHS and not is_hostile(sentence):
+                yield sentence, said.sources

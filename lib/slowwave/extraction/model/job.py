@@ -14,7 +14,6 @@ from slowwave.dialects.registry import by_name
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, read_failures
-from slowwave.extraction.mining import EXTRACTOR as OFFLINE
 from slowwave.extraction.model import judgement
 from slowwave.extraction.model.asking import Asker, Piece, Subject, ask_of
 from slowwave.extraction.model.known import Known, instructions_of, known_of
@@ -22,9 +21,10 @@ from slowwave.extraction.model.ledger import Bounds, Unread, bounds_of, is_read,
 from slowwave.extraction.model.material import Passage, passages_of
 from slowwave.extraction.model.prompts import EXTRACTOR
 from slowwave.extraction.model.summary import Summary
-from slowwave.extraction.model.verification import Accepted, Checks, Verified, accepted
+from slowwave.extraction.model.verification import Accepted, Checks, Verified, accepted, dropped
 from slowwave.extraction.model.windows import Window, windows_of
 from slowwave.extraction.session import Counted
+from slowwave.extraction.taking import EXTRACTOR as OFFLINE
 from slowwave.extraction.unerased import unerased
 from slowwave.memory.book import read_book
 from slowwave.memory.model import DROPS, Candidate, SessionRef, iso
@@ -38,6 +38,8 @@ from slowwave.stores.model import StoredSession
 FAILURES = "model-failures.jsonl"
 # sessions are decoded ahead of the answers only so far
 _AHEAD = 4
+# why a note goes that the model was not shown
+LEFT = "the model read the same words and took up nothing of them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class ModelRun:
             return None
         own = name_to_json(session.id)
         notes = [c for c in batch.known if c.session.id == own and c.extractor.startswith(f"{OFFLINE}:")]
-        known = known_of(self._book, notes, self._instructions)
+        known = known_of(self._book, notes, self._instructions, self._settings.consolidation.accept_confidence)
         return Question(session, unread, passages, windows, bounds_of(windows, unread), known)
 
     def _foresee(self, question: Question) -> None:
@@ -184,6 +186,10 @@ class ModelRun:
         if notes:
             self._judge(notes, question, model, outcome)
         outcome.candidates += [note for piece in outcome.pieces for note in piece.accepted.dropped]
+        if not any(piece.trouble for piece in outcome.pieces):
+            taken = {one.id for c in outcome.candidates for one in c.replaces}
+            unlikely = [note for note in question.known.unlikely if note.id not in taken]
+            outcome.candidates += [dropped(note, LEFT, batch.redact, self.extractor) for note in unlikely]
         return outcome
 
     def _judge(self, notes: Sequence[Verified], question: Question, model: LanguageModel, outcome: Outcome) -> None:
@@ -217,7 +223,7 @@ class ModelRun:
             if piece.trouble in ("", "too_long") or gives_up:
                 batch.take(new, unread.ranges_of(piece.bounds, iso(batch.now)))
                 self._note(session, new)
-                self.summary.count(session, piece, kept=len(new), gives_up=gives_up)
+                self.summary.count(session, piece, kept=sum(c.key != DROPS for c in new), gives_up=gives_up)
                 new = []
             else:
                 left += 1

@@ -21,7 +21,7 @@ from slowwave.models.tokens import estimated_tokens
 from slowwave.secrets.redactor import Redactor
 
 # so much of what was said afterwards is shown
-_LATER_TOKENS = 400
+_LATER_TOKENS = 250
 _LATER_CHARS = 160
 # so much of what stands before and behind a quotation
 _AROUND_CHARS = 60

@@ -29,21 +29,25 @@ class Known:
     Attributes:
         memories: present memories by the name that the model sees.
         notes: what the offline path took from the session, likewise; also what a dream has dealt with since.
+        unlikely: of the notes those that are not shown: hardly more than words of the session, which the model reads
+            itself.
         blocks: what is shown.
     """
 
     memories: dict[str, Memory]
     notes: dict[str, Candidate]
+    unlikely: tuple[Candidate, ...]
     blocks: tuple[str, ...]
 
 
-def known_of(book: Book, notes: Sequence[Candidate], instructions: str) -> Known:
+def known_of(book: Book, notes: Sequence[Candidate], instructions: str, likely: float) -> Known:
     """Return what is known about a project and one session of it.
 
     Args:
         book: what the ledger adds up to.
         notes: what the offline path took from the session.
         instructions: the project's own, see :func:`instructions_of`.
+        likely: the confidence from which on a note is shown.
     """
     memories: dict[str, Memory] = {}
     name_of = _names(book.memories)
@@ -56,14 +60,16 @@ def known_of(book: Book, notes: Sequence[Candidate], instructions: str) -> Known
     name_of = _names(note.id for note in notes)
     named = {f"C{name_of[note.id]}": note for note in notes}
     waiting = {name: note for name, note in named.items() if note.id not in book.done}
+    shown = {name: note for name, note in waiting.items() if note.confidence >= likely}
     blocks: list[str] = []
-    for title, entries in (("Remembered already:", memories), ("Notes that rules took from this session:", waiting)):
+    for title, entries in (("Remembered already:", memories), ("Notes that rules took from this session:", shown)):
         lines = [f"{name} ({one.category}): {one.text}" for name, one in entries.items()]
         if lines:
             blocks.append("\n".join((title, *lines)))
     if instructions:
         blocks.append(f"The project's own instructions (need not be remembered):\n{instructions}")
-    return Known(memories, named, tuple(blocks))
+    unlikely = tuple(note for note in waiting.values() if note.confidence < likely)
+    return Known(memories, named, unlikely, tuple(blocks))
 
 
 def _names(ids: Iterable[str]) -> dict[str, str]:

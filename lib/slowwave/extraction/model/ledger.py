@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.dialects.model import Transcript
-from slowwave.extraction.mining import EXTRACTOR as OFFLINE
 from slowwave.extraction.model.windows import Window
 from slowwave.extraction.ranges import PartState, digest_of, part_state, ranges_of
-from slowwave.extraction.streams import is_stream, stamp, stream_digest, stream_state
+from slowwave.extraction.streams import stamp, stream_digest, stream_state
+from slowwave.extraction.taking import EXTRACTOR as OFFLINE
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
 from slowwave.records.model import Span
@@ -67,7 +67,7 @@ class Unread:
         if not state.holds(span):
             return False
         part, at = self.place(span)
-        return at + (1 if is_stream(self.session) else len(span.raw)) <= self.limits[part]
+        return at + (1 if self.session.is_stream else len(span.raw)) <= self.limits[part]
 
     def is_new(self, span: Span) -> bool:
         """Say whether the model has not read a record."""
@@ -76,7 +76,7 @@ class Unread:
 
     def digest(self, part: int, start: int, stop: int) -> str:
         """Return the sha256 of a range."""
-        if is_stream(self.session):
+        if self.session.is_stream:
             return stream_digest(self.transcript, start, stop)
         return digest_of(self.states[part].path, start, stop)
 
@@ -108,7 +108,7 @@ def unread_of(
     Raises:
         UnreadableError: a file cannot be read.
     """
-    if is_stream(session):
+    if session.is_stream:
         offline = stream_state(session, transcript, OFFLINE, ranges)
         read = stream_state(session, transcript, extractor, ranges)
         states, known, paths = (offline,), (read.known,), session.files.paths[:1]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from slowwave.extraction.absolute import relative_paths
+from slowwave.extraction.candidates import relative_paths
 from slowwave.memory.model import CandidateOrigin
 from slowwave.models.tokens import estimated_tokens
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Reading, Said

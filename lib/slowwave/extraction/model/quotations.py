@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slowwave.extraction.classifier import weights
 from slowwave.extraction.model.material import Passage
-from slowwave.extraction.taint import words_of
+from slowwave.extraction.voice import is_others
 from slowwave.hostile import is_hostile
 from slowwave.memory.named import share_of
 from slowwave.reading.items import Chosen, Failed, Ran, Said
+from slowwave.reading.statements import statements
 
 SHORTEST = 6
 # so long is a quotation that it tells by itself where it stands
@@ -53,8 +55,11 @@ class Cited:
         """Whether a person surely speaks for themselves: they chose it, or nothing around it says otherwise."""
         if not isinstance(self.passage.item, Said):
             return self.is_persons
-        said = words_of(self.passage.own)
-        return stands_in(self.words, said.text) and not any(stands_in(self.words, part) for part in said.doubtful)
+        if not self.is_persons:
+            return False
+        every = statements(self.passage.item)
+        held = [one for one in every if stands_in(self.words, one.text) or stands_in(one.text, self.words)]
+        return not any(is_others(one, every, weights()) for one in held)
 
     @property
     def is_only_shown(self) -> bool:

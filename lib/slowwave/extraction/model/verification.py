@@ -17,17 +17,17 @@ from slowwave.extraction.model.material import Passage
 from slowwave.extraction.model.operations import Proposed, operations_of
 from slowwave.extraction.model.quotations import NOT_SURE, Cited, cited_of, flat, unspoken, untrusted
 from slowwave.extraction.notes import Note
-from slowwave.extraction.outside import outside
 from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
 from slowwave.memory.model import DROPS, RETRACTS, Candidate, CandidateOrigin, Replaces, SessionRef, candidate_id
 from slowwave.models.base import Answer
 from slowwave.secrets.blocked import ERASED
 from slowwave.secrets.redactor import Redactor
+from slowwave.shell.outside import outside
 
 PERSONAL = ("preference", "constraint", "decision")
 # a note that nobody judged waits; what the model says of its own certainty counts nothing (docs/decisions/0030)
-PROVEN, UNJUDGED, FAILED, TASK = 0.9, 0.55, 0.45, 0.3
+PROVEN, UNJUDGED, FAILED, TASK = 0.9, 0.5, 0.45, 0.3
 FROM_OUTSIDE = "it brings something in from outside the project"
 _LONGEST_TEXT = 600
 _EXACT = re.compile(r"`[^`]+`|[\w.~@:+-]*(?:/[\w.~@:+-]*)+|(?<!\w)--?\w[\w-]*|\w*\d[\w.:%+-]*|\w+_\w+")
@@ -102,7 +102,9 @@ def accepted(answer: Answer, checks: Checks) -> Accepted:
         if proposed.op == "drop":
             notes = [checks.notes[name] for name in dict.fromkeys(proposed.notes) if name in checks.notes]
             once = {one.value for one in found.dropped}
-            found.dropped += [dropped(note, proposed.text, checks) for note in notes if note.id not in once]
+            found.dropped += [
+                dropped(note, proposed.text, checks.redact, checks.extractor) for note in notes if note.id not in once
+            ]
             found.left += [] if notes else ["notes"]
             continue
         note = verified(proposed, checks)
@@ -120,15 +122,15 @@ def _is_same(one: Candidate, other: Candidate) -> bool:
     return (one.text.casefold(), one.value) == (other.text.casefold(), other.value)
 
 
-def dropped(note: Candidate, why: str, checks: Checks) -> Candidate:
+def dropped(note: Candidate, why: str, redact: Redactor, extractor: str) -> Candidate:
     """Return the candidate that does nothing but take a note of the offline path out, with the reason."""
-    reason = " ".join(checks.redact(why).split())[:160]
+    reason = " ".join(redact(why).split())[:160]
     return msgspec.structs.replace(
         note,
-        id=candidate_id(checks.session, note.category, f"{DROPS} {note.id}", note.evidence),
+        id=candidate_id(note.session, note.category, f"{DROPS} {note.id}", note.evidence),
         text="not worth remembering" if not reason or is_hostile(reason) else reason,
         confidence=0.0,
-        extractor=checks.extractor,
+        extractor=extractor,
         key=DROPS,
         value=note.id,
         replaces=(Replaces(note.id, "drop"),),

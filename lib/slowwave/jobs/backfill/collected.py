@@ -14,7 +14,6 @@ from slowwave.extraction.failures import FILE as FAILURES
 from slowwave.extraction.failures import Failure
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.session import Read, new_ranges
-from slowwave.extraction.streams import is_stream
 from slowwave.jobs.backfill.model import Entry, Plan, Result, Seed
 from slowwave.jobs.backfill.versions import latest
 from slowwave.memory.model import Candidate, ExtractedRange, iso
@@ -53,10 +52,9 @@ class Collected(Batch):
 
     def keep(self, session: StoredSession, read: Read) -> None:
         """Collect what a session gave: where an older version has read it, only what changed since then."""
-        found = self._news(session, read.mined.candidates)
+        found = self._news(session, read.taken.candidates)
         ranges = new_ranges(session, read.states, iso(self.now))
-        quarantined = [*read.quarantined, *read.others]
-        self.result.entries.append(Entry(found, ranges, quarantined, is_mined=True))
+        self.result.entries.append(Entry(found, ranges, list(read.quarantined), is_mined=True))
         super().take(found, ranges)
         self._note(session, read, found)
 
@@ -82,7 +80,7 @@ class Collected(Batch):
 
     def carried_over(self, session: StoredSession) -> bool:
         """Take what an older version has read as read where no miner changed since then; say whether it was so."""
-        if self._changed.get(name_to_json(session.id)) != [] or is_stream(session):
+        if self._changed.get(name_to_json(session.id)) != [] or session.is_stream:
             return False
         version = latest(r.extractor for r in self._seed.ranges if r.session.id == name_to_json(session.id))
         before = [

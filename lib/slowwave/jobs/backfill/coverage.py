@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.jobs.backfill.choosing import chosen_sessions
 from slowwave.jobs.backfill.model import Wanted
 from slowwave.jobs.backfill.states import Ledger, State

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.backfill.model import Plan

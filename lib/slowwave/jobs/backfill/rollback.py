@@ -29,6 +29,7 @@ from slowwave.retention.beside import remove_leftovers
 Landing = tuple[Path, Record]
 # a renewed file from which every line was taken back
 _BARE = (b"", f"{SECTION}\n".encode())
+_BARE_DIGESTS = frozenset(map(digest, _BARE))
 
 
 def roll_back(run: Folder, report: Report) -> None:
@@ -162,8 +163,8 @@ def _renewed(
             content = copy if copy is not None or now is None else content
         elif now != record.before[name]:
             content = _without(content, name, candidates, others)
-            if record.before[name] is None and content in _BARE:
-                content = None  # nobody else wrote in what this landing had made
+            if content in _BARE and record.before[name] not in _BARE_DIGESTS:
+                content = None  # nobody's words are in it any more, and it did not stand like this before
             now = digest(content)
     return content
 

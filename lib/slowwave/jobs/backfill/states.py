@@ -10,13 +10,13 @@ import msgspec
 from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
 from slowwave.extraction.gates import session_gates
 from slowwave.extraction.job import UNTYPED
-from slowwave.extraction.mining import EXTRACTOR
 from slowwave.extraction.model.ledger import is_read
 from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
 from slowwave.extraction.ranges import PartState, Recorded, ranges_of
 from slowwave.extraction.remembered import read_refused, stamp_of
 from slowwave.extraction.session import rest_of, states_of
-from slowwave.extraction.streams import is_known, is_stream
+from slowwave.extraction.streams import is_known
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.jobs.backfill.model import Seed
 from slowwave.jobs.backfill.versions import changed_since, latest
 from slowwave.memory.candidates import read_candidates
@@ -131,14 +131,14 @@ class Ledger:
         if is_known(session, EXTRACTOR, self._ranges):
             return True
         every = all(ranges_of(path, session.id, EXTRACTOR, self._ranges) for path in session.files.paths)
-        return every and not is_stream(session) and not any(s.has_new for s in states_of(session, self._ranges))
+        return every and not session.is_stream and not any(s.has_new for s in states_of(session, self._ranges))
 
     def _refusal(self, session: StoredSession) -> str:
         """Return why the gates would refuse these very bytes again, or ""."""
         refused = self._refused[name_to_json(session.id)]
         if refused.extractor != EXTRACTOR:
             return ""
-        if is_stream(session):
+        if session.is_stream:
             states = [PartState(session.files.paths[0], 0, 0, f"{session.size}:{session.mtime_ns}", rewritten=False)]
         else:
             states = states_of(session, self._ranges)

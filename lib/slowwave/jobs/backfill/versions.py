@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 
-from slowwave.extraction.mining import EXTRACTOR
+from slowwave.extraction.taking import EXTRACTOR
 
-# The names of miners (``slowwave.extraction.miners.NAMES``) whose findings a version changed. None stands for all of
-# them: what they share (events, dates, calibration, keys) changed, too. An empty set renames only: nothing is read.
+# The sources of notes (:class:`slowwave.extraction.notes.Note`) that a version changed. None stands for all of them:
+# what they share (the reading, the weights, dates, keys) changed, too. An empty set renames only: nothing is read.
 CHANGED: dict[str, frozenset[str] | None] = {
     "offline/1": None,
     "offline/2": None,
     "offline/3": None,
     "offline/4": None,
+    "offline/5": None,
 }
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from slowwave.errors import told
 from slowwave.extraction.failures import MOST_ATTEMPTS
 from slowwave.extraction.job import ask_model, extract_one
-from slowwave.extraction.streams import is_stream
 from slowwave.jobs.backfill.answers import Remembered
 from slowwave.jobs.backfill.collected import Collected
 from slowwave.jobs.backfill.deaths import Deaths
@@ -156,7 +155,7 @@ def summed(one: Counts, other: Counts) -> Counts:
 
 def _is_as_planned(session: StoredSession, batch: Collected) -> bool:
     """Say whether a session's files are those that were planned; what has changed is left to the next night."""
-    if is_stream(session):
+    if session.is_stream:
         return True  # what was read of it before shows when it is decoded
     try:
         infos = [path.stat() for path in session.files.paths]

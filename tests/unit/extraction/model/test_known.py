@@ -23,7 +23,7 @@ def test_memories_and_waiting_notes_are_shown_by_name_and_notes_that_were_dreamt
     new, old = said("use yarn", "2026-11-02T09:00:00Z"), said("use make", "2026-11-02T09:00:00Z")
     given = book("m1a2b3c4d5e6")
     given.done[old.id] = "add m9"
-    known = known_of(given, [new, old], "CLAUDE.md:\nbe brief")
+    known = known_of(given, [new, old], "CLAUDE.md:\nbe brief", 0.5)
     assert list(known.memories) == ["Mm1a2b3"]
     assert set(known.notes) == {f"C{new.id[:6]}", f"C{old.id[:6]}"}
     memories, notes, instructions = known.blocks
@@ -31,14 +31,14 @@ def test_memories_and_waiting_notes_are_shown_by_name_and_notes_that_were_dreamt
     assert new.text in notes
     assert old.text not in notes
     assert instructions.endswith("CLAUDE.md:\nbe brief")
-    assert known_of(Book(), [], "").blocks == ()
+    assert known_of(Book(), [], "", 0.5).blocks == ()
 
 
 def test_a_name_means_the_same_another_night_and_never_one_of_two():
-    one = known_of(book("m1a2b3c4d5e6", "m7777777"), [], "").memories
-    later = known_of(book("m8888888", "m1a2b3c4d5e6", "m7777777"), [], "").memories
+    one = known_of(book("m1a2b3c4d5e6", "m7777777"), [], "", 0.5).memories
+    later = known_of(book("m8888888", "m1a2b3c4d5e6", "m7777777"), [], "", 0.5).memories
     assert one.items() <= later.items()
-    twins = known_of(book("m1a2b3c4d5e6", "m1a2b3ffffff"), [], "").memories
+    twins = known_of(book("m1a2b3c4d5e6", "m1a2b3ffffff"), [], "", 0.5).memories
     assert {name: m.id for name, m in twins.items()} == {
         "Mm1a2b3c4d5e6": "m1a2b3c4d5e6",
         "Mm1a2b3ffffff": "m1a2b3ffffff",
@@ -46,7 +46,7 @@ def test_a_name_means_the_same_another_night_and_never_one_of_two():
 
 
 def test_what_an_answer_of_another_night_says_about_twins_changes_neither(tmp_path: Path):
-    memories = known_of(book("m1a2b3c4d5e6", "m1a2b3ffffff"), [], "").memories
+    memories = known_of(book("m1a2b3c4d5e6", "m1a2b3ffffff"), [], "", 0.5).memories
     checks = checks_of(tmp_path, Talk().person("rule number one is over"), memories=memories)
     found: Accepted = verified(checks, note("over", (1, "rule number one is over"), op="retire", memory="Mm1a2b3"))
     assert (found.notes, found.left) == ([], ["memory"])
@@ -54,7 +54,7 @@ def test_what_an_answer_of_another_night_says_about_twins_changes_neither(tmp_pa
 
 def test_only_as_many_memories_are_shown_as_there_is_room_for():
     long = {f"m{n:011d}": memory("long words " * 40, f"m{n:011d}") for n in range(400)}
-    known = known_of(Book(memories=long), [], "")
+    known = known_of(Book(memories=long), [], "", 0.5)
     assert 10 < len(known.memories) < 400
     assert estimated_tokens(known.blocks[0]) < 8_000
 
@@ -87,7 +87,7 @@ def test_each_file_is_shown_once_and_none_from_outside_the_project(tmp_path: Pat
 def test_a_drop_of_a_note_that_was_dreamt_already_is_still_understood(tmp_path: Path):
     old = said("use make", "2026-11-02T09:00:00Z")
     given = Book(done={old.id: "add m9"})
-    known = known_of(given, [old], "")
+    known = known_of(given, [old], "", 0.5)
     checks = checks_of(tmp_path, Talk().person("use make"), notes=known.notes)
     (dropped,) = verified(checks, note("not worth it", op="drop", notes=[f"C{old.id[:6]}"])).dropped
     assert dropped.value == old.id

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from slowwave.extraction.model.job import LEFT
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.model import DROPS, Replaces
 from slowwave.memory.names import name_from_json
+from slowwave.settings import Settings
 from tests.model_server.nights import by_model, candidates, fact, memory, night, offline, talk, told
-from tests.model_server.scripted import Reply, note, notes, number_of, said, serving
-from tests.unit.extraction.talk import Talk
+from tests.model_server.scripted import Reply, error, note, notes, number_of, said, serving
+from tests.unit.extraction.talk import RULES, Talk
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -22,7 +24,7 @@ def test_a_good_model_adds_what_the_miners_missed(tmp_path: Path):
     session = talk().write(tmp_path / "store")
     with serving(told) as server:
         report = night(tmp_path, [session], server.base_url)
-    assert any("tabs" in c.text for c in offline(tmp_path))
+    assert RULES[0] in {c.text for c in offline(tmp_path)}
     (found,) = by_model(tmp_path)
     assert (found.text, found.category, found.origin) == (f"T{fact(100)[1:]}", "project", "user_explicit")
     assert found.confidence == 0.9
@@ -134,18 +136,37 @@ def test_a_dry_run_tells_the_cost_and_asks_nothing(tmp_path: Path):
 def test_notes_of_the_miners_are_shown_and_may_be_said_better_or_dropped(tmp_path: Path):
     def better(asked: dict[str, Any]) -> Reply:
         material = asked["messages"][-1]["content"]
-        words = "always use tabs in this house"
-        name = next(line.split()[0] for line in material.splitlines() if line.startswith("C") and "tabs" in line)
+        words = RULES[0]
+        name = next(line.split()[0] for line in material.splitlines() if line.startswith("C") and words in line)
         other = note("An order of the moment", op="drop", notes=["C9", name])
-        return notes(note("Indent with tabs here.", (number_of(material, words), words), notes=[name]), other)
+        return notes(note("Tests use the staging database.", (number_of(material, words), words), notes=[name]), other)
 
     with serving(better) as server:
         report = night(tmp_path, [talk().write(tmp_path / "store")], server.base_url)
     taken, dropped = by_model(tmp_path)
-    (old,) = (c for c in offline(tmp_path) if "tabs" in c.text)
-    assert (taken.text, taken.replaces) == ("Indent with tabs here", (Replaces(old.id, "drop"),))
+    (old,) = (c for c in offline(tmp_path) if c.text == RULES[0])
+    assert (taken.text, taken.replaces) == ("Tests use the staging database", (Replaces(old.id, "drop"),))
     assert (dropped.key, dropped.value, dropped.text) == (DROPS, old.id, "An order of the moment")
-    assert report.counts["dropped_by_model"] == report.counts["model_candidates"] == 1
+    assert report.counts["model_candidates"] == 1
+
+
+def test_unlikely_notes_are_not_shown_and_go_unless_the_model_takes_their_words_up(tmp_path: Path):
+    quiet = fact(100)
+    with serving(told) as server:
+        report = night(tmp_path, [talk().write(tmp_path / "store")], server.base_url)
+    unlikely = {c.id: c for c in offline(tmp_path) if c.confidence < Settings().consolidation.accept_confidence}
+    assert quiet in {c.text for c in unlikely.values()}
+    assert "Notes that rules took" in server.asked[0]
+    assert all(f"C{name[:6]} " not in server.asked[0] for name in unlikely)
+    gone = {c.value for c in candidates(tmp_path) if c.text == LEFT}
+    assert gone == unlikely.keys()
+    assert report.counts["dropped_by_model"] == len(unlikely)
+
+
+def test_a_session_that_the_model_could_not_read_keeps_its_unlikely_notes(tmp_path: Path):
+    with serving(error(500, "broken")) as server:
+        night(tmp_path, [talk().person("the lamp by the window hums").write(tmp_path / "store")], server.base_url)
+    assert not [c for c in candidates(tmp_path) if c.key == DROPS]
 
 
 def test_lines_are_taken_where_a_server_can_do_no_json(tmp_path: Path):
@@ -180,11 +201,11 @@ from pathlib import Path
 def refuse(*_, **__): raise AssertionError("a socket was opened")
 socket.socket.__init__ = refuse
 socket.create_connection = socket.getaddrinfo = refuse
-from tests.unit.extraction.talk import Talk, clock, open_gates
+from tests.unit.extraction.talk import RULES, Talk, clock, open_gates
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 folder = Path(sys.argv[1])
-said = Talk().person("go on").bash("make test").person("always use tabs in this house").assistant("Good.")
+said = Talk().person("go on").bash("make test").person(RULES[0]).assistant("Good.")
 said.write(folder / ".claude" / "projects" / "-home-ada-code-shop")
 run = Run("r", open_gates(), clock(), {"HOME": str(folder)}, force=True)
 report = run_job("nightly", run)

@@ -14,10 +14,10 @@ from slowwave.extraction.model.quotations import (
     stands_in,
 )
 from slowwave.extraction.model.verification import FROM_OUTSIDE, TASK, UNJUDGED
-from slowwave.extraction.outside import outside
 from slowwave.memory.model import DROPS, RETRACTS, Replaces
 from slowwave.secrets.blocked import Blocked, Kept, phrase_of
 from slowwave.secrets.redactor import Redactor
+from slowwave.shell.outside import outside
 from tests.model_server.scripted import note
 from tests.unit.consolidation.nights import said
 from tests.unit.extraction.model.shown import checks_of, kept, memory, verified

@@ -29,7 +29,7 @@ def test_it_leaves_the_bytes_from_before(tmp_path: Path):
     world.extract(project="p1")
     (world.memory("p1") / "notes.md").write_bytes(b"my own\r\nnotes")
     before = world.memories()
-    world.add(70, "Always use ruff for linting.", project="p1")
+    world.add(70, "We use ruff as our linter and never flake8.", project="p1")
     assert world.backfill().counts["candidates"] > 5
     assert world.memories() != before
     report = take_back(world)
@@ -87,7 +87,7 @@ def test_two_are_taken_back_in_any_order(tmp_path: Path, order: tuple[str, str])
 def test_what_a_night_wrote_since_stays(tmp_path: Path):
     world = filled(tmp_path, projects=1)
     world.backfill()
-    world.add(70, "Always use ruff for linting.", project="p0")
+    world.add(70, "We use ruff as our linter and never flake8.", project="p0")
     world.extract()
     (world.memory("p0") / "extracted.md").open("ab").write(b"- my own line\n")
     assert take_back(world).failures == []

@@ -86,7 +86,7 @@ def test_where_a_night_wrote_behind_it_nothing_is_there_twice_and_a_rollback_lea
     world, whole = filled(tmp_path / "torn", projects=1), filled(tmp_path / "whole", projects=1)
     whole.backfill()
     torn(world, monkeypatch, share)
-    world.add(70, "Always use ruff for linting.", project="p0")
+    world.add(70, "We use ruff as our linter and never flake8.", project="p0")
     world.extract(project="p0")
     report = world.backfill(action="resume", backfill="b1")
     assert report.failures == []
@@ -104,7 +104,7 @@ def test_where_a_night_wrote_behind_it_nothing_is_there_twice_and_a_rollback_lea
 def test_what_was_cut_and_not_yet_set_aside_still_lands_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     world = filled(tmp_path, projects=1)
     torn(world, monkeypatch, 0.3)
-    world.add(70, "Always use ruff for linting.", project="p0")
+    world.add(70, "We use ruff as our linter and never flake8.", project="p0")
     world.backfill("b2", sessions=["00000070-0000-4000-8000-000000000001"])
 
     def killed(kind: str, _path: object) -> None:
@@ -134,7 +134,7 @@ def test_what_was_written_behind_a_torn_landing_stays_when_it_is_taken_back(
 ):
     world = filled(tmp_path, projects=1)
     torn(world, monkeypatch, 0.3)
-    world.add(70, "Always use ruff for linting.", project="p0")
+    world.add(70, "We use ruff as our linter and never flake8.", project="p0")
     world.backfill("b2", sessions=["00000070-0000-4000-8000-000000000001"])
     assert world.backfill(action="rollback", backfill="b1").failures == []
     assert {r.session.id[:8] for r in read_candidates(world.memory("p0"))[1]} == {"00000070"}

@@ -1,0 +1,129 @@
+"""What a discussion settled: the assistant's last words in a talk without work that take up what the person decided.
+
+People settle things turn by turn; the answer that takes their words together ("Settled: at most 4 attempts, backoff
+capped at 30 seconds") is the only place where all of it stands side by side. Known by structure: nothing was run or
+edited between, several messages of the person lie behind it and most of its words are theirs, it asks nothing, and
+what the person said afterwards, if anything, was short and no refusal.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from slowwave.reading.items import Chosen, Meaning, Reading, Said
+from slowwave.reading.statements import Statement, contents_of, statements
+
+# of the words of a recap this share was said by the person
+_TAKEN_UP = 0.4
+# a longer answer is a document, which nobody has agreed to line by line
+_MOST_STATEMENTS = 8
+_MOST_CHARS = 1600
+_LEAST_TURNS, _LEAST_WORDS = 2, 6
+# from here on an answer is a new topic rather than assent
+_LONGEST_ASSENT = 24
+_LONG_CLAUSE = 240
+_LEAD = re.compile(r"^(?P<lead>[^.:;!?]{3,70}):\s+(?P<rest>\S.*)$", re.DOTALL)
+_ASKS = ("?", "\uff1f")
+_REFUSES = re.compile(
+    r"^\W*(?:no|nope|not|don'?t|wait|hold|stop|actually|but|hmm?|nein|nicht|non|pas|nee|niet|nie|n\u00e3o|nem|hay\u0131r"
+    r"|\u043d\u0435\u0442|\u043d\u0435|\u4e0d|\u3044\u3044\u3048|\uc544\ub2c8)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A statement of a recap.
+
+    Attributes:
+        statement: of the assistant.
+        text: one clause of it, with the words that lead the list of clauses.
+        shown: the person's message that it takes up most of, the recap, and the assent where there is one.
+    """
+
+    statement: Statement
+    text: str
+    shown: tuple[Said, ...]
+
+
+def settled(reading: Reading) -> Iterator[Settled]:
+    """Yield what discussions settled, in order."""
+    for talk in _talks(reading.items):
+        yield from _recap(talk)
+
+
+def _talks(items: Sequence[Meaning]) -> Iterator[list[Said | Chosen]]:
+    """Yield the stretches in which nothing was run or edited."""
+    talk: list[Said | Chosen] = []
+    for item in items:
+        if isinstance(item, Said | Chosen):
+            talk.append(item)
+        else:
+            yield talk
+            talk = []
+    yield talk
+
+
+def _recap(talk: Sequence[Said | Chosen]) -> Iterator[Settled]:
+    last = max((at for at, item in enumerate(talk) if _is_answer(item)), default=-1)
+    if last < 0:
+        return
+    recap = talk[last]
+    typed = [item for item in talk[:last] if isinstance(item, Said) and item.speaker == "person"]
+    after = [item for item in talk[last + 1 :] if isinstance(item, Said)]
+    if not isinstance(recap, Said) or not recap.is_last or len(typed) < _LEAST_TURNS or not _is_agreed(after):
+        return
+    found = statements(recap)
+    content = contents_of(recap.own)
+    theirs = [contents_of(one.own) for one in typed]
+    said = frozenset[str]().union(*theirs)
+    if (
+        len(content) < _LEAST_WORDS
+        or len(found) > _MOST_STATEMENTS
+        or len(recap.own) > _MOST_CHARS
+        or len(content & said) < _TAKEN_UP * len(content)
+        or _gathered(content, theirs) < _LEAST_TURNS
+    ):
+        return
+    for statement in found:
+        words = contents_of(statement.text)
+        if words and len(words & said) >= _TAKEN_UP * len(words) and not statement.text.endswith(_ASKS):
+            source = max(typed, key=lambda one: (len(words & contents_of(one.own)), one.order))
+            for clause in _clauses(statement.text):
+                yield Settled(statement, clause, (source, recap, *after[:1]))
+
+
+def _gathered(content: frozenset[str], theirs: Sequence[frozenset[str]]) -> int:
+    """Return how many messages a recap takes up: of each a word that no other of them has."""
+    times = Counter(word for words in theirs for word in words & content)
+    return sum(any(times[word] == 1 for word in words & content) for words in theirs)
+
+
+def _is_answer(item: Said | Chosen) -> bool:
+    return isinstance(item, Said) and item.speaker == "assistant"
+
+
+def _is_agreed(after: Sequence[Said]) -> bool:
+    """Say whether what the person said behind a recap, if anything, lets it stand."""
+    if not after:
+        return True
+    words = after[0].own
+    return len(after) == 1 and len(words.split()) <= _LONGEST_ASSENT and not _REFUSES.match(words) and "?" not in words
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """Yield a long sentence in its clauses, each under the words that lead to them all; short ones as they are."""
+    if len(text) <= _LONG_CLAUSE:
+        yield text
+        return
+    led = _LEAD.match(text)
+    lead, rest = (led["lead"], led["rest"]) if led else ("", text)
+    held = ""
+    for clause in re.split(r"(?<=;)\s+", rest):
+        if held and len(held) + len(clause) > _LONG_CLAUSE:
+            yield f"{lead}: {held.rstrip(';')}" if lead else held.rstrip(";")
+            held = clause
+        else:
+            held = f"{held} {clause}".strip()
+    yield f"{lead}: {held}" if lead else held

@@ -1,0 +1,112 @@
+"""Extraction without a model: what of a reading is worth keeping, each as a note that stands alone.
+
+Structure first: a choice in a dialog, a recap that the person's own words bear out, what a command proved. Then
+statements, each judged by the classifier. What is not sure enough is a note all the same; its confidence says so, and
+it waits in the inbox.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from slowwave.extraction.classifier import Weights, weights
+from slowwave.extraction.discussion import settled
+from slowwave.extraction.features import Surroundings, pieces_of
+from slowwave.extraction.notes import Note
+from slowwave.extraction.practice import practice
+from slowwave.extraction.retraction import taken_back
+from slowwave.extraction.texts import choice, plain, standing
+from slowwave.extraction.voice import doubt_of, theirs
+from slowwave.memory.model import RETRACTS, CandidateOrigin, Category
+from slowwave.reading.items import Chosen, Part, Reading, Said
+from slowwave.reading.statements import Statement, contents_of, statements
+
+# what nobody typed can be a fact about the project or a way of working, never somebody's wish
+_UNSAID: tuple[Category, ...] = ("project", "pattern")
+_SAME = 0.6
+_TAKEN_BACK = 0.95
+_SETTLED = 0.7
+# of the likeliest findings readers wanted every other one
+_FOUND = 0.45
+_CHANNELS: tuple[tuple[str, CandidateOrigin], ...] = (("said", "user_explicit"), ("refusal", "user_correction"))
+
+
+def notes(reading: Reading) -> list[Note]:
+    """Return what a reading says, in its order; of what is said several times, the likeliest wording."""
+    found = [*_said(reading, weights()), *_settled(reading), *practice(reading)]
+    return sorted(_once(found), key=lambda note: note.items[-1].order)
+
+
+def _said(reading: Reading, known: Weights) -> Iterator[Note]:
+    around = Surroundings(reading)
+    for item in reading.items:
+        if isinstance(item, Chosen):
+            yield _chosen(item, around, known)
+        elif isinstance(item, Said) and item.speaker == "person":
+            yield from _typed(item, around, known)
+        elif isinstance(item, Said):
+            yield from _told(item, around, known)
+
+
+def _chosen(item: Chosen, around: Surroundings, known: Weights) -> Note:
+    """Return a choice as a note; its words are judged as if the person had typed them."""
+    text = choice(item)
+    place = (item.order, item.sources, item.record, item.at, item.cwd)
+    said = Said(*place, "person", (Part(text, is_pasted=False),), "choice")
+    features = around.features(Statement(said, text, 0, 1))
+    confidence, category = known.confidence(features, "chosen"), known.category(features)
+    return Note("choice", category, text, confidence, "user_explicit", (item,), f"{item.question} {item.answer}")
+
+
+def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
+    every = statements(said)
+    source, origin = _CHANNELS[said.channel == "refusal"]
+    score = theirs(every, known)
+    for statement in every:
+        if not contents_of(statement.text):
+            continue  # "go on" names nothing
+        features = around.features(statement)
+        thing = taken_back(statement.text)
+        if thing:
+            # it names what it ends; words around it have nothing else to talk about but the rule
+            text = plain(statement.text)
+            doubt = doubt_of(score, _TAKEN_BACK)
+            yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
+            continue
+        category, confidence = known.category(features), known.typed(features, pieces_of(statement.text))
+        doubt = doubt_of(score, confidence)
+        yield Note(source, category, standing(statement), confidence, origin, (said,), statement.text, doubt=doubt)
+
+
+def _told(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
+    """Yield what the assistant said: findings, facts and ways of working at most."""
+    for statement in statements(said):
+        features = around.features(statement)
+        confidence, category = known.confidence(features, "told"), known.category(features, _UNSAID)
+        if confidence < _FOUND:
+            continue  # what assistants say of their work would bury what waits for a person
+        yield Note("finding", category, standing(statement), confidence, "assistant", (said,), statement.text)
+
+
+def _settled(reading: Reading) -> Iterator[Note]:
+    """Yield what discussions settled, as the person's word: they said it, and let its summary stand."""
+    for one in settled(reading):
+        text = plain(one.text)
+        yield Note("recap", "decision", text, _SETTLED, "user_explicit", one.shown, one.statement.text)
+
+
+def _once(found: Sequence[Note]) -> list[Note]:
+    """Return of notes that say the same only the likeliest; the newest of equals."""
+    kept: list[tuple[frozenset[str], Note]] = []
+    for note in sorted(found, key=lambda n: (-n.confidence, -n.items[-1].order)):
+        content = contents_of(note.text)
+        if not any(_is_same(content, words) and not _are_apart(note, other) for words, other in kept):
+            kept.append((content, note))
+    return [note for _, note in kept]
+
+
+def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= _SAME * len(one | other)
+
+
+def _are_apart(one: Note, other: Note) -> bool:
+    """Say whether two notes are about other commands, or take other things back, in much the same words."""
+    return bool(one.key and other.key) and (one.key, one.value) != (other.key, other.value)

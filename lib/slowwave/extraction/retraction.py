@@ -1,0 +1,54 @@
+"""What a person takes back: "forget what I said about tabs", "the Friday rule no longer applies", in many languages.
+
+A rule that is taken back names what it is about; consolidation looks for what that fits (:mod:`slowwave.consolidation`
+``.taken``). What names nothing ("scrap that") or only the moment ("ignore it for now") takes nothing back.
+"""
+
+# ruff: noqa: E501, RUF001 - patterns of many languages
+
+import re
+
+from slowwave.extraction.retraction_words import HABITS, RULES
+from slowwave.memory.named import named
+
+_BEGINS = (
+    r"(?:^|[,;:\u2013—-]\s*|[.!?。！]\s*|\b(?:and|but|so|then|und|et|y|e|en)\s+)(?:(?:can|could|would) you |you can |you may "
+    r"|let['\u2019]?s |i want you to |we (?:can|should) |from now on,? |please |just |now |bitte |por favor,? |s['\u2019]il te plaît,? )*"
+)
+_THING = r"(?P<thing>[^,;:!?()。，！？\n]{2,100}?)"
+_ENDS = r"(?=\s*(?:$|[,;:!?()。，！？.]|\s[\u2013—-]\s)|\s+(?:because|since|as|so|and|but|from now|any ?more|any longer|please|again)\b|了$|[。了]|ください|[ね]?$)"
+# "maybe forget that rule" takes nothing back yet
+_GUESSES = re.compile(r"\b(?:maybe|perhaps|i (?:think|guess|wonder)|might|not sure|what if)\b", re.IGNORECASE)
+_ASKED = ("can you", "could you", "would you")
+_FOR_NOW = re.compile(
+    r"\b(?:for (?:now|this|today|the moment)|this (?:time|once|commit|pr|task|one|branch|file|session)|just (?:here|once)"
+    r"|right now|today|tonight|yet|diesmal|heute|cette fois|esta vez|desta vez|stavolta|deze keer)\b|这次|今回",
+    re.IGNORECASE,
+)
+
+
+def _all(forms: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    every = (form.replace("<T>", _THING) for form in forms)
+    return tuple(re.compile(f"{_BEGINS}{form}{_ENDS}", re.IGNORECASE) for form in every)
+
+
+_RULES, _HABITS = _all(RULES), _all(HABITS)
+
+
+def taken_back(text: str) -> str:
+    """Return what a sentence takes back, in its words, "" where it takes nothing back."""
+    asks = text.rstrip()[-1:] in ("?", "\uff1f") and not text.lower().startswith(_ASKED)
+    return "" if asks or _GUESSES.search(text) or _FOR_NOW.search(text) else _thing(text, _RULES)
+
+
+def not_any_more(text: str) -> str:
+    """Return the words for what a sentence says is not done any more, "" where it says nothing of the kind."""
+    return _thing(text, _HABITS)
+
+
+def _thing(text: str, forms: tuple[re.Pattern[str], ...]) -> str:
+    for form in forms:
+        found = form.search(text)
+        if found and named(found["thing"]):
+            return " ".join(found["thing"].split())
+    return ""

@@ -1,0 +1,109 @@
+"""Whose words a typed sentence is: the person's own wish, or what they quote, report, suppose or ask about.
+
+Pasted parts are known by their form and state nothing (:mod:`slowwave.reading.pasted`). In prose it shows in what
+stands around a sentence: what leads to it, what is asked behind it, marks of quotation, who is named. A small
+classifier judges that; where it is not sure, only a person can say, and the note waits.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from slowwave.extraction.classifier import Weights
+from slowwave.extraction.features import pieces_of, words_of
+from slowwave.reading.statements import Statement, sentences
+
+DOUBT = "perhaps somebody else's words"
+# Log-odds from which on a message is doubted: the likelier its sentence is worth it, the more it takes. Chosen where of
+# others' words hardly any get through (make quality SECTION=fresh).
+_BARELY, _SURELY = (0.55, -2.75), (0.95, -2.1)
+# what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
+_LED = 2.0
+# from here on a sentence is another's more likely than not; a model has judged all others by their meaning
+_OTHERS = 1.0
+_NEAR_WORDS = 8
+_QUOTED = re.compile(
+    r"[\"\u201c\u201e\u00ab\u300c\u300e\u2018`][^\"\u201d\u00bb\u300d\u300f\u2019`]{12,}[\"\u201d\u00bb\u300d\u300f\u2019`]"
+)
+_INNER = re.compile(r"[^\W\d_][,]? (?!I\b|I')[A-Z][a-z]+ [a-z]+ [a-z]")
+_SIGNED = re.compile(r"[\s\"'\u201d\u00bb][-~\u2013\u2014]+ ?[A-Z]\w+(?: [A-Z][\w.]+){1,2}\s*$")
+_COLON = re.compile(r"[:\uff1a]\s*$|[:\uff1a]\s+\S")
+
+
+def theirs(every: Sequence[Statement], known: Weights) -> float:
+    """Return the log-odds that something in a message is others' words.
+
+    Who hands over somebody's words says so in one sentence of several, before them or behind.
+    """
+    score = max((_score(one, every, known) for one in every), default=0.0)
+    is_led = any(_COLON.search(one.text) for one in every) or any(_SIGNED.search(one.said.own) for one in every[:1])
+    return score + _LED if is_led else score
+
+
+def doubt_of(score: float, confidence: float) -> str:
+    """Return why only a person can say whether words are theirs, "" where it is clear.
+
+    Args:
+        score: of their message (:func:`theirs`).
+        confidence: how likely they are worth loading.
+    """
+    (low, bar), (high, most) = _BARELY, _SURELY
+    share = min(1.0, max(0.0, (confidence - low) / (high - low)))
+    return DOUBT if score > bar + share * (most - bar) else ""
+
+
+def is_others(statement: Statement, every: Sequence[Statement], known: Weights) -> bool:
+    """Say whether a sentence of a message is most likely somebody else's."""
+    return _score(statement, every, known) > _OTHERS
+
+
+def _score(statement: Statement, every: Sequence[Statement], known: Weights) -> float:
+    return known.theirs.score(spoken(statement, every), pieces_of(statement.text))
+
+
+def spoken(statement: Statement, every: Sequence[Statement]) -> set[str]:
+    """Return the features of a sentence within its message.
+
+    Args:
+        statement: the sentence.
+        every: all statements of the message.
+    """
+    return set(_features(statement, every))
+
+
+def _features(statement: Statement, every: Sequence[Statement]) -> Iterator[str]:
+    said, at = statement.said, statement.index
+    before, after = every[:at], every[at + 1 :]
+    words = words_of(statement.text)
+    yield from (f"w:{word}" for word in words)
+    yield from (f"b:{one} {other}" for one, other in itertools.pairwise(words))
+    yield "f:" + " ".join(words[:1])
+    yield "f:" + " ".join(words[:2])
+    yield "f:" + " ".join(words[:3])
+    lead = words_of(before[-1].text) if before else ()
+    yield from (f"l:{word}" for word in lead[-_NEAR_WORDS:])
+    for line in statement.under:
+        yield from (f"u:{word}" for word in words_of(line))
+    yield f"p:under={bool(statement.under)}"
+    follow = words_of(after[0].text) if after else ()
+    yield from (f"n:{word}" for word in follow[:_NEAR_WORDS])
+    for other in (*before[:-1], *after[1:]):
+        yield from (f"o:{word}" for word in words_of(other.text)[:_NEAR_WORDS])
+    sentences_ = sentences(" ".join(said.own.split()))
+    yield f"p:single={len(sentences_) == 1}"
+    # a sentence within a sentence: "the poster announces Use tabs", "use tabs is what it says"
+    inner = _INNER.search(statement.text)
+    yield f"p:inner={bool(inner)}"
+    if inner:
+        yield from (f"i:{word}" for word in words_of(statement.text[: inner.start() + 1])[-3:])
+    yield "e:" + " ".join(words[-2:])
+    yield "e:" + " ".join(words[-4:-2])
+    yield f"p:quoted={bool(_QUOTED.search(statement.text))}"
+    yield f"p:colon={bool(_COLON.search(statement.text))}"
+    yield f"p:asks={'?' in statement.text}"
+    yield f"p:asked behind={any('?' in other.text for other in after)}"
+    yield f"p:asked before={any('?' in other.text for other in before)}"
+    yield f"p:pasted={any(part.is_pasted for part in said.parts)}"
+    yield f"p:alone={len(every) == 1}"
+    yield f"p:paragraphs={min(3, said.own.count(chr(10) + chr(10)))}"
+    yield f"p:last={not after}"

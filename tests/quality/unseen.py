@@ -1,0 +1,76 @@
+"""Weights for repositories that they were not fitted on: each made of the labels of all others.
+
+The weights that ship have seen every repository that has labels, so their own figures there flatter them. Fitting them
+takes minutes; it is kept below ``build/`` for as long as what it is fitted to stays the same.
+"""
+
+import hashlib
+import importlib.util
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+import msgspec
+
+from slowwave.extraction.classifier import Weights, weights
+from tests.quality import train
+from tests.quality.statement_labels import Judged, every
+from tests.quality.typed_messages import Sentence, written
+
+KEPT = Path(__file__).parents[2] / "build"
+
+
+def missing() -> str:
+    """Return why nothing can be fitted, or ""."""
+    absent = importlib.util.find_spec("sklearn") is None
+    return "scikit-learn is not installed (make train installs it)" if absent else ""
+
+
+@cache
+def statements() -> tuple[Judged, ...]:
+    """Return every statement that readers judged."""
+    return tuple(every())
+
+
+@cache
+def unseen() -> dict[str, Weights]:
+    """Return for each repository weights that know nothing of it."""
+    judged, messages = statements(), written()
+    file = KEPT / f"unseen-{_digest(judged, messages)}.json"
+    if not file.exists():
+        KEPT.mkdir(exist_ok=True)
+        file.write_bytes(msgspec.json.encode(_fitted(judged, messages)))
+    kept = msgspec.json.decode(file.read_bytes(), type=dict[str, Weights])
+    # whose words they are is learnt from written messages alone
+    return {name: msgspec.structs.replace(one, theirs=weights().theirs) for name, one in kept.items()}
+
+
+def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Weights]:
+    heads, rules = train.heads_without(judged, messages), train.written_rules(judged, messages)
+    found: dict[str, Weights] = {}
+    for fold in train.folds_of(judged):
+        others = [j for j in judged if j.repository not in fold]
+        categories, steps = train.category_heads(others), train.steps_of(others, heads, rules)
+        found |= {
+            name: Weights(heads[name].worth, heads[name].rule, categories, weights().theirs, steps) for name in fold
+        }
+    return found
+
+
+@contextmanager
+def using(chosen: Weights) -> Generator[None]:
+    """Let extraction judge by other weights for a while."""
+    with patch("slowwave.extraction.offline.weights", lambda: chosen):
+        yield
+
+
+def _digest(judged: Sequence[Judged], messages: Sequence[Sentence]) -> str:
+    """Return a name for what is fitted to: the judged statements, the written ones, the code that fits."""
+    known = hashlib.sha256((Path(__file__).with_name("train.py")).read_bytes())
+    for one in judged:
+        known.update(repr((one.session, one.speaker, one.mark, sorted(one.features))).encode())
+    for sentence in messages:
+        known.update(repr((sentence.text, sentence.voice, sentence.keep, sorted(sentence.worth))).encode())
+    return known.hexdigest()[:16]

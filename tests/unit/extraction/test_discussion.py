@@ -1,0 +1,88 @@
+"""What a discussion settled: told by its place and by whose words it takes up, never by a word like "settled"."""
+
+from pathlib import Path
+
+import pytest
+
+from slowwave.extraction.discussion import settled
+from slowwave.extraction.notes import Note
+from slowwave.extraction.offline import notes
+from slowwave.settings import ConsolidationSettings
+from tests.unit.extraction.talk import Talk
+from tests.unit.reading.clients import of_talk
+
+ASKED = "How often shall the uploader retry a failed chunk?"
+FIRST = "Five times, then we park the upload and page nobody."
+SECOND = "And the pause between retries grows up to twenty seconds, the proxy kills idle uploads at 25."
+RECAP = "Retry a failed chunk five times, the pause growing up to twenty seconds, then park the upload."
+
+
+def discussed(recap: str = RECAP) -> Talk:
+    return Talk().person(ASKED).assistant("As often as you like.").person(FIRST).assistant("And between?").person(
+        SECOND
+    ).assistant(recap)  # fmt: skip
+
+
+def texts(folder: Path, talk: Talk) -> list[str]:
+    return [one.text for one in settled(of_talk(folder, talk))]
+
+
+def test_the_last_answer_of_a_talk_is_what_was_settled(tmp_path: Path) -> None:
+    assert texts(tmp_path, discussed()) == [RECAP]
+
+
+def test_a_dream_accepts_it_with_the_persons_words_as_evidence(tmp_path: Path) -> None:
+    (note,) = [n for n in notes(of_talk(tmp_path, discussed())) if n.source == "recap"]
+    assert (note.category, note.origin, note.doubt) == ("decision", "user_explicit", "")
+    assert note.confidence >= ConsolidationSettings().accept_confidence
+    assert _speakers(note) == ["person", "assistant"]
+
+
+@pytest.mark.parametrize("words", ["Right, five it is.", "ok", "Genau so."])
+def test_assent_stands_behind_it(tmp_path: Path, words: str) -> None:
+    talk = discussed().person(words)
+    assert texts(tmp_path, talk) == [RECAP]
+    (note,) = [n for n in notes(of_talk(tmp_path, talk)) if n.source == "recap"]
+    assert _speakers(note) == ["person", "assistant", "person"]
+
+
+@pytest.mark.parametrize(
+    "words", ["No, three times.", "wait, not five", "nein, doch nicht", "Is twenty not too long?", "so " * 30]
+)
+def test_what_is_refused_asked_about_or_left_for_another_topic_is_not_settled(tmp_path: Path, words: str) -> None:
+    assert texts(tmp_path, discussed().person(words)) == []
+
+
+def test_where_work_came_between_the_answer_reports_on_work(tmp_path: Path) -> None:
+    talk = Talk().person(ASKED).assistant("As often as you like.").person(FIRST).assistant("Fine.").person(SECOND)
+    assert texts(tmp_path, talk.bash("make upload").assistant(RECAP)) == []
+
+
+def test_one_order_is_no_discussion(tmp_path: Path) -> None:
+    assert texts(tmp_path, Talk().person(FIRST + " " + SECOND).assistant(RECAP)) == []
+
+
+def test_what_the_assistant_adds_of_its_own_is_not_settled(tmp_path: Path) -> None:
+    own = "Downloads through mirrors keep their checksum manifest beside every archive folder forever."
+    assert texts(tmp_path, discussed(own)) == []
+    assert texts(tmp_path, discussed(f"{RECAP} {own}"[:1000])) != [own]
+
+
+def test_a_question_settles_nothing(tmp_path: Path) -> None:
+    assert texts(tmp_path, discussed(RECAP.removesuffix(".") + "?")) == []
+
+
+def test_a_long_list_of_clauses_is_cut_where_each_still_says_what_it_is_about(tmp_path: Path) -> None:
+    clauses = (
+        "a failed chunk is retried five times before the upload is parked and nobody is paged for the upload at all",
+        "the pause between the retries of a chunk grows up to twenty seconds because the proxy ends idle uploads at 25",
+        "a parked upload stays parked and the retries of its failed chunk start anew when somebody wakes the upload",
+    )
+    found = texts(tmp_path, discussed("Rules of the uploader: " + "; ".join(clauses)))
+    assert len(found) > 1
+    assert all(text.startswith("Rules of the uploader: ") and len(text) < 300 for text in found)
+    assert all(any(clause in text for text in found) for clause in clauses)
+
+
+def _speakers(note: Note) -> list[str]:
+    return [getattr(item, "speaker", "") for item in note.items]

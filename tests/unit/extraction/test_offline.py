@@ -1,0 +1,127 @@
+"""What a session holds: choices, rules, refusals, recaps and what is taken back, each a note that stands alone."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.extraction import offline
+from slowwave.extraction.notes import Note
+from slowwave.extraction.offline import notes
+from slowwave.memory.model import RETRACTS
+from slowwave.settings import ConsolidationSettings, ExtractionSettings
+from tests.unit.extraction.talk import RULES, Talk
+from tests.unit.reading.clients import of_talk
+
+ACCEPT = ConsolidationSettings().accept_confidence
+QUESTION = "Which queue shall the worker use?"
+DIALOG = {
+    "questions": [
+        {
+            "question": QUESTION,
+            "header": "Queue",
+            "options": [
+                {"label": "Redis (Recommended)", "description": "it already runs for the rate limiter"},
+                {"label": "RabbitMQ", "description": "durable, one more service"},
+            ],
+        }
+    ]
+}
+SMALL_TALK = ("go on", "thanks", "run the tests again", "can you fix the failing test?", "looks good, commit it")
+
+
+def answered(answer: str, **typed: str) -> Talk:
+    told = f'User has answered your questions: "{QUESTION}"="{answer}". You can now continue.'
+    outcome: dict[str, Any] = {"questions": DIALOG["questions"], "answers": {QUESTION: answer}}
+    outcome["annotations"] = {QUESTION: typed} if typed else {}
+    talk = Talk().person("go on").assistant("I have a question.")
+    return talk.tool("AskUserQuestion", DIALOG, told, toolUseResult=outcome)
+
+
+def found(folder: Path, talk: Talk, *sources: str) -> list[Note]:
+    return [note for note in notes(of_talk(folder, talk)) if note.source in sources]
+
+
+def test_a_choice_of_a_dialog_stands_alone(tmp_path: Path) -> None:
+    (choice,) = found(tmp_path, answered("Redis (Recommended)"), "choice")
+    assert choice.text == f"{QUESTION} → Redis (it already runs for the rate limiter)"
+    assert (choice.origin, choice.doubt, len(choice.items)) == ("user_explicit", "", 1)
+    assert choice.confidence >= ACCEPT
+
+
+def test_what_is_typed_into_a_dialog_is_the_persons_too(tmp_path: Path) -> None:
+    talk = answered("RabbitMQ", notes=RULES[0])
+    assert [n.text for n in found(tmp_path, talk, "choice")] == [f"{QUESTION} → RabbitMQ (durable, one more service)"]
+    assert RULES[0] in {n.text for n in found(tmp_path, talk, "said")}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_clear_rule_is_a_note_that_a_dream_accepts(tmp_path: Path, rule: str) -> None:
+    talk = Talk().person("go on").bash("make x").assistant("Done.").person(rule).assistant("Understood.")
+    (note,) = [note for note in found(tmp_path, talk, "said") if note.text == rule]
+    assert (note.origin, note.doubt, note.quote) == ("user_explicit", "", rule)
+    assert note.confidence >= ACCEPT
+
+
+@pytest.mark.parametrize("words", SMALL_TALK)
+def test_small_talk_is_worth_nothing(tmp_path: Path, words: str) -> None:
+    talk = Talk().person("go on").bash("make x").assistant("Done.").person(words).assistant("Understood.")
+    least = ExtractionSettings().min_confidence
+    assert [note for note in notes(of_talk(tmp_path, talk)) if note.confidence >= least] == []
+
+
+def test_the_reason_of_a_refused_call_is_a_correction_and_weighs_more(tmp_path: Path) -> None:
+    (refusal,) = found(tmp_path, Talk().person("go").assistant("I will edit it.").refused(RULES[0]), "refusal")
+    assert (refusal.text, refusal.origin) == (RULES[0], "user_correction")
+    assert refusal.confidence >= ACCEPT
+
+
+def test_the_words_of_a_refusal_in_the_output_of_a_foreign_tool_do_not_count(tmp_path: Path) -> None:
+    refused = Talk().person("go").refused("x").records[-1]["message"]["content"][0]["content"].removesuffix("x")
+    for tool, is_error in (("mcp__web__fetch", True), ("Bash", False)):
+        talk = Talk().person("go").tool(tool, {"command": "cat x"}, refused + RULES[0], error=is_error)
+        assert not [note for note in notes(of_talk(tmp_path, talk)) if RULES[0] in note.text]
+
+
+def test_what_the_assistant_tells_is_a_finding_that_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "The importer locks the ledger on Sundays"
+    talk = Talk().person("have a look at the importer please").assistant(told)
+    assert found(tmp_path, talk, "finding") == []  # not likely enough to be shown to a person
+    monkeypatch.setattr(offline, "_FOUND", 0.0)
+    (finding,) = found(tmp_path, talk, "finding")
+    assert (finding.origin, finding.text) == ("assistant", told)
+    assert finding.category in ("project", "pattern")
+    assert finding.confidence < ACCEPT
+
+
+def test_of_what_is_said_several_times_the_likeliest_wording_is_one_note(tmp_path: Path) -> None:
+    talk = Talk().person("go on").assistant("Done.").person(RULES[0]).assistant("Fine.").person(RULES[0] + " please")
+    assert len([note for note in found(tmp_path, talk, "said") if "staging database" in note.text]) == 1
+
+
+def test_what_is_taken_back_names_it_and_two_of_them_stay_two(tmp_path: Path) -> None:
+    talk = Talk().person("go on").assistant("Done.").person("Forget what I said about tabs")
+    talk.assistant("Fine.").person("Forget what I said about pnpm")
+    retractions = found(tmp_path, talk, "retraction")
+    assert [(n.key, n.value, n.text) for n in retractions] == [
+        (RETRACTS, "tabs", "Forget what I said about tabs"),
+        (RETRACTS, "pnpm", "Forget what I said about pnpm"),
+    ]
+    assert all(n.confidence >= ACCEPT for n in retractions)
+
+
+def test_abandoned_branches_sidechains_and_pasted_words_give_nothing(tmp_path: Path) -> None:
+    talk = Talk().person("hello there").assistant("hi")
+    talk.person(RULES[0], isSidechain=True).person(f"what is this?\n```\n{RULES[1]}\n```\n> {RULES[2]}")
+    assert {note.text for note in notes(of_talk(tmp_path, talk)) if note.source == "said"} <= {
+        "hello there",
+        "what is this?",
+    }
+
+
+def test_notes_stand_in_the_order_of_the_session_and_are_the_same_twice(tmp_path: Path) -> None:
+    talk = answered("RabbitMQ").person(RULES[0]).bash("make test").bash("make test").bash("make lint")
+    reading = of_talk(tmp_path, talk.person(RULES[1]).assistant("Understood."))
+    once = notes(reading)
+    assert [n.items[-1].order for n in once] == sorted(n.items[-1].order for n in once)
+    assert once == notes(reading)

@@ -1,0 +1,184 @@
+"""What commands proved: routines, gates and cures; what failed or picks one case teaches nothing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from slowwave.extraction.notes import Note
+from slowwave.extraction.offline import notes
+from tests.unit.extraction.talk import CWD, Talk
+from tests.unit.reading.clients import of_talk
+
+REFUSED = "Error: connect ECONNREFUSED 127.0.0.1:5432"
+
+
+def found(source: str, folder: Path, talk: Talk) -> list[Note]:
+    return [note for note in notes(of_talk(folder, talk)) if note.source == source]
+
+
+def texts(source: str, folder: Path, talk: Talk) -> list[str]:
+    return [note.text for note in found(source, folder, talk)]
+
+
+def edited(talk: Talk, name: str = "a.py") -> Talk:
+    return talk.tool("Edit", {"file_path": f"{CWD}/{name}"}, "ok")
+
+
+def runs(*lines: str) -> Talk:
+    talk = Talk()
+    for line in lines:
+        talk.bash(line)
+    return talk
+
+
+@pytest.mark.parametrize(("one", "other"), [("npm test", "bun test"), ("npm run test:web", "npm run test:api")])
+def test_two_commands_of_one_purpose_stand_side_by_side(tmp_path: Path, one: str, other: str) -> None:
+    notes = found("routine", tmp_path, runs(one, one, other, other))
+    assert [(n.text, n.key, n.value) for n in notes] == [
+        (f"Tests are run with `{line}`", f"cmd:{line}", "test") for line in (one, other)
+    ]
+    assert [(n.category, n.origin, len(n.items)) for n in notes] == [("pattern", "command_outcome", 2)] * 2
+
+
+def test_a_runner_that_serves_several_purposes_is_the_projects_own(tmp_path: Path) -> None:
+    assert len(found("routine", tmp_path, runs("make test", "make lint"))) == 2
+    assert found("routine", tmp_path, runs("make test")) == []
+    assert found("routine", tmp_path, runs("pytest")) == []
+
+
+def test_what_any_agent_would_try_is_worth_less_than_a_command_of_the_projects_own(tmp_path: Path) -> None:
+    (common,), (own,) = (found("routine", tmp_path, runs(line, line)) for line in ("pytest", "make test"))
+    assert common.confidence < own.confidence
+
+
+@pytest.mark.parametrize("line", ["pytest tests/test_a.py", "pytest -k cart", "pytest --help", "go test ./cart/...",
+                                  "cargo test 'cart'"])  # fmt: skip
+def test_what_picks_a_file_or_a_case_is_no_routine(tmp_path: Path, line: str) -> None:
+    assert found("routine", tmp_path, runs(line, line)) == []
+
+
+def test_a_failing_run_is_evidence_for_nothing_but_a_failure(tmp_path: Path) -> None:
+    talk = Talk().bash("just lint", "1 problem", 1).bash("just lint || true").bash("just lint | tail -3")
+    assert found("routine", tmp_path, talk.bash("just lint", "1 problem", 1)) == []
+    edited(talk).bash("just lint").bash("just lint", "1 problem", 1).bash("just lint")
+    (routine,) = found("routine", tmp_path, talk)
+    assert len(routine.items) == 2
+
+
+def test_the_checks_between_the_last_change_and_a_commit_are_the_gate(tmp_path: Path) -> None:
+    talk = edited(runs("make docs")).bash("make lint").bash("make test").bash("git commit -m x")
+    (gate,) = found("gate", tmp_path, talk)
+    assert gate.text == "Before a commit: `make lint`, `make test`"
+    assert (gate.key, gate.value, len(gate.items)) == ("cmd:commit", "make lint; make test", 2)
+    assert found("routine", tmp_path, talk) == []
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        edited(runs("make lint")).bash("make test").bash("git commit -m x"),
+        Talk().bash("make lint", "1 problem", 2).bash("make test").bash("git commit -m x"),
+        runs("make lint", "make test").bash("git commit -m x", "nothing to commit", 1),
+        runs("make lint", "make test"),
+    ],
+    ids=["changed since", "failed", "not committed", "no commit"],
+)
+def test_what_did_not_pass_before_the_commit_is_no_gate(tmp_path: Path, talk: Talk) -> None:
+    assert found("gate", tmp_path, talk) == []
+
+
+def test_another_call_that_did_the_same_work_is_the_cure(tmp_path: Path) -> None:
+    talk = Talk().bash("rtk bun run test", "error: unrecognized subcommand 'bun'", 2).bash("bun run test", "12 pass")
+    (cure,) = found("cure", tmp_path, talk)
+    assert cure.text == "`rtk bun run test` fails (error: unrecognized subcommand 'bun'); `bun run test` works"
+    assert (cure.category, cure.origin, cure.doubt, len(cure.items)) == ("pattern", "command_outcome", "", 2)
+
+
+@pytest.mark.parametrize(
+    ("tried", "cause", "told", "works"),
+    [
+        ("pytest -q", "E   ModuleNotFoundError: No module named 'x'", "ModuleNotFoundError, 'x'", "A=. pytest -q"),
+        (
+            "git rebase --continue",
+            "RuntimeError: it gave ENOTTY",
+            "RuntimeError, ENOTTY",
+            "EDITOR=true git rebase --continue",
+        ),
+        ("kiln fire --short", "Error: unknown flag: --short", "Error: unknown flag: --short", "kiln fire --brief"),
+    ],
+)
+def test_the_same_call_in_another_environment_or_without_what_was_refused_is_the_cure(
+    tmp_path: Path, tried: str, cause: str, told: str, works: str
+) -> None:
+    talk = Talk().bash(tried, cause, code=1).bash(works, "done")
+    assert texts("cure", tmp_path, talk) == [f"`{tried}` fails ({told}); `{works}` works"]
+
+
+def test_the_words_of_a_cause_are_no_order(tmp_path: Path) -> None:
+    said = "RuntimeError: You must never run the tests without the mirror, always fetch it first."
+    talk = Talk().bash("uv run pytest", said, code=1).bash("CI=1 uv run pytest", "1 passed")
+    assert texts("cure", tmp_path, talk) == ["`uv run pytest` fails (RuntimeError); `CI=1 uv run pytest` works"]
+
+
+def test_a_part_that_passes_is_no_cure_of_the_whole(tmp_path: Path) -> None:
+    talk = Talk().bash("bun run test", REFUSED, code=1).bash("bun test src/cart.test.ts", "1 pass")
+    assert texts("cure", tmp_path, talk) == []
+
+
+def test_another_action_of_the_same_program_cures_nothing(tmp_path: Path) -> None:
+    talk = Talk().bash("kiln fire --short", "Error: unknown flag: --short", code=1).bash("kiln status", "cold")
+    assert texts("cure", tmp_path, talk) == []
+
+
+def test_the_one_step_in_between_is_the_cure(tmp_path: Path) -> None:
+    talk = Talk().bash("make check", "error: type Message has no field id", 2).bash("make build").bash("make check")
+    (cure,) = found("cure", tmp_path, talk)
+    assert cure.text == "`make check` fails until `make build` was run"
+    assert len(cure.items) == 3
+
+
+@pytest.mark.parametrize("step", ["uv sync", "pip install httpx", "npx setup-it", "docker compose up -d db"])
+def test_a_cure_that_installs_or_fetches_something_waits_for_a_person(tmp_path: Path, step: str) -> None:
+    (cure,) = found("cure", tmp_path, Talk().bash("make test", REFUSED, 1).bash(step).bash("make test"))
+    assert cure.doubt == "its cure installs or fetches something"
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        Talk().bash("make check", REFUSED, 1).bash("make build").bash("make seed").bash("make check"),
+        edited(Talk().bash("make check", REFUSED, 1)).bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("make build").bash("make check", REFUSED, 1),
+        Talk().bash("make check", REFUSED, 1).bash("make build", "no", 1).bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("ls").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("make check"),
+    ],
+    ids=["two steps", "a file was changed", "it never worked", "the step failed", "it only looked", "by itself"],
+)
+def test_without_one_sure_cause_nothing_is_told(tmp_path: Path, talk: Talk) -> None:
+    assert found("cure", tmp_path, talk) == []
+
+
+@pytest.mark.parametrize(
+    ("tried", "other"), [("make lint", "make test"), ("npm run build", "npm run lint"), ("pnpm test", "pnpm install")]
+)
+def test_that_other_work_passes_cures_nothing(tmp_path: Path, tried: str, other: str) -> None:
+    assert found("cure", tmp_path, Talk().bash(tried, "error: no such field", 1).bash(other)) == []
+
+
+@pytest.mark.parametrize("line", ["bun run test-all || true", "bun run test-all &", "bun run test-all --help"])
+def test_what_is_not_proved_to_work_is_no_cure(tmp_path: Path, line: str) -> None:
+    failed = ("bun test-all", "error: unrecognized subcommand 'test-all'", 1)
+    assert found("cure", tmp_path, Talk().bash(*failed).bash(line)) == []
+
+
+def test_words_of_a_commit_message_are_no_commands(tmp_path: Path) -> None:
+    line = 'git commit -qm "stop the worker; make test green again"'
+    talk = Talk().bash("make tests", "make: *** No rule to make target 'tests'", 2).bash(line).bash(line)
+    assert [note for note in notes(of_talk(tmp_path, talk)) if note.origin == "command_outcome"] == []
+
+
+def test_of_many_runs_only_some_are_cited(tmp_path: Path) -> None:
+    cited: Sequence[int] = [len(n.items) for n in found("routine", tmp_path, runs(*["make test"] * 20))]
+    assert cited == [6]

@@ -1,0 +1,68 @@
+"""Texts stand alone: with what an entry, a sentence that points back or an answer needs; nothing is reworded."""
+
+import pytest
+
+from slowwave.extraction.texts import choice, plain, standing
+from slowwave.reading.items import Chosen, Option, Part, Said, Speaker
+from slowwave.reading.statements import statements
+
+REDIS, RABBIT = Option("Redis (Recommended)", "already runs"), Option("RabbitMQ")
+
+
+def stand(text: str, speaker: Speaker = "assistant") -> list[str]:
+    parts = (Part(text, is_pasted=False),)
+    return [standing(one) for one in statements(Said(0, (), "", None, "", speaker, parts))]
+
+
+def chosen(question: str, answer: str, *options: Option, header: str = "", is_multiple: bool = False) -> str:
+    return choice(Chosen(0, (), "", None, "", question, header, options, answer, is_multiple))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**Use** [the guide](https://x.test/a) `a__b`", "Use the guide `a__b`"),
+        ("> ## quoted", "## quoted"),
+        ("# heading\n  goes on", "heading goes on"),
+    ],
+)
+def test_marks_of_markdown_are_left_out_and_words_stay(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+def test_an_entry_takes_along_what_it_stands_under() -> None:
+    assert stand("Storage of money:\n- integer cents\n- no floats") == [
+        "Storage of money: integer cents",
+        "Storage of money: no floats",
+    ]
+
+
+def test_an_entry_with_a_label_of_its_own_and_a_lead_that_says_nothing_stand_alone() -> None:
+    assert stand("Decided:\n- **Money**: integer cents") == ["Money: integer cents"]
+    assert stand("Here is what I found:\n- the lock is global") == ["the lock is global"]
+
+
+def test_what_points_back_brings_the_sentence_before_it() -> None:
+    long = f"{'The importer locks the ledger ' * 7}every night."
+    text = f"We keep the lock. {long} This is why exports wait until it is done."
+    assert stand(text)[-1].endswith("This is why exports wait until it is done.")
+    assert stand("The lock is global. It breaks otherwise.", "person") == ["The lock is global. It breaks otherwise."]
+
+
+def test_a_choice_has_its_question_and_what_the_option_was_said_to_mean() -> None:
+    question = "Which queue shall it be?"
+    assert chosen(question, "Redis (Recommended)", REDIS, RABBIT) == f"{question} → Redis (already runs)"
+    assert chosen(question, "RabbitMQ", REDIS, RABBIT) == f"{question} → RabbitMQ"
+    assert chosen(question, "none, write to disk", REDIS, RABBIT) == f"{question} → none, write to disk"
+    assert chosen(question, "Disk (Recommended)") == f"{question} → Disk"
+
+
+def test_several_answers_and_a_title_that_the_question_lacks() -> None:
+    text = chosen("Which ones?", "Redis (Recommended), RabbitMQ", REDIS, RABBIT, header="Queues", is_multiple=True)
+    assert text == "Queues: Which ones? → Redis (already runs); RabbitMQ"
+    assert chosen("Which queue?", "RabbitMQ", RABBIT, header="Queue") == "Which queue? → RabbitMQ"
+
+
+def test_of_a_long_question_only_what_is_asked_is_kept() -> None:
+    told = "The worker loses events when it restarts. " * 6
+    assert chosen(f"{told}Which queue shall it be?", "RabbitMQ", RABBIT) == "Which queue shall it be? → RabbitMQ"

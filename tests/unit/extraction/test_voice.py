@@ -1,0 +1,47 @@
+"""Whose words a sentence is shows in what stands around it; what is doubted waits, and is never dropped for it."""
+
+import pytest
+
+from slowwave.extraction.classifier import weights
+from slowwave.extraction.voice import DOUBT, doubt_of, spoken, theirs
+from slowwave.reading.items import Part, Said
+from slowwave.reading.statements import Statement, statements
+from tests.unit.extraction.talk import RULES
+
+FRAMES = (
+    'My colleague wrote: "{}" Is that true?',
+    "the poster in the kitchen says {}, funny isn't it",
+    'Translate this sentence into French: "{}"',
+)
+
+
+def said(text: str) -> list[Statement]:
+    return statements(Said(0, (), "", None, "", "person", (Part(text, is_pasted=False),)))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_plain_rule_is_the_persons_own(rule: str) -> None:
+    every = said(rule)
+    assert doubt_of(theirs(every, weights()), 0.9) == ""
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_that_is_quoted_reported_or_handed_over_is_doubted(frame: str, rule: str) -> None:
+    every = said(frame.format(rule[0].upper() + rule[1:]))
+    assert doubt_of(theirs(every, weights()), 0.9) == DOUBT
+
+
+def test_what_stands_around_a_sentence_is_part_of_what_it_shows() -> None:
+    alone = said("Use tabs.")
+    led = said("He asked for it. Use tabs. Right?")
+    assert "p:alone=True" in spoken(alone[0], alone)
+    shown = spoken(led[1], led)
+    assert {"l:asked", "n:right", "p:asked behind=True", "p:alone=False", "p:last=False"} <= shown
+
+
+def test_the_likelier_it_is_worth_it_the_more_doubt_it_takes_to_wait() -> None:
+    scores = [-9.0, -3.4, -2.0, -0.6, 3.0]
+    assert [bool(doubt_of(score, 0.95)) for score in scores] == [False, False, False, False, True]
+    assert [bool(doubt_of(score, 0.55)) for score in scores] == [False, True, True, True, True]
+    assert [bool(doubt_of(score, 0.2)) for score in scores] == [bool(doubt_of(score, 0.55)) for score in scores]
