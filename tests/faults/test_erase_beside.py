@@ -71,7 +71,7 @@ def lived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = home_of(tmp_path, monkeypatch)
     for number in range(12):
         talk = Talk(f"{number:08x}-2222-4222-8333-444444444444")
-        talk.person(f"always ask {NAME} about part {number}").assistant("ok")
+        talk.person(f"we keep feature flags in a table of {NAME} for part {number}").assistant("ok")
         for part in range(12):
             talk.bash("make test", "ok").person(f"never tell {NAME} of part {part}").assistant("Done.")
         talk.write(home / ".claude" / "projects" / f"{CWD.replace('/', '-')}-{number % 4}")

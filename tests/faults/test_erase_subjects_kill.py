@@ -26,7 +26,7 @@ from slowwave.stores.archive.writing import Wanted, write_pack
 from tests.faults import calls
 from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync
-from tests.unit.extraction.talk import CWD, Talk
+from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.retention.planted import aged, contents
 from tests.unit.retention.test_subjects_erased import GATES, NAME, home_of, left_in
 from tests.unit.retention.test_what_stays import openclaw_with_a_rule, opencode_with_a_rule
@@ -42,7 +42,7 @@ _OWN = (".local/state", "share/slowwave/certificates", "audit.jsonl", ".lock")
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a home in which a person stands in files, rows, a pack, the trash and memories, and a session is to go."""
     home = home_of(tmp_path, monkeypatch)
-    talk = Talk(GONE).person("never push on Fridays").assistant("ok")
+    talk = Talk(GONE).person(RULES[1]).assistant("ok")
     for number in range(4):
         talk.bash("make test", "ok").person(f"go on with part {number}").assistant("Done.")
     place = home / ".claude" / "projects" / CWD.replace("/", "-")
@@ -163,7 +163,7 @@ def test_what_broke_off_is_completed_by_the_next_run(
     whole, names = state_of(home), {name for name, _ in certified(home)}
     written = {(name, digest_of(kept / Path(name).relative_to(home))) for name in names}
     assert len(written) > 10
-    gone = NAME, "never push on Fridays"
+    gone = NAME, RULES[1]
     assert left_in(home, *gone) == []
     for point in range(1, MOST_POINTS, STRIDE):
         shutil.rmtree(home)

@@ -29,6 +29,7 @@ from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack
 from slowwave.stores.client_notes import Note
 from tests.unit.dialects import openclaw_files, opencode_files
+from tests.unit.extraction.talk import RULES
 from tests.unit.retention import everybody, planted
 from tests.unit.retention.planted import aged
 from tests.unit.retention.test_subjects_erased import GATES, NAME, erase, left_in
@@ -286,7 +287,7 @@ def test_a_held_session_keeps_the_database_that_it_shares(
 def opencode_with_a_rule(home: Path) -> Path:
     """Return the database of somebody who said a rule and named a person in one breath."""
     made = opencode_files.Session("ses_rule")
-    made.user(f"always use tabs in this house\n\nand {NAME} agrees.")
+    made.user(f"{RULES[0]}\n\n```\n{NAME}\n```")
     made.answer(opencode_files.words("ok"))
     root = home / ".local/share/opencode"
     root.mkdir(parents=True)
@@ -298,7 +299,7 @@ def openclaw_with_a_rule(home: Path) -> Path:
     folder = home / ".openclaw/agents/main/agent"
     folder.mkdir(parents=True)
     made = openclaw_files.session(families.named(1))
-    made.user(f"always use tabs in this house\n\nand {NAME} agrees.")
+    made.user(f"{RULES[0]}\n\n```\n{NAME}\n```")
     made.model("ok")
     store = openclaw_files.Agent(folder)
     store.add(made, packed=True)
