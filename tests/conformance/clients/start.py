@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from tests.conformance.clients.resume import INSTALLED
 
@@ -116,7 +117,7 @@ def _command(client: str, folder: str, environ: dict[str, str], base: str, promp
             (INSTALLED / "jiti-cache").mkdir(exist_ok=True)
             cache.symlink_to(INSTALLED / "jiti-cache")
         entry = f"{INSTALLED}/clawdbot/node_modules/clawdbot/dist/entry.js"
-        return [f"{_NODE}/node", entry, "agent", "--local", "--agent", "main", "--json", "-m", prompt]
+        return [f"{_NODE}/node", entry, "agent", "--local", "--session-id", str(uuid4()), "--json", "-m", prompt]
     if client != "codex" or not Path(environ["HOME"], ".codex", "config.toml").exists():
         _set_up(environ, base, f"setup_{client}", environ["HOME"])
     else:
