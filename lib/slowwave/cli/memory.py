@@ -70,19 +70,23 @@ def configure(parser: Parser) -> None:
             action.add_argument("--into", type=Path, metavar="FILE", help="put the section into this file, and no more")
             action.add_argument("--all", action="store_true", help="json: also what does not hold any more")
         if name == "review":
-            action.add_argument(
-                "what",
-                nargs="?",
-                default="list",
-                choices=("list", "show", "accept", "reject", "edit"),
-                help="what to do",
-            )
-            action.add_argument("id", nargs="?", metavar="ID", help="id of a fact or dream, a fact's by its beginning")
-            action.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
-            action.set_defaults(list_of_words="text")
-            decision = action.add_mutually_exclusive_group()
-            decision.add_argument("--accept", metavar="DREAM", help="apply this parked dream")
-            decision.add_argument("--reject", metavar="DREAM", help="refuse this parked dream for good")
+            _configure_review(action)
+
+
+def _configure_review(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "what",
+        nargs="?",
+        default="list",
+        choices=("list", "show", "accept", "reject", "edit"),
+        help="what to do",
+    )
+    action.add_argument("id", nargs="?", metavar="ID", help="id of a fact or dream, a fact's by its beginning")
+    action.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
+    action.set_defaults(list_of_words="text")
+    decision = action.add_mutually_exclusive_group()
+    decision.add_argument("--accept", metavar="DREAM", help="apply this parked dream")
+    decision.add_argument("--reject", metavar="DREAM", help="refuse this parked dream for good")
 
 
 def run(args: argparse.Namespace) -> int:
