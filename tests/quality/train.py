@@ -27,11 +27,12 @@ _LEAST_TIMES, _LEAST_PLACES = 4, 2
 _STRENGTH = 0.3
 _DIGITS = 2
 # weights below these change nothing that anybody sees; a text has many pieces, each of little weight
-_LEAST, _LEAST_PIECE, _LEAST_VOICE, _LEAST_CATEGORY = 0.06, 0.4, 0.12, 0.15
+_LEAST, _LEAST_PIECE, _LEAST_VOICE, _LEAST_CATEGORY = 0.06, 0.4, 0.14, 0.15
 _ARGUABLE, _CLEAR = 0.6, 2
 _WORTH = (0.0, _ARGUABLE, 1.0)
-# rules in the gaps of messages weigh less than messages that were written whole
-_FRAMED = 0.5
+# rules in the gaps of messages weigh less than messages that were written whole, and much where they stand alone:
+# there the person means them
+_FRAMED, _ALONE = 0.5, 4.0
 _REAL = 8
 _FOLDS, _WRITTEN_FOLDS = 8, 5
 # of wordings: pieces of words weigh much, and what readers found worthless in sessions double; small weights go
@@ -249,7 +250,9 @@ def voice_head(messages: Sequence[Sentence]) -> Head:
 
     Names weigh more than for rules: what stands around a sentence tells whose it is, not that it sounds like a rule.
     """
-    weighed = [(s, 1.0) for s in (*messages, *bare())] + [(s, _FRAMED) for s in framed()]
+    weighed = [(s, 1.0) for s in (*messages, *bare())] + [
+        (s, _ALONE if s.text == s.frame else _FRAMED) for s in framed()
+    ]
     examples = [Example(s.whose, s.voice != "own", s.frame, weight, s.text) for s, weight in weighed]
     return fit(examples, **_WORDED, least=_LEAST_VOICE)
 

@@ -52,13 +52,7 @@ def configure(parser: Parser) -> None:
         if name == "context":
             action.add_argument("--tokens", type=positive, default=2_000, metavar="N", help="at most so many (2000)")
         if name == "list":
-            action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
-            action.add_argument(
-                "--foreign", action="store_true", help="also the lines of memory files that others wrote, and who"
-            )
-            action.add_argument(
-                "--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"'
-            )
+            _configure_list(action)
         if name == "search":
             action.add_argument("query", nargs="+", metavar="QUERY", help='words, "a phrase", or pre* for a beginning')
             action.set_defaults(list_of_words="query")
@@ -71,6 +65,14 @@ def configure(parser: Parser) -> None:
             action.add_argument("--all", action="store_true", help="json: also what does not hold any more")
         if name == "review":
             _configure_review(action)
+
+
+def _configure_list(action: argparse.ArgumentParser) -> None:
+    action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
+    action.add_argument(
+        "--foreign", action="store_true", help="also the lines of memory files that others wrote, and who"
+    )
+    action.add_argument("--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"')
 
 
 def _configure_review(action: argparse.ArgumentParser) -> None:

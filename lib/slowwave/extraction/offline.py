@@ -68,11 +68,11 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
         if thing:
             # it names what it ends; words around it have nothing else to talk about but the rule
             text = plain(statement.text)
-            doubt = doubt_of(score, _TAKEN_BACK)
+            doubt = doubt_of(score)
             yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
             continue
         category, confidence = known.category(features), known.typed(features, pieces_of(statement.text))
-        doubt = doubt_of(score, confidence)
+        doubt = doubt_of(score)
         yield Note(source, category, standing(statement), confidence, origin, (said,), statement.text, doubt=doubt)
 
 

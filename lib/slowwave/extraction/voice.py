@@ -14,9 +14,9 @@ from slowwave.extraction.features import pieces_of, words_of
 from slowwave.reading.statements import Statement, sentences
 
 DOUBT = "perhaps somebody else's words"
-# Log-odds from which on a message is doubted: the likelier its sentence is worth it, the more it takes. Chosen where of
-# others' words hardly any get through (make quality SECTION=fresh).
-_BARELY, _SURELY = (0.55, -2.75), (0.95, -2.1)
+# Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
+# SECTION=fresh).
+_BAR = -2.4
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
 _LED = 2.0
 # from here on a sentence is another's more likely than not; a model has judged all others by their meaning
@@ -40,16 +40,13 @@ def theirs(every: Sequence[Statement], known: Weights) -> float:
     return score + _LED if is_led else score
 
 
-def doubt_of(score: float, confidence: float) -> str:
+def doubt_of(score: float) -> str:
     """Return why only a person can say whether words are theirs, "" where it is clear.
 
     Args:
         score: of their message (:func:`theirs`).
-        confidence: how likely they are worth loading.
     """
-    (low, bar), (high, most) = _BARELY, _SURELY
-    share = min(1.0, max(0.0, (confidence - low) / (high - low)))
-    return DOUBT if score > bar + share * (most - bar) else ""
+    return DOUBT if score > _BAR else ""
 
 
 def is_others(statement: Statement, every: Sequence[Statement], known: Weights) -> bool:

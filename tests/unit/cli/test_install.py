@@ -52,7 +52,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.chdir(tmp_path)
     found = Place(home)
     monkeypatch.setattr(talk, "CWD", str(found.root))
-    found.session(FIRST, "always use tabs in this house", f"always ask {NAME} before a release")
+    found.session(FIRST, "we use tabs for indentation in all source files", f"our frontend is owned by {NAME}")
     found.night()
     capsys.readouterr()
     return found
@@ -139,7 +139,7 @@ def test_an_erasure_names_what_a_person_keeps_between_the_markers(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["install"])
-    place.file.write_text(place.text().replace("always ask", "do ask"))
+    place.file.write_text(place.text().replace("our frontend", "the frontend"))
     capsys.readouterr()
     (done,) = answer(capsys, "run", "erase", "--person", NAME, "--apply", code=REFUSED)
     assert NAME in place.text()

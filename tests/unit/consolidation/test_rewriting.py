@@ -172,7 +172,7 @@ def test_an_erasure_takes_the_whole_line_and_what_is_left_waits_again(tmp_path: 
 def test_an_accepted_fact_does_not_lose_the_lines_of_the_others(tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     _dream(folder, PAGE)
-    folder.extract(folder.candidate("The cache is cold", session="d", category="project", confidence=0.55))
+    folder.extract(folder.candidate("The cache is cold", session="d", category="project", confidence=0.45))
     folder.dream()
     waiting = inbox(folder.memory, (), ConsolidationSettings(), folder.clock.now())[0]
     accept_fact(folder.memory, waiting, ConsolidationSettings(), folder.clock.now())

@@ -42,8 +42,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("person") / "home"
     with pytest.MonkeyPatch.context() as patch:
         for session, name, said in (
-            (MINE, "mine", "always use tabs in this house"),
-            (OTHERS, "others", "always write tests in pairs"),
+            (MINE, "mine", "we use tabs for indentation in all source files"),
+            (OTHERS, "others", "we keep feature flags in a table of their own"),
         ):
             folder = home / name
             folder.mkdir(parents=True)
@@ -132,17 +132,17 @@ def test_sessions_are_found_and_shown_page_by_page(root: Path) -> None:
     assert row["id"] == MINE
     assert "[secret:" in row["quoted"]
     first = asked(root, "session_show", id=MINE)
-    assert first["messages"][0]["quoted"] == "always use tabs in this house"
+    assert first["messages"][0]["quoted"] == "we use tabs for indentation in all source files"
     second = asked(root, "session_show", id=MINE, start=first["next_start"])
     assert second["messages"][0]["number"] == first["next_start"]
     assert asked(root, "session_show", id=MINE, start=10**6)["messages"] == []
 
 
 def test_nothing_of_another_project_is_told(root: Path) -> None:
-    assert asked(root, "memory_search", query="pairs")["found"] == []
-    assert {row["id"] for row in asked(root, "sessions_search", query="pairs outbox part")["found"]} <= {MINE}
+    assert asked(root, "memory_search", query="flags")["found"] == []
+    assert {row["id"] for row in asked(root, "sessions_search", query="flags outbox part")["found"]} <= {MINE}
     assert "no session" in asked(root, "session_show", id=OTHERS, fails=True)
-    other = asked(root.parent / "others", "memory_search", query="pairs")["found"][0]["id"]
+    other = asked(root.parent / "others", "memory_search", query="flags")["found"][0]["id"]
     assert "no memory" in asked(root, "memory_why", id=other, fails=True)
 
 
@@ -212,7 +212,7 @@ def test_the_command_speaks_the_protocol_on_its_standard_streams(root: Path) -> 
 
     big, found = anyio.run(run)
     assert "length <= 4096" in big
-    assert "always use tabs" in json.loads(found)["found"][0]["quoted"]
+    assert "we use tabs" in json.loads(found)["found"][0]["quoted"]
 
 
 def test_without_the_package_the_command_says_what_to_install(

@@ -47,7 +47,7 @@ def home_of(tmp_path: Path, environ: pytest.MonkeyPatch) -> Path:
     environ.setenv("HOME", str(home))
     environ.chdir(tmp_path)
     talk = Talk().person("go on").assistant("Done.").person(RULES[0]).assistant("ok")
-    talk.person(f"we always ask {NAME} before a release and never push without a review").assistant(
+    talk.person(f"our frontend is owned by {NAME} and never pushed without a review").assistant(
         f"I will ask {NAME} 🐙"
     )
     talk.bash("cat a.json", json.dumps({"inner": json.dumps({"who": NAME, "n": 1})}))
