@@ -10,6 +10,8 @@ from slowwave.memory.model import Category
 DAMPING = 0.5
 OTHER_DAY = 0.6
 CAP = 0.99
+# what was hardly worth it in any session is not worth more for being said often, as thanks and "go on" are
+LEAST = 0.3
 # Only what a person typed can make these true (seed 004 on hostile text; DESIGN promise 10).
 PERSONAL: frozenset[Category] = frozenset({"preference", "decision", "constraint"})
 
@@ -18,13 +20,16 @@ def combined(category: Category, sightings: Iterable[Sighting]) -> float:
     """Return the confidence of a fact: a damped noisy-or over independent sessions.
 
     A session counts once, with its best sighting, so neither repetition within a session nor the order matters; on
-    another day it counts more. Of a preference, decision or constraint only what a person said counts.
+    another day it counts more. Of a preference, decision or constraint only what a person said counts, and what no
+    session made likely stays what it is.
     """
     counted = [s for s in sightings if category not in PERSONAL or s.origin.startswith("user_")]
     best = [max((s.confidence, s.observed_at[:10]) for s in group) for group in independent(counted)]
     if not best:
         return 0.0
     (first, day), *others = sorted(best, reverse=True)
+    if first < LEAST:
+        return first
     doubt, days = 1 - first, {day}
     for confidence, day in others:
         doubt *= 1 - (DAMPING if day in days else OTHER_DAY) * confidence
