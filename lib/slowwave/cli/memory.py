@@ -51,20 +51,14 @@ def configure(parser: Parser) -> None:
             )
         if name == "context":
             action.add_argument("--tokens", type=positive, default=2_000, metavar="N", help="at most so many (2000)")
-        if name == "list":
-            _configure_list(action)
         if name == "search":
             action.add_argument("query", nargs="+", metavar="QUERY", help='words, "a phrase", or pre* for a beginning')
             action.set_defaults(list_of_words="query")
             action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
-        if name == "export":
-            action.add_argument("--format", choices=("agents", "json"), default="agents", help="agents: a section")
-            action.add_argument("--into", type=Path, metavar="FILE", help="put the section into this file, and no more")
-            action.add_argument("--all", action="store_true", help="json: also what does not hold any more")
-        if name == "review":
-            _configure_review(action)
+        if name in _OPTIONS:
+            _OPTIONS[name](action)
 
 
 def _configure_list(action: argparse.ArgumentParser) -> None:
@@ -73,6 +67,12 @@ def _configure_list(action: argparse.ArgumentParser) -> None:
         "--foreign", action="store_true", help="also the lines of memory files that others wrote, and who"
     )
     action.add_argument("--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"')
+
+
+def _configure_export(action: argparse.ArgumentParser) -> None:
+    action.add_argument("--format", choices=("agents", "json"), default="agents", help="agents: a section")
+    action.add_argument("--into", type=Path, metavar="FILE", help="put the section into this file, and no more")
+    action.add_argument("--all", action="store_true", help="json: also what does not hold any more")
 
 
 def _configure_review(action: argparse.ArgumentParser) -> None:
@@ -89,6 +89,10 @@ def _configure_review(action: argparse.ArgumentParser) -> None:
     decision = action.add_mutually_exclusive_group()
     decision.add_argument("--accept", metavar="DREAM", help="apply this parked dream")
     decision.add_argument("--reject", metavar="DREAM", help="refuse this parked dream for good")
+
+
+# what has more options than a line or two
+_OPTIONS = {"list": _configure_list, "export": _configure_export, "review": _configure_review}
 
 
 def run(args: argparse.Namespace) -> int:

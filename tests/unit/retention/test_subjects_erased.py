@@ -47,9 +47,7 @@ def home_of(tmp_path: Path, environ: pytest.MonkeyPatch) -> Path:
     environ.setenv("HOME", str(home))
     environ.chdir(tmp_path)
     talk = Talk().person("go on").assistant("Done.").person(RULES[0]).assistant("ok")
-    talk.person(f"our frontend is owned by {NAME} and never pushed without a review").assistant(
-        f"I will ask {NAME} 🐙"
-    )
+    talk.person(f"our frontend is owned by {NAME} and never pushed without a review").assistant(f"I will ask {NAME} 🐙")
     talk.bash("cat a.json", json.dumps({"inner": json.dumps({"who": NAME, "n": 1})}))
     talk.bash("base64 people.txt", base64.encodebytes(f"1 {NAME}\n2 Somebody Else\n".encode()).decode())
     talk.bash("curl", f"https://x.test/?who={quote(NAME)}&a=1")
