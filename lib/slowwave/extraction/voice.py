@@ -27,7 +27,8 @@ _QUOTED = re.compile(
 )
 _INNER = re.compile(r"[^\W\d_][,]? (?!I\b|I')[A-Z][a-z]+ [a-z]+ [a-z]")
 _SIGNED = re.compile(r"[\s\"'\u201d\u00bb][-~\u2013\u2014]+ ?[A-Z]\w+(?: [A-Z][\w.]+){1,2}\s*$")
-_COLON = re.compile(r"[:\uff1a]\s*$|[:\uff1a]\s+\S")
+# scripts without spaces have none behind a colon
+_COLON = re.compile(r"[:\uff1a](?:\s*$|\s+\S|(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]))")
 
 
 def theirs(every: Sequence[Statement], known: Weights) -> float:
