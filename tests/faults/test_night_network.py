@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli.status_nights import of_nights
+from slowwave.extraction.model.job import LEFT
 from slowwave.jobs.lately import lately
 from slowwave.jobs.model import journal_of
 from slowwave.memory.candidates import read_candidates
@@ -46,7 +47,8 @@ class Cut:
 
 def by_model(town: Town) -> list[str]:
     memories = (town.root / ".claude" / "projects").glob("*/memory")
-    return sorted(c.text for m in memories for c in read_candidates(m)[0] if c.extractor.startswith("model/"))
+    found = (c for m in memories for c in read_candidates(m)[0] if c.extractor.startswith("model/"))
+    return sorted(c.text for c in found if c.text != LEFT)
 
 
 def offline(town: Town) -> list[str]:

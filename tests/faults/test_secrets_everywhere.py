@@ -39,6 +39,6 @@ def test_no_secret_is_in_anything_that_is_written(tmp_path: Path, place: str) ->
 
 
 def _is_of_another(text: str, start: int, stop: int) -> bool:
-    """Say whether digits are part of a longer number, a hash or a time: a few of them stand in all of these."""
+    """Say whether digits are part of a longer number, a hash or a time, or tell a place: few stand in all of these."""
     around = text[max(start - 1, 0) : start] + text[stop : stop + 1]
-    return any(sign.isalnum() or sign in "._-" for sign in around)
+    return text[:start].endswith(('"offset":', '"length":')) or any(sign.isalnum() or sign in "._-" for sign in around)

@@ -43,11 +43,11 @@ class PackedPlaces:
     """The files in the packs of some folders; a pack that is damaged holds none.
 
     Args:
-        folders: where packs lie; folders without any are passed over.
+        folders: where packs lie; folders without any are passed over, and so are databases in their place.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        self._shelves = [Shelf(folder) for folder in dict.fromkeys(folders)]
+        self._shelves = [Shelf(folder) for folder in dict.fromkeys(folders) if not folder.is_file()]
         self._by_name: dict[str, list[Path]] | None = None
         self._files: dict[Path, tuple[Shelf, Path, PackedFile]] = {}
 
