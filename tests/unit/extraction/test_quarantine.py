@@ -70,7 +70,7 @@ def test_an_echo_of_what_states_nothing_is_not_listed(tmp_path: Path) -> None:
 
 
 def test_what_may_be_somebody_elses_waits_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(voice, "_SURELY", (0.95, -99.0))
+    monkeypatch.setattr(voice, "_BAR", -99.0)
     talk = Talk().person("go on").bash("make test").assistant("Done.").person(RULES[0])
     run(tmp_path, talk.assistant("Yes.").write(tmp_path / "store"))
     (candidate,), _, _ = read_candidates(memory(tmp_path))
