@@ -31,6 +31,7 @@ from slowwave.jobs.steps import (
     finish_erasing,
     retains,
 )
+from slowwave.jobs.workers import extract_everywhere, pays_to_spread
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.report import Report
@@ -90,6 +91,11 @@ def _told(job: str, run: Run, projects: Sequence[Project], report: Report) -> Re
 def _over(step: Step, projects: Sequence[Project], run: Run) -> list[Report]:
     """Run a step for one project after another; return their reports."""
     watcher().plan(step.__name__, len(projects))
+    if step is extract and pays_to_spread(projects):
+        parts = extract_everywhere(projects, run, lambda key: watcher().done(extract.__name__, key))
+        for span in (span for part in parts for span in part.spans):
+            log_step(span)
+        return parts
     parts: list[Report] = []
     for project in projects:
         parts.append(contained(step, project, run))
