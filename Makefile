@@ -18,8 +18,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(READY) ## one night over the bundled sample week, offline, kept in .sample/
-	$(BIN)/slowwave run nightly --sample $(SAMPLE)
+run: $(READY) ## one night over the bundled sample week, through Prefect, offline, kept in .sample/
+	$(BIN)/slowwave run nightly --prefect --progress lines --sample $(SAMPLE)
 
 test: $(READY) ## the suite
 	$(BIN)/python $(PYTEST) -m "not e2e"

@@ -31,11 +31,13 @@ def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
 
 def once(step: Task[[Path], Report], tally: Tally) -> None:
     """Run a step that is about all projects together, and add what it reports."""
+    watcher().plan(step.name, 1)
     _take(step.name, step(tally.plan.manifest, return_state=True), tally)
 
 
 def once_for(step: Task[[Path, str], Report], tally: Tally, project: str) -> None:
     """As :func:`once`, for a step that also looks at what projects were chosen."""
+    watcher().plan(step.name, 1)
     _take(step.name, step(tally.plan.manifest, project, return_state=True), tally)
 
 
@@ -45,3 +47,4 @@ def _take(name: str, state: State[Report], tally: Tally) -> None:
         tally.others.append(result)
     else:
         tally.lose(name, result)
+    watcher().done(name, "")

@@ -40,10 +40,11 @@ def test_a_night_through_prefect_is_watched_logged_and_recorded(
         state = flow_state("nightly", given(store, overrides=[f"telemetry.log_file={log}"]), monkeypatch)
     assert state.name == "Completed"
     assert notes.told == [
-        ("extract_batch", 1),
-        ("extract_batch", "1 of 1"),
-        ("consolidate_group", 1),
-        ("consolidate_group", "1 of 1"),
+        *(("look", 1), ("look", "")),
+        *(("extract_batch", 1), ("extract_batch", "1 of 1")),
+        *(("consolidate_group", 1), ("consolidate_group", "1 of 1")),
+        *(("propose_shared", 1), ("propose_shared", "")),
+        *(("retain_at_the_end", 1), ("retain_at_the_end", "")),
     ]
     environ = {"HOME": str(own_home), "XDG_STATE_HOME": str(own_home / "state")}
     (night,), problems = read_nights(environ)

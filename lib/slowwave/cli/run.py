@@ -1,4 +1,7 @@
-"""``slowwave run JOB``: through Prefect, or with ``--direct`` in this process; both leave the same bytes."""
+"""``slowwave run JOB``: in this process, or recorded by a Prefect server; both leave the same bytes.
+
+A server is used where ``PREFECT_API_URL`` or Prefect's active profile names one; ``--prefect`` starts one for the run.
+"""
 
 import argparse
 import os
@@ -14,6 +17,7 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
 from slowwave.jobs import JOBS
 from slowwave.report import UNCONFIRMED
+from slowwave.service.reach import named_server
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
@@ -46,10 +50,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
     parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
     parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
-    parser.add_argument("--direct", action="store_true", help="run in this process, without Prefect")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument(
+        "--prefect",
+        action="store_true",
+        help="let a Prefect server record the run: the one that is set up, else one of its own, started for the run",
+    )
+    way.add_argument("--direct", action="store_true", help="run without Prefect, also where a server is set up")
     parser.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
     parser.add_argument("--verbose", action="store_true", help="show the log of Prefect")
-    parser.add_argument("--progress", choices=WISHES, default="auto", help="bars at a terminal, JSON lines, or none")
+    parser.add_argument(
+        "--progress", choices=WISHES, default="auto", help="how far it is: bars at a terminal, lines, json or none"
+    )
     run_erase.configure(parser)
     run_backfill.configure(parser)
     add_json_option(parser)
@@ -62,7 +74,9 @@ def run(args: argparse.Namespace) -> int:
     _add_overrides(args)
     settings = settings_of(args)  # bad settings are refused before anything starts
     _check_together(args, settings)
-    with shown_progress(args.progress, quiet=args.json or args.verbose):
+    args.prefect = not args.direct and (args.prefect or bool(named_server(os.environ)))
+    wish = "lines" if args.verbose and args.progress == "auto" else args.progress  # bars would run into the log
+    with shown_progress(wish, quiet=args.json):
         report = _report(args, settings)
     if args.json:
         say_json([report])
@@ -90,7 +104,7 @@ def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
         return run_backfill.backfill(args)
     if run_erase.has_subjects(args):
         return run_erase.erase(args, settings)
-    return _direct(args) if args.direct else _through_prefect(args)
+    return _through_prefect(args) if args.prefect else _direct(args)
 
 
 def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
@@ -148,7 +162,7 @@ def _enter_sample(args: argparse.Namespace) -> None:
         XDG_CONFIG_HOME=str(home / "config"),
         PREFECT_HOME=str(home / "state" / "prefect"),
     )
-    for name in ("PREFECT_API_URL", "SLOWWAVE_CONFIG"):
+    for name in ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH", "SLOWWAVE_CONFIG"):
         os.environ.pop(name, None)
     args.store = [home]
 

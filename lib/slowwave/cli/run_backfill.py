@@ -69,8 +69,8 @@ def check(args: argparse.Namespace) -> None:
 def backfill(args: argparse.Namespace) -> dict[str, Any]:
     """Run the job and return its report: in this process, or through Prefect what takes long."""
     parameters = _parameters(args)
-    given = _checked(parameters)  # before a server is started, which takes half a minute
-    if args.direct or given.action in ("pause", "coverage"):
+    given = _checked(parameters)  # before a server is started, which takes a while
+    if not args.prefect or given.action in ("pause", "coverage"):
         from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - --help stays fast
 
         return run_backfill(given, os.environ).to_builtins()

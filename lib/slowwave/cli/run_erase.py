@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
+from slowwave.service.reach import named_server
 from slowwave.settings import Settings
 
 _SUBJECTS = ("session", "person", "topic", "pattern")
@@ -72,5 +73,5 @@ def _elsewhere(environ: Mapping[str, str]) -> str:
     for name in ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL"):
         if environ.get(name):
             return f"${name}"
-    host = urlsplit(environ.get("PREFECT_API_URL", "")).hostname
+    host = urlsplit(named_server(environ)).hostname
     return "" if host in (None, "localhost", "127.0.0.1", "::1") else f"$PREFECT_API_URL ({host})"

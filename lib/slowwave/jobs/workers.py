@@ -13,8 +13,10 @@ from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
+import msgspec
+
 from slowwave.jobs.batch_price import hand_over_questions
-from slowwave.jobs.batches import Manifest, Share, read_manifest
+from slowwave.jobs.batches import Manifest, Share, manifest_of, read_manifest, write_manifest
 from slowwave.jobs.compacting import compact
 from slowwave.jobs.containing import contained, timed
 from slowwave.jobs.discreet import discreet, discreet_all
@@ -32,8 +34,38 @@ Reports = dict[str, Report]
 Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Reports]
 
 
-def extract_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
-    """Extract from the sessions of batch ``index``; return a report for each project.
+def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[str], None]) -> list[Report]:
+    """Extract from all sessions of a run, over several processes; return a report for each project.
+
+    Args:
+        projects: the projects.
+        run: the run.
+        over: is told the key of each project that is read.
+
+    Raises:
+        OSError: the state folder cannot be written, where the processes find what they have to do.
+    """
+    everything = [Share(number, 0, len(project.sessions)) for number, project in enumerate(projects)]
+    whole = msgspec.structs.replace(manifest_of(run, projects), batches=[everything])
+    path = write_manifest(whole, run.environ)
+    try:
+        found = extract_portion(path, 0, run.environ, over)
+    finally:
+        path.unlink(missing_ok=True)
+    # two stores may hold projects of one name: their reports are one
+    return [found.pop(project.key, None) or Report("extract", run.id) for project in projects]
+
+
+def pays_to_spread(projects: Sequence[Project]) -> bool:
+    """Say whether reading these projects over several processes takes less time than to start these."""
+    size = sum(session.size for project in projects for session in project.sessions)
+    return min(os.cpu_count() or 1, len(projects)) > 1 and size >= PAYS_FROM_BYTES
+
+
+def extract_portion(
+    manifest: Path, index: int, environ: Mapping[str, str], over: Callable[[str], None] = lambda _key: None
+) -> Reports:
+    """Extract from the sessions of batch ``index``; return a report for each project, and tell ``over`` of each.
 
     Raises:
         OSError: the manifest cannot be read.
@@ -42,7 +74,7 @@ def extract_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> R
     shares = whole.batches[index]
     projects = tuple(dict.fromkeys(share.project for share in shares))
     size = sum(s.size for share in shares for s in whole.projects[share.project].sessions[share.start : share.stop])
-    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, size))
+    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, size, over))
 
 
 def hand_over(manifest: Path, environ: Mapping[str, str]) -> Report:
@@ -137,10 +169,14 @@ def _spread(
     shares: Sequence[Share],
     environ: Mapping[str, str],
     size: int,
+    over: Callable[[str], None],
 ) -> Reports:
     processes = min(os.cpu_count() or 1, len(projects))
     if processes < 2 or size < PAYS_FROM_BYTES:  # noqa: PLR2004 - one process is no pool
-        return task(manifest, projects, shares, environ)
+        done = task(manifest, projects, shares, environ)
+        for i in projects:
+            over(whole.projects[i].key)
+        return done
     others = set(active_children())
     done: Reports = {}
     # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
@@ -150,6 +186,7 @@ def _spread(
         for i, future in futures.items():
             for key, report in _outcome(future, whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)
+            over(whole.projects[i].key)
     except BaseException:
         # cancelled or out of time: what runs is ended, which every write survives, and what has not begun never begins
         for child in set(active_children()) - others:

@@ -5,22 +5,29 @@ Prefect reads at import has been set.
 """
 
 import os
-from collections.abc import Mapping, MutableMapping
-from contextlib import chdir
+from collections.abc import Generator, Mapping, MutableMapping
+from contextlib import chdir, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from slowwave.errors import ServerError, SlowwaveError
-from slowwave.files import private_folder
+from slowwave.errors import ServerError, SlowwaveError, told
+from slowwave.files import private_folder, write_all
 from slowwave.jobs.choice import require_input
-from slowwave.places import scheduler_folder
-from slowwave.service.reach import require_server, unreachable
+from slowwave.observability.progress import REACH, START, watcher
+from slowwave.places import scheduler_folder, state_folder
+from slowwave.service.reach import named_server, profiles_path, require_server, unreachable
 from slowwave.settings import load_settings
 
 if TYPE_CHECKING:
     from prefect import Flow
 
 _REMEDY = "run the job without Prefect: add --direct"
+# a server of ours has written so many bytes before it answers the first time, and a run adds to them
+_ROOM = 16 << 20
+# what a run through somebody else's server writes here: its manifest
+_LEAST_ROOM = 1 << 20
+_LAST_WORDS_S = 30.0
 
 # Measured on SQLite: with the defaults every fifth small run meets a 503 and a two-second pause; with larger batches
 # nearly none does, at a quarter of the server's processor time.
@@ -42,8 +49,6 @@ SERVER: Mapping[str, str] = {
     # the newer pages ask a third party for their configuration, whatever else is set; the older ones do not
     "PREFECT_SERVER_UI_V2_ENABLED": "false",
     "DO_NOT_TRACK": "1",
-    # a slow machine must not fail for being slow
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
 }
 
 
@@ -92,11 +97,11 @@ def load_job(entrypoint: str) -> "Flow[..., Any]":
 def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: bool = False) -> dict[str, Any]:
     """Run a job as a flow in this process and return its report as plain data.
 
-    The run is recorded by the server that ``PREFECT_API_URL`` names, else by a server that lives as long as this
-    process, with its files under the state folder.
+    The run is recorded by the server that ``PREFECT_API_URL`` or Prefect's active profile names, else by a server that
+    lives as long as the run, with its files under the state folder. Whoever watches is told of either.
 
     Raises:
-        ServerError: no server can be had.
+        ServerError: no server can be had, or there is no room for what a run through it writes.
         SlowwaveError: the flow broke outside its own containment.
         SettingsError: the parameters do not make settings.
         UnreadableError: a store cannot be read at all.
@@ -104,12 +109,60 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
     """
     given = _from_anywhere(parameters)
     _check(given)
+    api = named_server(os.environ)
     _prepare(os.environ, verbose=verbose)
-    if api := os.environ.get("PREFECT_API_URL"):
-        require_server(api, _REMEDY)
-    with chdir("."):
+    with chdir("."), _reached(api) if api else _started():
         flow = load_job(entrypoint_of(job))
         return _report_of(_run(flow, given), job)
+
+
+@contextmanager
+def _reached(api: str) -> Generator[None]:
+    """Use the server that somebody named."""
+    watcher().plan(REACH, 1)
+    require_server(api, _REMEDY)
+    watcher().done(REACH, api)
+    yield
+
+
+@contextmanager
+def _started() -> Generator[None]:
+    """Run a server of ours, with all that Prefect has for it written before it ends."""
+    from slowwave.service.server import own_server  # noqa: PLC0415 - it takes its environment from here
+
+    watcher().plan(START, 1)
+    home = Path(os.environ["PREFECT_HOME"])
+    _require_room(home, _ROOM)
+    with own_server(home, os.environ) as api:
+        os.environ["PREFECT_API_URL"] = api
+        watcher().done(START, api)
+        try:
+            yield
+        finally:
+            _say_the_rest()
+            del os.environ["PREFECT_API_URL"]
+
+
+def _require_room(folder: Path, size: int) -> None:
+    """Refuse a folder that cannot be written: Prefect would try for minutes, and not name the cause."""
+    try:
+        private_folder(folder)
+        with TemporaryFile(dir=folder) as probe:
+            write_all(probe.fileno(), bytes(size))
+    except OSError as error:
+        # the name of the probe tells nobody anything
+        where = folder if folder.is_dir() else error.filename or folder
+        cause = OSError(error.errno, error.strerror)
+        raise ServerError(f"{told(cause, where)}; a run through Prefect writes there") from error
+
+
+def _say_the_rest() -> None:
+    """Let the threads of Prefect's client hand over the events and log lines that they hold."""
+    from prefect.events.worker import EventsWorker  # noqa: PLC0415 - a second that --help does not pay
+    from prefect.logging.handlers import APILogWorker  # noqa: PLC0415 - see above
+
+    for service in (EventsWorker, APILogWorker):
+        service.drain_all(timeout=_LAST_WORDS_S)
 
 
 def _from_anywhere(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,13 +191,13 @@ def _config_here() -> str | None:
 
 
 def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
-    """Set what Prefect reads at import; what the operator has set wins."""
+    """Set what Prefect reads at import; what the operator has set wins, in the environment or in a profile."""
+    environ.setdefault("PREFECT_PROFILES_PATH", str(profiles_path(environ)))
     for name, value in prefect_environment(prefect_home(environ)).items():
         environ.setdefault(name, value)
     # Prefect makes the last folder only, and without its home no server starts
-    private_folder(Path(environ["PREFECT_HOME"]))
-    if not environ.get("PREFECT_API_URL"):
-        environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "true")
+    for folder in (state_folder(environ), Path(environ["PREFECT_HOME"])):
+        _require_room(folder, _LEAST_ROOM)
     environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
     if not verbose:
         environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
@@ -167,11 +220,7 @@ def _run(flow: "Flow[..., Any]", parameters: Mapping[str, Any]) -> Any:
 
 
 def _without_server(error: Exception) -> str:
-    given = os.environ.get("PREFECT_API_URL")
-    if given:
-        return unreachable(given, error, _REMEDY)
-    reason = " ".join(str(error).split()).rstrip(".")
-    return f"no Prefect server can be started ({reason}); {_REMEDY}"
+    return unreachable(named_server(os.environ), error, _REMEDY)
 
 
 def _report_of(state: Any, job: str) -> dict[str, Any]:

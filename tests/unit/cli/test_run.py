@@ -12,7 +12,10 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UNREADABLE, USAGE
+from slowwave.jobs import story
+from slowwave.report import Report
 from slowwave.samples import build
+from slowwave.service import launch
 
 
 @pytest.fixture
@@ -99,6 +102,47 @@ def test_a_corrupt_state_fails_its_project_on_standard_error(store: Path, capsys
     assert "repair or remove it" in captured.err
     assert captured.err.count("\n") == 1
     assert state.read_text() == "{broken"
+
+
+def test_a_state_folder_that_cannot_be_written_is_told_before_anything_is_read(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    told_by_then: list[str] = []
+
+    def look(*_: object, **__: object) -> None:
+        told_by_then.extend(caplog.messages)
+        sys.exit(9)
+
+    monkeypatch.setattr(story, "known_projects", look)
+    with pytest.raises(SystemExit):
+        direct("--store", str(store))
+    assert str(tmp_path / "file") in told_by_then[0]
+
+
+def test_a_server_is_for_those_who_ask_for_one_or_have_one(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    asked: list[str] = []
+
+    def through(job: str, *_: object, **__: object) -> dict[str, Any]:
+        asked.append(job)
+        return Report(job, "r").to_builtins()
+
+    monkeypatch.setattr(launch, "run_through_prefect", through)
+    extract = ["run", "extract", "--dry-run", "--store", str(store)]
+    assert main(extract) == DONE
+    assert asked == []
+    assert main([*extract, "--prefect"]) == DONE
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    assert main(extract) == DONE
+    assert asked == ["extract"] * 2
+    assert main([*extract, "--direct"]) == DONE
+    assert asked == ["extract"] * 2
+    with pytest.raises(SystemExit):
+        main([*extract, "--direct", "--prefect"])
+    assert "not allowed with" in capsys.readouterr().err
 
 
 def test_status_answers_for_people_and_programs(store: Path, capsys: pytest.CaptureFixture[str]):
