@@ -15,6 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.errors import UnreadableError
+from slowwave.extraction.job import unread
 from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, manifest_of, read_manifest, write_manifest
 from slowwave.jobs.compacting import compact
@@ -25,10 +27,12 @@ from slowwave.jobs.run import Run, Step
 from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
 from slowwave.report import Item, Report
 from slowwave.retention.alone import beside_jobs
-from slowwave.stores.model import Project
+from slowwave.stores.model import Project, StoredSession
 
 # Starting two processes costs about as much as reading this many bytes of transcripts.
 PAYS_FROM_BYTES = 32 << 20
+# To see that nothing in a session is new, its bytes are hashed, so many times faster than they would be read.
+_HASHED = 64
 
 Reports = dict[str, Report]
 Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Reports]
@@ -58,8 +62,25 @@ def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[st
 
 def pays_to_spread(projects: Sequence[Project]) -> bool:
     """Say whether reading these projects over several processes takes less time than to start these."""
-    size = sum(session.size for project in projects for session in project.sessions)
-    return min(os.cpu_count() or 1, len(projects)) > 1 and size >= PAYS_FROM_BYTES
+    return _processes([(project, project.sessions) for project in projects]) > 1
+
+
+def _processes(work: Sequence[tuple[Project, Sequence[StoredSession]]]) -> int:
+    """Return over how many processes it pays to read sessions of some projects."""
+    most = min(os.cpu_count() or 1, len({id(project) for project, _ in work}))
+    size = sum(session.size for _, sessions in work for session in sessions)
+    # of most nights nearly everything was read before; to find that out is worth it only for large stores
+    if most > 1 and size >= PAYS_FROM_BYTES and _unread(work) + size // _HASHED >= PAYS_FROM_BYTES:
+        return most
+    return 1
+
+
+def _unread(work: Sequence[tuple[Project, Sequence[StoredSession]]]) -> int:
+    try:
+        return sum(unread(project, sessions) for project, sessions in work)
+    except UnreadableError:
+        # whoever reads the sessions tells of it
+        return sum(session.size for _, sessions in work for session in sessions)
 
 
 def extract_portion(
@@ -73,8 +94,7 @@ def extract_portion(
     whole = read_manifest(manifest)
     shares = whole.batches[index]
     projects = tuple(dict.fromkeys(share.project for share in shares))
-    size = sum(s.size for share in shares for s in whole.projects[share.project].sessions[share.start : share.stop])
-    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, size, over))
+    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, over))
 
 
 def hand_over(manifest: Path, environ: Mapping[str, str]) -> Report:
@@ -168,11 +188,11 @@ def _spread(
     projects: tuple[int, ...],
     shares: Sequence[Share],
     environ: Mapping[str, str],
-    size: int,
     over: Callable[[str], None],
 ) -> Reports:
-    processes = min(os.cpu_count() or 1, len(projects))
-    if processes < 2 or size < PAYS_FROM_BYTES:  # noqa: PLR2004 - one process is no pool
+    work = [(whole.projects[s.project], whole.projects[s.project].sessions[s.start : s.stop]) for s in shares]
+    processes = _processes(work)
+    if processes == 1:
         done = task(manifest, projects, shares, environ)
         for i in projects:
             over(whole.projects[i].key)
@@ -182,9 +202,14 @@ def _spread(
     # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
-        futures = {i: pool.submit(task, manifest, (i,), shares, dict(environ)) for i in projects}
-        for i, future in futures.items():
-            for key, report in _outcome(future, whole.projects[i], whole.run_id).items():
+        # the largest first: it would else be read alone in the end
+        sizes = {i: sum(session.size for session in whole.projects[i].sessions) for i in projects}
+        futures = {
+            i: pool.submit(task, manifest, (i,), shares, dict(environ))
+            for i in sorted(projects, key=lambda i: -sizes[i])
+        }
+        for i in projects:
+            for key, report in _outcome(futures[i], whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)
             over(whole.projects[i].key)
     except BaseException:

@@ -18,7 +18,8 @@ from slowwave.jobs.backfill.story import Begun, begin, pause, take_back, wanted_
 from slowwave.jobs.concluding import Began
 from slowwave.jobs.discreet import discreet
 from slowwave.jobs.following import begin_note, drop_note, followed
-from slowwave.jobs.parameters import clock_of, run_of
+from slowwave.jobs.parameters import run_of
+from slowwave.jobs.run import clock_of
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report, Span

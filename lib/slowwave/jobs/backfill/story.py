@@ -18,8 +18,8 @@ from slowwave.jobs.backfill.planning import plan_backfill
 from slowwave.jobs.backfill.rollback import roll_back
 from slowwave.jobs.batch_price import fetch_answers, is_batched
 from slowwave.jobs.concluding import Around, Began, conclude_broken
-from slowwave.jobs.parameters import AS_SET, clock_of, run_of
-from slowwave.jobs.run import Run
+from slowwave.jobs.parameters import AS_SET, run_of
+from slowwave.jobs.run import Run, clock_of
 from slowwave.jobs.story import began_of
 from slowwave.report import Item, Report
 from slowwave.secrets.redactor import NAMELESS
