@@ -22,6 +22,7 @@ from slowwave.service.reach import named_server
 if TYPE_CHECKING:
     from slowwave.settings import Settings
 
+_MOST_FAILURES = 5
 # what cannot be taken back only shows its plan unless it is told otherwise
 _PLANNED_FIRST = ("erase", "retain")
 # options that stand for a setting in this run, and the jobs that take them
@@ -84,8 +85,10 @@ def run(args: argparse.Namespace) -> int:
         screen_backfill.show(report)
     else:
         show(report, dry_run=args.dry_run)
-    for failure in report["failures"]:
+    for failure in report["failures"][:_MOST_FAILURES]:
         warn(failure)
+    if len(report["failures"]) > _MOST_FAILURES:
+        warn(f"and {len(report['failures']) - _MOST_FAILURES} more failures (--json shows all)")
     return _exit_code(report, require=args.require, erases=args.job == "erase", planned=args.dry_run)
 
 

@@ -83,6 +83,9 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "backfill": (),
 }
 
+# jobs that put a mark in the place of every secret
+MARKING = ("nightly", "extract", "compact", "erase")
+
 # jobs that end with retention, which is about all projects together
 RETAINING: dict[str, Whole] = {
     "nightly": retain_at_night,

@@ -20,8 +20,9 @@ from slowwave.jobs.everywhere import end_dreaming
 from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.model import journal_of, note_account
 from slowwave.jobs.run import Run, Step, Whole
-from slowwave.jobs.run_files import remove_old
+from slowwave.jobs.run_files import remove_old, require_places
 from slowwave.jobs.steps import (
+    MARKING,
     RETAINING,
     STEPS,
     asks_by_batch,
@@ -37,6 +38,7 @@ from slowwave.observability.progress import LOOK, watcher
 from slowwave.report import Report
 from slowwave.retention.alone import beside_jobs
 from slowwave.retention.policy.check import check
+from slowwave.secrets.key import redactor_of
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 
@@ -48,8 +50,10 @@ def run_job(job: str, run: Run) -> Report:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         SettingsError: the file that logs should go to cannot be opened.
+        UnwritableError: there is no home, or no room for what a run keeps.
         LockHeldError: an erasure was at work for too long.
     """
+    require_places(run.settings, run.environ, dry_run=run.dry_run)
     began = began_of(run)
     with (
         nullcontext() if run.dry_run else beside_jobs(run.environ),
@@ -122,6 +126,8 @@ def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Rep
     said = [] if run.dry_run else begin_note(job, began, run.environ)
     watcher().plan(LOOK, 1)
     try:
+        if not run.dry_run and job in MARKING:
+            redactor_of(run.settings, run.environ)  # a key that cannot be had is told once, not for each project
         projects, report = chosen_projects(job, run)
     except SlowwaveError as error:
         if run.project and not run.dry_run:

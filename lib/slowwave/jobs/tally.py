@@ -13,6 +13,7 @@ from slowwave.jobs.discreet import discreet
 from slowwave.jobs.following import followed
 from slowwave.jobs.model import note_account
 from slowwave.jobs.run import Run
+from slowwave.jobs.run_files import require_places
 from slowwave.jobs.steps import asks_by_batch, retains
 from slowwave.jobs.story import began_of, first_look
 from slowwave.memory.difference import difference
@@ -72,8 +73,10 @@ def plan_job(job: str, run: Run) -> Plan:
     Raises:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
+        UnwritableError: there is no home, or no room for what a run keeps.
         OSError: the state folder cannot be written.
     """
+    require_places(run.settings, run.environ, dry_run=run.dry_run)
     with followed(run.id, run.environ, dry_run=run.dry_run):
         return _planned(job, run)
 

@@ -8,12 +8,11 @@ import os
 from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import chdir, contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from slowwave.errors import ServerError, SlowwaveError, told
-from slowwave.files import private_folder, write_all
+from slowwave.errors import ServerError, SlowwaveError
 from slowwave.jobs.choice import require_input
+from slowwave.jobs.run_files import LEAST_ROOM, require_places, require_room
 from slowwave.observability.progress import REACH, START, watcher
 from slowwave.places import scheduler_folder, state_folder
 from slowwave.service.reach import named_server, profiles_path, require_server, unreachable
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 _REMEDY = "run the job without Prefect: add --direct"
 # a server of ours has written so many bytes before it answers the first time, and a run adds to them
 _ROOM = 16 << 20
-# what a run through somebody else's server writes here: its manifest
-_LEAST_ROOM = 1 << 20
 _LAST_WORDS_S = 30.0
 
 # Measured on SQLite: with the defaults every fifth small run meets a 503 and a two-second pause; with larger batches
@@ -101,7 +98,8 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
     lives as long as the run, with its files under the state folder. Whoever watches is told of either.
 
     Raises:
-        ServerError: no server can be had, or there is no room for what a run through it writes.
+        ServerError: no server can be had.
+        UnwritableError: there is no room for what a run through it writes.
         SlowwaveError: the flow broke outside its own containment.
         SettingsError: the parameters do not make settings.
         UnreadableError: a store cannot be read at all.
@@ -132,7 +130,7 @@ def _started() -> Generator[None]:
 
     watcher().plan(START, 1)
     home = Path(os.environ["PREFECT_HOME"])
-    _require_room(home, _ROOM)
+    require_room(home, _ROOM)
     with own_server(home, os.environ) as api:
         os.environ["PREFECT_API_URL"] = api
         watcher().done(START, api)
@@ -141,19 +139,6 @@ def _started() -> Generator[None]:
         finally:
             _say_the_rest()
             del os.environ["PREFECT_API_URL"]
-
-
-def _require_room(folder: Path, size: int) -> None:
-    """Refuse a folder that cannot be written: Prefect would try for minutes, and not name the cause."""
-    try:
-        private_folder(folder)
-        with TemporaryFile(dir=folder) as probe:
-            write_all(probe.fileno(), bytes(size))
-    except OSError as error:
-        # the name of the probe tells nobody anything
-        where = folder if folder.is_dir() else error.filename or folder
-        cause = OSError(error.errno, error.strerror)
-        raise ServerError(f"{told(cause, where)}; a run through Prefect writes there") from error
 
 
 def _say_the_rest() -> None:
@@ -181,6 +166,7 @@ def _check(given: Mapping[str, Any]) -> None:
     settings = load_settings(
         os.environ, config=Path(config) if config else None, overrides=given.get("overrides", ())
     ).with_roots([Path(root) for root in given["store"]])
+    require_places(settings, os.environ, dry_run=True)
     require_input(settings, os.environ, given.get("project", ""))
 
 
@@ -197,7 +183,7 @@ def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
         environ.setdefault(name, value)
     # Prefect makes the last folder only, and without its home no server starts
     for folder in (state_folder(environ), Path(environ["PREFECT_HOME"])):
-        _require_room(folder, _LEAST_ROOM)
+        require_room(folder, LEAST_ROOM)
     environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
     if not verbose:
         environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")

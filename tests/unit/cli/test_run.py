@@ -1,9 +1,11 @@
 """``slowwave run`` as a person calls it: exit codes, one line on standard error, JSON for programs."""
 
+import errno
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UNREADABLE, USAGE
-from slowwave.jobs import story
+from slowwave.jobs import choice, run_files, story
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service import launch
@@ -104,21 +106,69 @@ def test_a_corrupt_state_fails_its_project_on_standard_error(store: Path, capsys
     assert state.read_text() == "{broken"
 
 
-def test_a_state_folder_that_cannot_be_written_is_told_before_anything_is_read(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+EVERY_JOB = (
+    *(("nightly",), ("extract",), ("consolidate",), ("compact",), ("retain", "--apply")),
+    *(("erase", "--secrets", "--apply"), ("erase", "--topic", "x", "--apply"), ("backfill", "--since", "2020-01-01")),
+)
+
+
+def no_home(home: Path, _monkeypatch: pytest.MonkeyPatch) -> str:
+    home.rmdir()
+    return f"{home}: there is no such home folder, so nothing was done; point HOME to "
+
+
+def no_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "file"))
+    (home / "file").write_text("", encoding="utf-8")
+    return f"{home}/file: File exists; it has to be a folder: move it away (nothing was done)"
+
+
+def refused_by(number: int, remedy: str) -> Callable[[Path, pytest.MonkeyPatch], str]:
+    def refuse(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+        def probe(**_: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(run_files, "TemporaryFile", probe)
+        return f"{home}/state/slowwave: {os.strerror(number)}; {remedy}"
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        no_home,
+        no_folder,
+        refused_by(errno.ENOSPC, "make room and run it again (nothing was done)"),
+        refused_by(errno.EACCES, "let this user write there"),
+        refused_by(errno.EROFS, "let this user write there"),
+    ],
+    ids=["missing home", "no folder", "full disk", "unwritable", "read-only"],
+)
+@pytest.mark.parametrize("job", EVERY_JOB, ids=" ".join)
+def test_what_every_job_needs_is_named_in_one_line_before_anything_is_read(
+    job: tuple[str, ...],
+    wrong: Callable[[Path, pytest.MonkeyPatch], str],
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    told_by_then: list[str] = []
+    cause = wrong(own_home, monkeypatch)
+    for module in (story, choice):
+        monkeypatch.setattr(module, "known_projects", None)
+    assert main(["run", *job, "--direct"]) == UNREADABLE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"slowwave: {cause}")
 
-    def look(*_: object, **__: object) -> None:
-        told_by_then.extend(caplog.messages)
-        sys.exit(9)
 
-    monkeypatch.setattr(story, "known_projects", look)
-    with pytest.raises(SystemExit):
-        direct("--store", str(store))
-    assert str(tmp_path / "file") in told_by_then[0]
+def test_a_key_that_cannot_be_made_is_told_once(
+    store: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own_home / "file"))
+    (own_home / "file").write_text("", encoding="utf-8")
+    assert direct("--store", str(store)) == UNREADABLE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "fingerprint.key: Not a directory" in line
 
 
 def test_a_server_is_for_those_who_ask_for_one_or_have_one(

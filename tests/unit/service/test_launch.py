@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UsageError
+from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UnwritableError, UsageError
+from slowwave.jobs import run_files
 from slowwave.samples import build
 from slowwave.service import launch
 from slowwave.service.launch import prefect_environment, prefect_home, project_root, run_through_prefect
@@ -118,12 +119,12 @@ def test_a_folder_that_cannot_be_written_is_named_before_prefect_is_asked_for_an
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(launch, "write_all", full)
-        with pytest.raises(ServerError, match=r"state/slowwave: No space left on device; make room"):
+        patch.setattr(run_files, "write_all", full)
+        with pytest.raises(UnwritableError, match=r"state/slowwave: No space left on device; make room"):
             run_through_prefect("nightly", given)
     (own_home / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("XDG_STATE_HOME", str(own_home / "file"))
-    with pytest.raises(ServerError, match=r"file: File exists; a run through Prefect writes there"):
+    with pytest.raises(UnwritableError, match=r"file: File exists; it has to be a folder"):
         run_through_prefect("nightly", given)
 
 

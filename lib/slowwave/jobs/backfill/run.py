@@ -20,6 +20,7 @@ from slowwave.jobs.discreet import discreet
 from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.parameters import run_of
 from slowwave.jobs.run import clock_of
+from slowwave.jobs.run_files import require_places
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report, Span
@@ -37,6 +38,9 @@ def run_backfill(given: BackfillParameters, environ: Mapping[str, str]) -> Repor
         SlowwaveError: it cannot be begun; each kind of it names the remedy.
         OSError: the state folder cannot be written.
     """
+    require_together(given)
+    if given.action in ("run", "preview"):
+        require_places(run_of(given, environ).settings, environ, dry_run=True)
     with beside_jobs(environ):
         answer = at_once(given, environ)
         return answer.report if answer is not None else _run(given, environ)

@@ -20,6 +20,7 @@ from slowwave.jobs.batch_price import fetch_answers, is_batched
 from slowwave.jobs.concluding import Around, Began, conclude_broken
 from slowwave.jobs.parameters import AS_SET, run_of
 from slowwave.jobs.run import Run, clock_of
+from slowwave.jobs.run_files import require_places
 from slowwave.jobs.story import began_of
 from slowwave.report import Item, Report
 from slowwave.secrets.redactor import NAMELESS
@@ -52,11 +53,13 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project, session or backfill is the one that is asked for.
         UsageError: what is asked for does not go together.
+        UnwritableError: there is no home, or no room for what a run keeps.
         OSError: the state folder cannot be written.
     """
     if given.action == "resume":
         return _taken_up(given, environ)
     run = run_of(given, environ)
+    require_places(run.settings, environ, dry_run=False)
     began, runner = began_of(run), _runner(given, run.settings)
     folder = Folder(backfills_folder(environ) / run.id)
     if (folder.path / "plan.json").exists():
@@ -93,6 +96,7 @@ def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, l
 def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     folder = Folder.of(given.backfill, environ)
     plan = folder.plan()
+    require_places(plan.settings, environ, dry_run=False)
     began = Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
     runner = _runner(given, plan.settings)
     report = Report("backfill", plan.run_id)
