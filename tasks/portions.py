@@ -44,7 +44,7 @@ def once_for(step: Task[[Path, str], Report], tally: Tally, project: str) -> Non
 def _take(name: str, state: State[Report], tally: Tally) -> None:
     result = state.result(raise_on_failure=False)
     if isinstance(result, Report):
-        tally.others.append(result)
+        tally.add_other(result)
     else:
         tally.lose(name, result)
     watcher().done(name, "")

@@ -118,7 +118,7 @@ def test_a_night_at_work_is_not_taken_for_a_stopped_one(town: Town, capsys: pyte
         signal.pause()
 
     def work() -> None:
-        story.log_step = hold
+        story.log_report = hold
         town.direct()
 
     child = in_child(work)

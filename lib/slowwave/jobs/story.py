@@ -33,7 +33,7 @@ from slowwave.jobs.steps import (
     retains,
 )
 from slowwave.jobs.workers import extract_everywhere, pays_to_spread
-from slowwave.observability.logs import json_logs, log_step
+from slowwave.observability.logs import json_logs, log_report
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.report import Report
 from slowwave.retention.alone import beside_jobs
@@ -97,13 +97,13 @@ def _over(step: Step, projects: Sequence[Project], run: Run) -> list[Report]:
     watcher().plan(step.__name__, len(projects))
     if step is extract and pays_to_spread(projects):
         parts = extract_everywhere(projects, run, lambda key: watcher().done(extract.__name__, key))
-        for span in (span for part in parts for span in part.spans):
-            log_step(span)
+        for part in parts:
+            log_report(part)
         return parts
     parts: list[Report] = []
     for project in projects:
         parts.append(contained(step, project, run))
-        log_step(parts[-1].spans[-1])
+        log_report(parts[-1])
         watcher().done(step.__name__, project.key)
     return parts
 
@@ -112,6 +112,7 @@ def _together(step: Whole, projects: Sequence[Project], run: Run) -> Report:
     """Run a step that is about all projects together."""
     watcher().plan(step.__name__, 1)
     report = for_all(step, projects, run)
+    log_report(report)
     watcher().done(step.__name__, "")
     return report
 

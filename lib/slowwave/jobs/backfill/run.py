@@ -21,7 +21,7 @@ from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.parameters import run_of
 from slowwave.jobs.run import clock_of
 from slowwave.jobs.run_files import require_places
-from slowwave.observability.logs import json_logs, log_step
+from slowwave.observability.logs import json_logs, log_report, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report, Span
 from slowwave.retention.alone import beside_jobs
@@ -111,8 +111,7 @@ def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> En
                 break
             landed = _contained(land, begun.folder, number, report.run_id)
             report.absorb(landed)
-            for span in landed.spans:
-                log_step(span)
+            log_report(landed)
             watcher().done("land", f"shard {number + 1} of {plan.shards}")
         return recorded(discreet(end(begun.folder, environ, report)), plan, begun.began, environ)
 

@@ -18,6 +18,7 @@ from slowwave.jobs.backfill.planning import plan_backfill
 from slowwave.jobs.backfill.rollback import roll_back
 from slowwave.jobs.batch_price import fetch_answers, is_batched
 from slowwave.jobs.concluding import Around, Began, conclude_broken
+from slowwave.jobs.outcome import title_of
 from slowwave.jobs.parameters import AS_SET, run_of
 from slowwave.jobs.run import Run, clock_of
 from slowwave.jobs.run_files import require_places
@@ -36,6 +37,7 @@ class Begun(msgspec.Struct, frozen=True):
         report: what there is to say before anything is read.
         runner: who reads: threads, dask or ray.
         began: when it was begun, or taken up, this time.
+        title: what people call the run.
     """
 
     folder: Path
@@ -43,6 +45,7 @@ class Begun(msgspec.Struct, frozen=True):
     report: Report
     runner: str
     began: Began
+    title: str = ""
 
 
 def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
@@ -72,7 +75,7 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         report.warnings.append(_nothing_of(plan))
         return Begun(folder.path, 0, report, runner, began)
     folder.write(plan, shards)
-    return Begun(folder.path, plan.shards, report, runner, began)
+    return Begun(folder.path, plan.shards, report, runner, began, _title(began, plan))
 
 
 def _nothing_of(plan: Plan) -> str:
@@ -108,7 +111,11 @@ def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         report.warnings.append(f"backfill {plan.run_id} is done; a new one reads what has changed since")
         return Begun(folder.path, 0, report, runner, began)
     folder.unpause()
-    return Begun(folder.path, plan.shards, first_words(plan), runner, began)
+    return Begun(folder.path, plan.shards, first_words(plan), runner, began, _title(began, plan))
+
+
+def _title(began: Began, plan: Plan) -> str:
+    return NAMELESS(title_of("backfill", began.at, plan.projects))
 
 
 def _runner(given: BackfillParameters, settings: Settings) -> str:
