@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowwave.cli import run_backfill, run_erase, screen_backfill
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
-from slowwave.cli.output import say_json, warn
+from slowwave.cli.output import say, say_json, warn
 from slowwave.cli.progress import WISHES, shown_progress
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
@@ -85,6 +85,9 @@ def run(args: argparse.Namespace) -> int:
         screen_backfill.show(report)
     else:
         show(report, dry_run=args.dry_run)
+    if not args.json and (flow_run := report.get("flow_run")):
+        where = flow_run["page"] or f"kept in {flow_run['folder']}, which slowwave serve shows"
+        say(f"\nRecorded by Prefect as {flow_run['name']!r}: {where}")
     for failure in report["failures"][:_MOST_FAILURES]:
         warn(failure)
     if len(report["failures"]) > _MOST_FAILURES:

@@ -109,36 +109,61 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
     _check(given)
     api = named_server(os.environ)
     _prepare(os.environ, verbose=verbose)
-    with chdir("."), _reached(api) if api else _started():
-        flow = load_job(entrypoint_of(job))
-        return _report_of(_run(flow, given), job)
+    with chdir("."), _reached(api, job) if api else _started(job) as flow:
+        state = _run(flow, given)
+        return {**_report_of(state, job), **_recorded(state, api)}
 
 
 @contextmanager
-def _reached(api: str) -> Generator[None]:
-    """Use the server that somebody named."""
+def _reached(api: str, job: str) -> "Generator[Flow[..., Any]]":
+    """Load a job, and use the server that somebody named."""
     watcher().plan(REACH, 1)
     require_server(api, _REMEDY)
+    flow = load_job(entrypoint_of(job))
     watcher().done(REACH, api)
-    yield
+    yield flow
 
 
 @contextmanager
-def _started() -> Generator[None]:
-    """Run a server of ours, with all that Prefect has for it written before it ends."""
+def _started(job: str) -> "Generator[Flow[..., Any]]":
+    """Load a job while a server of ours starts, with all that Prefect has for it written before it ends."""
     from slowwave.service.server import own_server  # noqa: PLC0415 - it takes its environment from here
 
     watcher().plan(START, 1)
     home = Path(os.environ["PREFECT_HOME"])
     require_room(home, _ROOM)
-    with own_server(home, os.environ) as api:
-        os.environ["PREFECT_API_URL"] = api
-        watcher().done(START, api)
-        try:
-            yield
-        finally:
-            _say_the_rest()
-            del os.environ["PREFECT_API_URL"]
+    loaded: list[Flow[..., Any]] = []
+
+    def load(api: str) -> None:
+        os.environ["PREFECT_API_URL"] = api  # Prefect reads it when it is imported
+        loaded.append(load_job(entrypoint_of(job)))
+
+    try:
+        with own_server(home, dict(os.environ), meanwhile=load) as api:
+            watcher().done(START, api)
+            try:
+                yield loaded[0]
+            finally:
+                _say_the_rest()
+    finally:
+        os.environ.pop("PREFECT_API_URL", None)
+
+
+def _recorded(state: Any, api: str) -> dict[str, Any]:
+    """Return what the run is called by Prefect and where its page is; a server of ours ends with the run."""
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
+
+    with get_client(sync_client=True) as client:
+        run = client.read_flow_run(state.state_details.flow_run_id)
+    page = f"{api.rstrip('/').removesuffix('/api')}/runs/flow-run/{run.id}" if api else ""
+    return {
+        "flow_run": {
+            "id": str(run.id),
+            "name": run.name,
+            "page": page,
+            "folder": "" if api else os.environ["PREFECT_HOME"],
+        }
+    }
 
 
 def _say_the_rest() -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,13 +24,16 @@ HOST = "127.0.0.1"
 
 
 @contextmanager
-def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Generator[str]:
+def own_server(
+    home: Path, environ: Mapping[str, str], *, port: int = 0, meanwhile: Callable[[str], object] | None = None
+) -> Generator[str]:
     """Run ``prefect server`` with its files in ``home`` and yield the address of its API.
 
     Args:
         home: folder of the server's database.
         environ: the environment that the server starts from.
         port: where it listens; 0 takes a free one.
+        meanwhile: is called with the address while the server starts, which takes many seconds.
 
     Raises:
         UsageError: the port is taken.
@@ -59,6 +62,8 @@ def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Gene
         )
     with process:
         try:
+            if meanwhile:
+                meanwhile(api)
             _wait_until_healthy(process, api, home / "server.log")
             yield api
         finally:
