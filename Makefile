@@ -98,7 +98,7 @@ $(READY): requirements.lock pyproject.toml
 	@awk '/^uv==/{found=1} found{print} found && !/\\$$/{exit}' requirements.lock > $(VENV)/uv.txt
 	@echo "setting up $(VENV) (once; about a minute)"
 	@{ $(PIP) install --require-hashes -r $(VENV)/uv.txt \
-		&& $(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --require-hashes -r requirements.lock; } \
+		&& $(BIN)/uv pip install --quiet --no-cache --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock; } \
 		|| { echo "uv could not do it, so pip does"; $(PIP) install --require-hashes -r requirements.lock; }
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(BIN)/slowwave --version

@@ -86,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(report, dry_run=args.dry_run)
     if not args.json and (flow_run := report.get("flow_run")):
-        where = flow_run["page"] or f"kept in {flow_run['folder']}, which slowwave serve shows"
+        shown = "" if args.sample else ", which slowwave serve shows"
+        where = flow_run["page"] or f"kept in {flow_run['folder']}{shown}"
         say(f"\nRecorded by Prefect as {flow_run['name']!r}: {where}")
     for failure in report["failures"][:_MOST_FAILURES]:
         warn(failure)

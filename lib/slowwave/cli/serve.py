@@ -25,7 +25,13 @@ AT_ONCE = 2
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave serve``."""
     parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port of the own server; any free one")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port of the own server; that of the last time, else any free one",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,9 +66,15 @@ def _server(port: int) -> Generator[str]:
         require_server(given, "unset it: a server is then started along with the schedules")
         yield given
         return
-    from slowwave.service.server import own_server  # noqa: PLC0415 - only where it is needed
+    from slowwave.service.server import is_free, keep_port, kept_port, own_server  # noqa: PLC0415 - only here
 
-    with own_server(home, os.environ, port=port) as api:
+    wanted = port or kept_port(home)
+    if wanted and not port and not is_free(wanted):
+        say(f"Port {wanted}, where it was the last time, is taken by another program: another one is used from now on.")
+        wanted = 0
+    with own_server(home, os.environ, port=wanted) as api:
+        keep_port(home, api)
+        say(f"The same address at every start. To let it record slowwave run: export PREFECT_API_URL={api}")
         os.environ["PREFECT_API_URL"] = api
         yield api
 

@@ -138,6 +138,7 @@ def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Rep
         raise
     watcher().done(LOOK, "")
     report.warnings += said
+    log_report(report)
     return projects, report
 
 
