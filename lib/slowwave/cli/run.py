@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.cli import run_backfill, run_erase, screen_backfill
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
+from slowwave.cli.options import (
+    Options,
+    Place,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    positive,
+    settings_of,
+)
 from slowwave.cli.output import say, say_json, warn
+from slowwave.cli.parser import Parser, Undeclared
 from slowwave.cli.progress import WISHES, shown_progress
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
@@ -23,6 +32,28 @@ if TYPE_CHECKING:
     from slowwave.settings import Settings
 
 _MOST_FAILURES = 5
+ABOUT = {
+    "nightly": "Read what is new in every session, and dream over every project; compact and tidy where settings ask.",
+    "extract": "Read what is new in the sessions, and note what may be worth remembering.",
+    "consolidate": "Turn what was noted into memories.",
+    "compact": "Append a summary to every session that has grown too large.",
+    "retain": "Archive and remove the sessions that the rules no longer keep; without --apply only show which.",
+    "erase": "Take secrets, persons, topics or whole sessions out of transcripts and memories, for good.",
+    "backfill": "Read a past range of sessions, in pieces that can be paused, resumed and taken back.",
+}
+# the settings, by section or key, that are a job's own; those of every job are told in docs/settings.md
+_SETTINGS = {
+    "nightly": (
+        *("extraction", "consolidation", "compaction.nightly"),
+        *("retention.enforce", "retention.rescue", "retention.rescue_max_bytes", "alarms"),
+    ),
+    "extract": ("extraction",),
+    "consolidate": ("consolidation",),
+    "compact": ("compaction",),
+    "retain": ("retention",),
+    "erase": ("secrets", "retention.enforce"),
+    "backfill": ("backfill", "extraction"),
+}
 # what cannot be taken back only shows its plan unless it is told otherwise
 _PLANNED_FIRST = ("erase", "retain")
 # options that stand for a setting in this run, and the jobs that take them
@@ -33,39 +64,90 @@ _AS_SETTINGS = {
 }
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``slowwave run``."""
-    parser.add_argument("job", choices=JOBS, metavar="JOB", help=", ".join(JOBS))
-    add_settings_options(parser)
-    add_project_option(parser)
-    parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
-    parser.add_argument("--apply", action="store_true", help="erase, retain: do it; otherwise only the plan is shown")
-    parser.add_argument("--purge", action="store_true", help="retain: also take out what is hidden for good in files")
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    """Declare the options of ``slowwave run``; where help on one job is asked for, those of that job alone."""
+    asked = {"-h", "--help"} & set(parser.behind)
+    job = next((word for word in parser.behind if word in JOBS), "") if asked else ""
+    parser.usage = f"slowwave run {job or 'JOB'} [options]"
+    parser.is_laid_out = True
+    if job:
+        _explain(parser, job)
+    elif asked:
+        parser.description = f"jobs:\n{parser.columns(ABOUT.items(), 16)}"
+        parser.epilog = "slowwave run JOB --help shows the options and the settings of one job."
+    groups: dict[tuple[str, ...], Place] = {}
+
+    def options(*jobs: str) -> Place:
+        if job and job not in jobs:
+            return Undeclared()
+        title = (job,) if job else jobs
+        if title not in groups:
+            groups[title] = parser.add_argument_group(", ".join(title))
+        return groups[title]
+
+    shown = argparse.SUPPRESS if asked else ", ".join(JOBS)
+    parser.add_argument("job", choices=JOBS, metavar="JOB", help=shown)
+    run_erase.configure(options)
+    _configure_some(options)
+    run_backfill.configure(options)
+    _configure_all(parser.add_argument_group("every job"))
+
+
+def _configure_some(options: Options) -> None:
+    options("retain", "erase").add_argument(
+        "--apply", action="store_true", help="do it; otherwise only the plan is shown"
+    )
+    options("retain", "nightly").add_argument(
+        "--purge", action="store_true", help="also take out what is hidden for good in files"
+    )
+    options("retain", "nightly", "erase").add_argument(
         "--confirm",
         type=positive,
         default=0,
         metavar="N",
         help="so many may go although they are most (retain), or in paths (erase)",
     )
-    parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
-    parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
-    parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
-    way = parser.add_mutually_exclusive_group()
+    options("compact", "nightly").add_argument(
+        "--focus", default="", metavar="TEXT", help="what narratives look at above all"
+    )
+
+
+def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    add_settings_options(every)
+    add_project_option(every)
+    every.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
+    every.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
+    every.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
+    way = every.add_mutually_exclusive_group()
     way.add_argument(
         "--prefect",
         action="store_true",
         help="let a Prefect server record the run: the one that is set up, else one of its own, started for the run",
     )
     way.add_argument("--direct", action="store_true", help="run without Prefect, also where a server is set up")
-    parser.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
-    parser.add_argument("--verbose", action="store_true", help="show the log of Prefect")
-    parser.add_argument(
+    every.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
+    every.add_argument("--verbose", action="store_true", help="show the log of Prefect")
+    every.add_argument(
         "--progress", choices=WISHES, default="auto", help="how far it is: bars at a terminal, lines, json or none"
     )
-    run_erase.configure(parser)
-    run_backfill.configure(parser)
-    add_json_option(parser)
+    add_json_option(every)
+
+
+def _explain(parser: Parser, job: str) -> None:
+    """Say what a job does and which settings it goes by."""
+    from slowwave.settings import described  # noqa: PLC0415 - only a page of help waits for it
+
+    keys = [
+        row for section in _SETTINGS[job] for row in described(section.partition(".")[0]) if _is_of(row[0], section)
+    ]
+    rows = [(key, meaning + (f" (default: {default})" if default else "")) for key, default, meaning in keys]
+    parser.is_laid_out = True
+    parser.description = parser.filled(ABOUT[job])
+    parser.epilog = f"settings (--set KEY=VALUE, or in the settings file):\n{parser.columns(rows)}"
+
+
+def _is_of(key: str, section: str) -> bool:
+    return key == section or key.startswith(f"{section}.")
 
 
 def run(args: argparse.Namespace) -> int:

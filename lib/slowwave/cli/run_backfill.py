@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from slowwave.cli.options import positive
+from slowwave.cli.options import Options, positive
 from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
 from slowwave.moments import moment
@@ -20,9 +20,9 @@ _OPTIONS = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the job."""
-    more = parser.add_argument_group("backfill (--dry-run shows sessions, bytes, tokens, money and time)")
+def configure(options: Options) -> None:
+    """Declare the options of the job; with ``--dry-run`` it shows sessions, bytes, tokens, money and time."""
+    more = options("backfill")
     more.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
     more.add_argument(
         "--until",

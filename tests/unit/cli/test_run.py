@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
+from slowwave.cli.run import ABOUT
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UNREADABLE, USAGE
-from slowwave.jobs import choice, run_files, story
+from slowwave.jobs import JOBS, choice, run_files, story
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service import launch
@@ -208,3 +209,40 @@ def test_an_unknown_job_is_a_usage_error(capsys: pytest.CaptureFixture[str]):
         main(["run", "frobnicate"])
     assert caught.value.code == USAGE
     assert "frobnicate" in capsys.readouterr().err
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", *words])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def headings(text: str) -> set[str]:
+    return {line.removesuffix(":") for line in text.splitlines() if line[:1].islower() and line.endswith(":")}
+
+
+def test_help_names_every_job_and_under_every_heading_whose_options_these_are(capsys: pytest.CaptureFixture[str]):
+    text = help_of(capsys, "--help")
+    listed, _, options = text.partition("\noptions:")
+    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == list(JOBS)
+    assert all(set(title.split(", ")) <= {*JOBS, "every job"} for title in headings(options))
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_help_on_a_job_shows_its_own_options_and_settings_alone(job: str, capsys: pytest.CaptureFixture[str]):
+    text = help_of(capsys, job, "--help")
+    assert text.startswith(f"usage: slowwave run {job} [options]\n\n{ABOUT[job][:30]}")
+    options, _, settings = text.partition("\nsettings (--set KEY=VALUE, or in the settings file):\n")
+    assert {"options", "every job"} <= headings(options) <= {"options", "every job", job}
+    theirs = {"--focus": ("compact", "nightly"), "--since": ("backfill",), "--secrets": ("erase",)}
+    theirs |= {"--session": ("erase", "backfill"), "--apply": ("retain", "erase")}
+    assert {name for name in theirs if f"  {name} " in text} == {name for name, jobs in theirs.items() if job in jobs}
+    sections = {"nightly": "extraction", "consolidate": "consolidation", "compact": "compaction", "retain": "retention"}
+    sections |= {"extract": "extraction", "erase": "secrets", "backfill": "backfill"}
+    assert settings.split()[0].startswith(f"{sections[job]}.")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_help_in_front_of_a_job_is_about_that_job(capsys: pytest.CaptureFixture[str]):
+    assert help_of(capsys, "-h", "extract") == help_of(capsys, "extract", "--help")
