@@ -127,9 +127,9 @@ def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Rep
     said = [] if run.dry_run else begin_note(job, began, run.environ)
     watcher().plan(LOOK, 1)
     try:
-        if not run.dry_run and job in MARKING:
-            redactor_of(run.settings, run.environ)  # a key that cannot be had is told once, not for each project
         projects, report = chosen_projects(job, run)
+        if projects and not run.dry_run and job in MARKING:
+            redactor_of(run.settings, run.environ)  # a key that cannot be had is told once, not for each project
     except SlowwaveError as error:
         if run.project and not run.dry_run:
             drop_note(began, run.environ)
