@@ -5,6 +5,7 @@ profile is read here as Prefect reads it, since to import Prefect takes longer t
 """
 
 import os
+import socket
 import tomllib
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -18,6 +19,8 @@ from slowwave.errors import ServerError, SlowwaveError
 from slowwave.files import file_bytes
 from slowwave.places import home_folder
 
+_PORTS = {"http": 80, "https": 443}
+_KNOCK_S = 1.0
 _EXAMPLE = "http://127.0.0.1:4200/api"
 
 
@@ -87,12 +90,26 @@ def require_server(api: str, remedy: str) -> None:
         ServerError: the address is malformed, or nobody answers there.
     """
     require_address(api)
+    if refusal := _refusal(api):
+        raise ServerError(unreachable(api, refusal, remedy)) from refusal
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
 
     with get_client(sync_client=True) as client:
         error = client.api_healthcheck()
     if error is not None:
         raise ServerError(unreachable(api, error, remedy)) from error
+
+
+def _refusal(api: str) -> OSError | None:
+    """Return why nobody is there, told at once where a machine refuses; else Prefect finds out, by proxies and all."""
+    parts = urlsplit(api)
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or _PORTS[parts.scheme]), timeout=_KNOCK_S):
+            return None
+    except ConnectionRefusedError as error:
+        return error
+    except OSError:
+        return None
 
 
 def unreachable(api: str, error: Exception, remedy: str) -> str:
