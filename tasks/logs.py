@@ -24,7 +24,7 @@ log = logger_of(__name__)
 def logged() -> Generator[None]:
     """Let what slowwave logs inside, and each stage, stand in the log of the flow run.
 
-    ``PREFECT_LOGGING_EXTRA_LOGGERS`` alone does not: it leaves the logger at the level of the root, which is WARNING.
+    ``PREFECT_LOGGING_EXTRA_LOGGERS`` does not: it leaves the logger at the level of the root, which is WARNING.
     """
     is_heard = any(isinstance(one, APILogHandler) for one in logging.getLogger(ROOT).handlers)
     with heard_by(logging.NullHandler() if is_heard else APILogHandler()), watched_by(LoggedStages(watcher())):

@@ -41,9 +41,12 @@ def run(args: argparse.Namespace) -> int:
     # SIGTERM would leave the own server behind.
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, signal.default_int_handler)
+    is_given = bool(os.environ.get("PREFECT_API_URL"))
     try:
         with _server(args.port) as api:
-            say(f"Prefect: {api.removesuffix('/api')}")
+            say(f"Prefect: {api.removesuffix('/api')}" + ("" if is_given else ", also when it is started again"))
+            if not is_given:
+                say(f"  records what you start by hand after: export PREFECT_API_URL={api}")
             sys.stdout.flush()
             _serve(in_time_zone(read_project(project_root()), zone))
     except KeyboardInterrupt:
@@ -58,7 +61,6 @@ def _server(port: int) -> Generator[str]:
     private_folder(home)
     for name, value in prefect_environment(home).items():
         os.environ.setdefault(name, value)
-    os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
     # what the automation goes by that marks runs whose process was killed
     os.environ.setdefault("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "60")
     given = os.environ.get("PREFECT_API_URL")
@@ -74,7 +76,6 @@ def _server(port: int) -> Generator[str]:
         wanted = 0
     with own_server(home, os.environ, port=wanted) as api:
         keep_port(home, api)
-        say(f"The same address at every start. To let it record slowwave run: export PREFECT_API_URL={api}")
         os.environ["PREFECT_API_URL"] = api
         yield api
 

@@ -108,7 +108,8 @@ def log_report(report: Report) -> None:
         log_step(span)
     for project, dream in report.phases.items():
         fields = {"event": "dream", "project": project, **msgspec.to_builtins(dream)}
-        for number, phase in enumerate(dream.told()):
+        phases = dream.told() if dream.gathered or dream.pruned else ("nothing new to dream over",)
+        for number, phase in enumerate(phases):
             log.info("%s: %s", project, phase, extra={"fields": fields} if number == 0 else None)
     for gate in report.gates:
         if not gate.passed:

@@ -209,7 +209,6 @@ def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
     # Prefect makes the last folder only, and without its home no server starts
     for folder in (state_folder(environ), Path(environ["PREFECT_HOME"])):
         require_room(folder, LEAST_ROOM)
-    environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
     if not verbose:
         environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
         environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")

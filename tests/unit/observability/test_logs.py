@@ -81,7 +81,7 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
         gates=[Gate("time", "-p", passed=False, reason="2 of 24 hours"), Gate("lock", "-p", passed=True, reason="ok")],
         warnings=["/a.jsonl:7 (offset 90, 3 bytes): garbage: no JSON"],
         failures=["-p: consolidate: broke"],
-        phases={"-p": Phases({"person": 2, "claude": 1}, 4, 3, 0)},
+        phases={"-p": Phases({"person": 2, "claude": 1}, 4, 3, 0), "-q": Phases({"person": 1}, 0, 0, 0)},
     )
     with json_logs(str(tmp_path / "log"), "r7"):
         log_report(report)
@@ -90,6 +90,7 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
         ("info", "-p: gather: 4 candidates that no dream had dealt with"),
         ("info", "-p: consolidate: 3 memories and candidates added, merged, updated or superseded"),
         ("info", "-p: prune: 0 lines that went, or left the index for a topic file"),
+        ("info", "-q: nothing new to dream over"),
         ("info", "-p: the gate time is closed: 2 of 24 hours"),
         ("warning", "/a.jsonl:7 (offset 90, 3 bytes): garbage: no JSON"),
         ("error", "-p: consolidate: broke"),
