@@ -19,7 +19,7 @@ from slowwave.jobs.backfill.run import at_once, lead
 from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
 from slowwave.jobs.backfill.story import Begun, begin
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import discreet
 from slowwave.jobs.outcome import outcome_of
 from slowwave.jobs.pages import printable
 from slowwave.observability.progress import watched_by, watcher

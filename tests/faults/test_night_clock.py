@@ -20,7 +20,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.observability.progress import LOOK, watched_by, words
 from slowwave.processes import start_ticks
-from slowwave.service.run_checks import runs
+from slowwave.service.checks import runs
 from tests.faults.night_town import Town
 from tests.unit.consolidation.dreams import no_fsync
 

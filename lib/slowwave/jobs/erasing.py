@@ -12,8 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowwave.errors import RefusedError, UsageError, told
-from slowwave.jobs.containing import contained, for_all
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import contained, discreet, for_all
 from slowwave.jobs.run import Run
 from slowwave.jobs.run_files import require_places
 from slowwave.jobs.story import chosen_projects

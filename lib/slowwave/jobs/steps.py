@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction.job import extract_sessions
-from slowwave.jobs.batch_price import is_batched
 from slowwave.jobs.compacting import compact, compact_at_night
-from slowwave.jobs.model import language_model
+from slowwave.jobs.model import is_batched, language_model
 from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run import Run, Step, Whole
 from slowwave.places import archive_folder

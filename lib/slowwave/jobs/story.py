@@ -10,15 +10,13 @@ from time import perf_counter
 
 from slowwave.dialects.registry import NAMES
 from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, note_left_behind
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.compacting import compact_at_night
 from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken
-from slowwave.jobs.containing import contained, for_all
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import contained, discreet, for_all
 from slowwave.jobs.everywhere import end_dreaming
 from slowwave.jobs.following import begin_note, drop_note, followed
-from slowwave.jobs.model import journal_of, note_account
+from slowwave.jobs.model import fetch_answers, hand_over_questions, journal_of, note_account, note_left_behind
 from slowwave.jobs.run import Run, Step, Whole
 from slowwave.jobs.run_files import remove_old, require_places
 from slowwave.jobs.steps import (

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
-from slowwave.jobs.batch_price import fetch_answers
 from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.concluding import Around, Began, Concluded, conclude
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import discreet
 from slowwave.jobs.following import followed
-from slowwave.jobs.model import note_account
+from slowwave.jobs.model import fetch_answers, note_account
 from slowwave.jobs.outcome import title_of
 from slowwave.jobs.run import Run
 from slowwave.jobs.run_files import require_places

@@ -17,12 +17,11 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.extraction.job import unread
-from slowwave.jobs.batch_price import hand_over_questions
 from slowwave.jobs.batches import Manifest, Share, manifest_of, read_manifest, write_manifest
 from slowwave.jobs.compacting import compact
-from slowwave.jobs.containing import contained, timed
-from slowwave.jobs.discreet import discreet, discreet_all
+from slowwave.jobs.containing import contained, discreet, discreet_all, timed
 from slowwave.jobs.everywhere import end_dreaming
+from slowwave.jobs.model import hand_over_questions
 from slowwave.jobs.run import Run, Step
 from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
 from slowwave.report import Item, Report

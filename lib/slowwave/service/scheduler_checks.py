@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from slowwave.errors import ServerError
-from slowwave.service.check import Check
+from slowwave.service.checks import Check
 from slowwave.service.reach import named_server
 from slowwave.service.registration import server_doubts
 from slowwave.service.server import is_healthy

@@ -16,7 +16,7 @@ from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
 from slowwave.jobs.backfill.story import Begun, begin, pause, take_back, wanted_of
 from slowwave.jobs.concluding import Began
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import discreet
 from slowwave.jobs.following import begin_note, drop_note, followed
 from slowwave.jobs.parameters import run_of
 from slowwave.jobs.run import clock_of

@@ -16,8 +16,8 @@ from slowwave.jobs.backfill.model import Pace, Plan, Shard, Wanted
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.planning import plan_backfill
 from slowwave.jobs.backfill.rollback import roll_back
-from slowwave.jobs.batch_price import fetch_answers, is_batched
 from slowwave.jobs.concluding import Around, Began, conclude_broken
+from slowwave.jobs.model import fetch_answers, is_batched
 from slowwave.jobs.outcome import title_of
 from slowwave.jobs.parameters import AS_SET, run_of
 from slowwave.jobs.run import Run, clock_of
