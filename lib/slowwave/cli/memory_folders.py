@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import warn
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs.choice import memory_folders
 from slowwave.memory.candidates import FILE
@@ -16,7 +15,6 @@ from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder
-from slowwave.settings import Settings
 
 T = TypeVar("T")
 
@@ -46,15 +44,6 @@ def _given(path: Path) -> MemoryFolder:
     is_global = (path / OWN_FOLDER / FILE).is_file() and path.name == NAME
     archive = archive_folder(os.environ)
     return MemoryFolder(NAME if is_global else path.parent.name, path, (path.parent, archive), is_global=is_global)
-
-
-def bring(folder: MemoryFolder, settings: Settings) -> None:
-    """Let the files that agents read say what a memory folder says now; which of them cannot is told."""
-    from slowwave.memory.delivery.deliver import REFUSED, refresh  # noqa: PLC0415 - only what changes memories
-
-    for item in refresh(folder.path, settings, os.environ):
-        if item.action == REFUSED:
-            warn(f"not delivered: {item.target}: {item.reason}")
 
 
 def the_one(

@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # two characters less than the terminal has, as argparse itself does
-        return argparse.HelpFormatter(self.prog, width=_columns() - 2)
+        return argparse.HelpFormatter(self.prog, width=columns() - 2)
 
 
 class Undeclared(argparse.ArgumentParser):
@@ -47,7 +47,7 @@ def declared(names: Iterable[str], words: Sequence[str]) -> list[str]:
     return [words[0]] if words and words[0] in names else list(names)
 
 
-def _columns() -> int:
+def columns() -> int:
     """Return the width of the terminal, by the rules of ``shutil.get_terminal_size``."""
     try:
         columns = int(os.environ["COLUMNS"])

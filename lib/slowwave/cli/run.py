@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.job == "backfill":
         screen_backfill.show(report)
     else:
-        show(report, dry_run=args.dry_run)
+        show(report, dry_run=args.dry_run, options=f" --store {args.sample}" if args.sample else "")
     for failure in report["failures"]:
         warn(failure)
     return _exit_code(report, require=args.require, erases=args.job == "erase", planned=args.dry_run)

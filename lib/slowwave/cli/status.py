@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import counted, say, say_json
-from slowwave.cli.screen_retain import readable
 from slowwave.cli.status_nights import of_nights
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.quantities import OFF
+from slowwave.report import readable
 
 if TYPE_CHECKING:
     from slowwave.jobs.backfill.unfinished import Unfinished

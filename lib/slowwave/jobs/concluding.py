@@ -12,6 +12,7 @@ from time import perf_counter
 import msgspec
 
 from slowwave.errors import SlowwaveError, told
+from slowwave.jobs.choice import folders_of, memory_folders
 from slowwave.jobs.model import journal_of
 from slowwave.jobs.outcome import outcome_of
 from slowwave.models.base import ModelError
@@ -22,6 +23,7 @@ from slowwave.observability.folders import footprints
 from slowwave.observability.history import append_night, history_path, read_nights
 from slowwave.observability.logs import log_night
 from slowwave.observability.night import BROKEN, Limits, Night, Seen, Spent, night_of
+from slowwave.observability.page.memories import Known, known_of
 from slowwave.observability.page.sections import View
 from slowwave.observability.page.store import view_with, write_page
 from slowwave.observability.telemetry import export
@@ -104,9 +106,27 @@ def conclude(
     )
     night = night_of(report, seen)
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, around.settings.alarms))
-    view = view_with([*earlier, night], around.environ, problems)
+    known = _known(report, began, around, projects)
+    report.learned = msgspec.to_builtins(known.of_run(report.run_id, report.dream_ids))
+    view = view_with([*earlier, night], around.environ, problems, known)
     _tell(report, around, night, view)
     return Concluded(night, view)
+
+
+def _known(report: Report, began: Began, around: Around, projects: Sequence[Project]) -> Known:
+    """Return what is remembered in all projects, also after a run over a few; what cannot be read is a warning."""
+    try:
+        is_whole = projects and not began.partial
+        given = (around.settings, around.environ)
+        folders = folders_of(projects, *given) if is_whole else memory_folders(*given)
+    except (SlowwaveError, OSError) as error:
+        # the run has failed for this itself, and says so
+        folders = []
+        why = told(error, around.environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
+        report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
+    known = known_of(folders, around.settings.consolidation, began.at)
+    report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
+    return known
 
 
 def conclude_broken(job: str, error: BaseException, began: Began, around: Around) -> Concluded:

@@ -1,22 +1,59 @@
 """The words of the transcript that evidence points at, as they stand there now, for a person who asks why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import orjson
 
 from slowwave.dialects.rows import RowReader, names_row
 from slowwave.errors import UnreadableError
-from slowwave.memory.evidence import Checked
+from slowwave.memory.evidence import Checked, check_all
 from slowwave.memory.lookup import PlainFiles
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import Evidence
+from slowwave.memory.names import name_from_json, printable
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.inside import pack_of
 
 # what is shown around the words that matter
 _AROUND = 240
 _LEAST_ALIKE = 50.0
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a fact was said, for a person.
+
+    Attributes:
+        quote: the words that matter.
+        around: what was said around them, as it stands there now; "" when it is gone.
+        path: the transcript.
+        finding: ok, moved, changed or lost.
+    """
+
+    quote: str
+    around: str
+    path: str
+    finding: str
+
+
+def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int) -> list[Source]:
+    """Return where a fact was said, the latest first, each place with what stands around it.
+
+    Args:
+        evidence: what was recorded.
+        transcripts: where files that were moved are looked for.
+        most: how many places are told.
+
+    Raises:
+        UnreadableError: a database changes all the time while it is read.
+    """
+    latest = {(piece.path, piece.quote): piece for piece in evidence}
+    chosen = list(reversed(latest.values()))[:most]
+    return [
+        Source(NAMELESS(checked.evidence.quote), said_at(checked), printable(checked.path), checked.finding)
+        for checked in (check_all(chosen, transcripts) if chosen else ())
+    ]
 
 
 def said_at(checked: Checked) -> str:

@@ -1,4 +1,4 @@
-"""What did it learn? One answer for every screen: the end of a run, ``status``, ``nights``, the report, Prefect's pages.
+"""What did it learn? One answer for all: the end of a run, ``status``, ``nights``, the report, Prefect's pages.
 
 What changed is told out of the ledgers of the memory folders, which say which dream of which run did what; what would
 change, out of a plan. What needs a person is the inbox, and what was read is what the run counted. Words stand in the
@@ -8,7 +8,7 @@ ledgers alone, so what was erased there is in no screen that is drawn later.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -20,7 +20,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Book, replay
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.ledger import REVIEW, Event, Sighting, read_ledger
-from slowwave.memory.model import RETRACTS
+from slowwave.memory.model import RETRACTS, Evidence
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
 
@@ -70,6 +70,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         category: its category, "" for a dream.
         confidence: how certain it is.
         is_worth_it: whether nobody else can decide it; else it waits for more evidence, and may decide itself.
+        is_said: whether a person's words stand behind it.
+        evidence: where it was said.
     """
 
     kind: Literal["fact", "everywhere", "line", "dream"]
@@ -80,6 +82,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     category: str = ""
     confidence: float = 0.0
     is_worth_it: bool = True
+    is_said: bool = False
+    evidence: tuple[Evidence, ...] = ()
 
 
 class Dream(msgspec.Struct, kw_only=True):
@@ -122,8 +126,7 @@ class Remembered:
     dreams: list[Dream]
 
 
-@dataclass(slots=True)
-class Learned:
+class Learned(msgspec.Struct):
     """What some dreams changed and what waits, most useful first.
 
     Attributes:
@@ -134,11 +137,11 @@ class Learned:
         problems: memory folders that could not be read, and why.
     """
 
-    changes: list[Change] = field(default_factory=list[Change])
-    asks: list[Ask] = field(default_factory=list[Ask])
-    dreams: list[Dream] = field(default_factory=list[Dream])
+    changes: list[Change] = []
+    asks: list[Ask] = []
+    dreams: list[Dream] = []
     is_planned: bool = False
-    problems: list[str] = field(default_factory=list[str])
+    problems: list[str] = []
 
     @property
     def numbers(self) -> dict[Kind, int]:
@@ -222,24 +225,28 @@ def dreams_of(folder: MemoryFolder, events: Sequence[Event]) -> list[Dream]:
     """Return the dreams that a ledger tells of, oldest first."""
     gone = {dream for event in events for dream in event.undone}
     said: dict[str, Event] = {}
-    found: dict[str, _Telling] = {}
+    found: list[Dream] = []
+    at_work: _Telling | None = None
     for event in events:
+        if at_work and event.dream != at_work.dream.id:
+            found.append(at_work.told())
+            at_work = None
         if event.event == "dream":
             dream = Dream(id=event.dream, project=folder.project, memory=str(folder.path), at=event.at, run=event.run)
             dream.is_undone = event.dream in gone
-            found[event.dream] = _Telling(dream, said)
-        elif event.dream in found:
-            found[event.dream].take(event)
+            at_work = _Telling(dream, said)
+        elif at_work:
+            at_work.take(event)
         if event.text and event.memory:
             said[event.memory] = event
-    return [telling.told() for telling in found.values()]
+    return [*found, at_work.told()] if at_work else found
 
 
 class _Telling:
     """What one dream changed, event by event."""
 
     def __init__(self, dream: Dream, said: dict[str, Event]) -> None:
-        self._dream, self._said = dream, said
+        self.dream, self._said = dream, said
         self._fresh: dict[str, Event] = {}
         self._others: list[tuple[Kind, Event, str, str]] = []
         self._ended: list[Event] = []
@@ -252,11 +259,11 @@ class _Telling:
             case "add":
                 self._fresh[event.memory] = event
             case "adopt":
-                self._dream.adopted += 1
+                self.dream.adopted += 1
             case "merge" | "update" if event.text and was and event.text != was:
                 self._others.append(("changed", event, was, ""))
             case "merge":
-                self._dream.again += 1
+                self.dream.again += 1
             case "supersede":
                 self._ended.append(event)
             case "drop" | "removed-by-person" if before:
@@ -282,13 +289,13 @@ class _Telling:
                 changes.append(self._change("replaced", now, old.text, ""))
         fresh = [e for name, e in self._fresh.items() if name not in shown and e.key != RETRACTS]
         changes += [self._change("new", event, "", "") for event in fresh]
-        self._dream.changes = sorted(changes, key=_worth)
-        return self._dream
+        self.dream.changes = sorted(changes, key=_worth)
+        return self.dream
 
     def _change(self, kind: Kind, event: Event, before: str, why: str) -> Change:
         return Change(
             kind=kind,
-            project=self._dream.project,
+            project=self.dream.project,
             memory=event.memory,
             text=event.text,
             before=before,
@@ -317,7 +324,7 @@ def asked(
             problems.append(f"{folder.project}: {error}")
     if len(folders) > MOST_INBOXES:
         problems.append(f"what waits in {len(folders) - MOST_INBOXES} more projects: slowwave review tells it")
-    return sorted(found, key=_urgency), problems
+    return sorted(found, key=urgency), problems
 
 
 def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime) -> Iterator[Ask]:
@@ -327,7 +334,7 @@ def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime
         CorruptStateError: the ledger or a parked dream is damaged.
         UnreadableError: a file cannot be read.
     """
-    yield from (_of_dream(folder, parked) for parked in parked_dreams(folder.path))
+    yield from (ask_of_dream(folder, parked) for parked in parked_dreams(folder.path))
     for waiting in inbox(folder.path, folder.transcripts, settings, now, is_global=folder.is_global):
         yield ask_of(folder, waiting, settings)
 
@@ -347,18 +354,28 @@ def ask_of(folder: MemoryFolder, waiting: Waiting, settings: ConsolidationSettin
         category=lead.category,
         confidence=waiting.fact.confidence,
         is_worth_it=waiting.asks,
+        is_said=waiting.fact.is_from_person,
+        evidence=waiting.fact.evidence,
     )
 
 
-def _of_dream(folder: MemoryFolder, parked: Parked) -> Ask:
+def ask_of_dream(folder: MemoryFolder, parked: Parked) -> Ask:
+    """Return what a person is asked about a dream that was parked."""
     done = Counter(o.action for o in parked.operations)
     words = {"ADD": "add", "MERGE": "add evidence to", "UPDATE": "change", "SUPERSEDE": "replace", "DROP": "drop"}
     would = ", ".join(f"{word} {done[action]}" for action, word in words.items() if done[action])
     return Ask(kind="dream", project=folder.project, id=parked.id, text=f"A dream would {would}", why=parked.reason)
 
 
-def _urgency(ask: Ask) -> tuple[bool, int, float, str]:
-    return not ask.is_worth_it, ("dream", "line", "everywhere", "fact").index(ask.kind), -ask.confidence, ask.id
+def urgency(ask: Ask) -> tuple[bool, int, bool, float, str]:
+    """Return what things that wait are sorted by: what is worth a person's time first."""
+    return (
+        not ask.is_worth_it,
+        ("dream", "line", "everywhere", "fact").index(ask.kind),
+        not ask.is_said,
+        -ask.confidence,
+        ask.id,
+    )
 
 
 def short_names(keys: Iterable[str]) -> dict[str, str]:
