@@ -25,7 +25,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("unchanged", "session had nothing new", "sessions had nothing new"),
         ("candidates", "fact noted", "facts noted"),
         ("model_candidates", "of them by the language model", ""),
-        ("waiting", "fact waits for more evidence", "facts wait for more evidence"),
+        ("waiting", "fact waits for more evidence or for you", "facts wait for more evidence or for you"),
         ("added", "new memory", "new memories"),
         ("merged", "memory shown again", "memories shown again"),
         ("updated", "line brought up to date", "lines brought up to date"),

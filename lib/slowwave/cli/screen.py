@@ -220,7 +220,10 @@ def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
     yield bold("Not now:")
     rows = list(grouped.items())
     for (gate, reason), projects in rows[: screen.most(MOST_ROWS)]:
-        who = ", ".join(dict.fromkeys(filter(None, projects))) or gate
+        named = list(dict.fromkeys(filter(None, projects)))
+        most = screen.most(MOST_ROWS) or len(named)
+        more = f" and {len(named) - most} more" if len(named) > most else ""
+        who = ", ".join(named[:most]) + more or gate
         yield from wrapped(f"{who}: {reason}", first="  ", rest="    ", width=screen.width)
     yield from _more(rows, screen)
 

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
     if args.html:
-        return _write_report()
+        return _write_report(args)
     from slowwave.jobs.backfill.unfinished import unfinished  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.kept import kept_by  # noqa: PLC0415 - as above
     from slowwave.jobs.lately import lately  # noqa: PLC0415 - as above
@@ -52,13 +52,14 @@ def run(args: argparse.Namespace) -> int:
     return PARTLY_FAILED if is_unknown else DONE
 
 
-def _write_report() -> int:
-    """Write the page of the nights anew and print its path."""
-    from slowwave.observability.page.store import view_of, write_page  # noqa: PLC0415 - --help stays fast
+def _write_report(args: argparse.Namespace) -> int:
+    """Write the report anew and print its path."""
+    from slowwave.jobs.concluding import Around, view_now  # noqa: PLC0415 - --help stays fast
+    from slowwave.observability.page.store import write_page  # noqa: PLC0415 - as above
     from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
 
     with beside_jobs(os.environ):
-        view = view_of(os.environ)
+        view = view_now(Around(settings_of(args), os.environ), SystemClock().now())
         if view is None:
             raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
         say(str(write_page(os.environ, view)))

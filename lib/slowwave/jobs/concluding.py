@@ -113,6 +113,20 @@ def conclude(
     return Concluded(night, view)
 
 
+def view_now(around: Around, now: datetime, known: Known | None = None) -> View | None:
+    """Return what the report is made of now, or None before the first night; ``known`` where that was looked at.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        OSError: the history is there and cannot be read.
+    """
+    if known is None:
+        folders = memory_folders(around.settings, around.environ)
+        known = known_of(folders, around.settings.consolidation, now)
+    nights, problems = read_nights(around.environ)
+    return view_with(nights, around.environ, problems, known) if nights else None
+
+
 def _known(report: Report, began: Began, around: Around, projects: Sequence[Project]) -> Known:
     """Return what is remembered in all projects, also after a run over a few; what cannot be read is a warning."""
     try:

@@ -4,6 +4,7 @@ What was learned in the last days comes first, then the inbox, then everything t
 Served by ``slowwave serve``, the inbox has buttons; as a file it names the commands.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ MOST_SOURCES = 3
 # of a fleet, the page shows the busiest projects; slowwave memory list has all
 MOST_PROJECTS = 100
 MOST_MEMORIES = 200
+_COMMAND = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +137,13 @@ def _lately(known: Known, names: Mapping[str, str]) -> str:
 def _change(known: Known, change: Change) -> str:
     sure = [f"{change.confidence:.0%}"] if change.confidence else []
     sure += [counted("sessions", change.sessions)] if change.sessions else []
-    before = f"<p class='was'>before: {_text(change.before)}</p>" if change.before else ""
+    before = f"<p class='was'>before: {_words(change.before)}</p>" if change.before else ""
     why = f"<p class='was'>why: {_text(change.why)}</p>" if change.why else ""
     tag = "" if change.kind == "new" else f"<b class='tag {change.kind}'>{change.kind}</b> "
     inside = _said(known.sources.get((change.project, change.memory), ()))
     more = f"<p class='how'>{_text(', '.join([change.category, *sure]).strip(', '))}"
     more += f" · <code>slowwave memory why {_text(change.memory)}</code></p>"
-    return f"<details><summary>{tag}{_text(change.text)}</summary>{before}{why}{inside}{more}</details>"
+    return f"<details><summary>{tag}{_words(change.text)}</summary>{before}{why}{inside}{more}</details>"
 
 
 def _said(sources: Iterable[Source]) -> str:
@@ -178,7 +180,7 @@ def _ask(known: Known, ask: Ask, names: Mapping[str, str]) -> str:
     sure = f" · {ask.confidence:.0%}" if ask.confidence else ""
     source = _said(known.sources.get((ask.project, ask.id), ())) if ask.kind != "dream" else ""
     about = " · ".join(filter(None, (names[ask.project], ask.category))) + sure
-    head = f"<summary>{_text(ask.text)}<small>{_text(about)}: {_text(ask.why)}</small></summary>"
+    head = f"<summary>{_words(ask.text)}<small>{_text(about)}: {_text(ask.why)}</small></summary>"
     return f"<details class='ask'>{head}{source}{_buttons(known, ask) if known.token else _commands(ask)}</details>"
 
 
@@ -233,7 +235,7 @@ def _memory(memory: Memory) -> str:
     about = f"{memory.category}, {memory.confidence:.0%}, {counted('sessions', number_of_sessions(memory.sightings))}"
     since = f", since {memory.valid_from[:10]}" if memory.valid_from else ""
     how = f"<p class='how'>{_text(about + since)} · <code>slowwave memory why {_text(memory.id)}</code></p>"
-    return f"<li><details><summary>{_text(memory.text)}</summary>{said}{how}</details></li>"
+    return f"<li><details><summary>{_words(memory.text)}</summary>{said}{how}</details></li>"
 
 
 def _part(name: str, title: str, says: str, inside: str) -> str:
@@ -241,6 +243,11 @@ def _part(name: str, title: str, says: str, inside: str) -> str:
         f'<section class="memories" aria-labelledby="{name}"><h2 id="{name}">{_text(title)}</h2>'
         f"<p>{_text(says)}</p>{inside}</section>\n"
     )
+
+
+def _words(text: str) -> str:
+    """Return what is remembered, commands in it set apart."""
+    return _COMMAND.sub(r"<code>\1</code>", _text(text))
 
 
 def _text(text: str) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
-from slowwave.observability.history import read_nights
 from slowwave.observability.night import Night
 from slowwave.observability.page.html import html_of
 from slowwave.observability.page.memories import NOTHING_KNOWN, Known
@@ -18,16 +17,6 @@ from slowwave.retention.audit import AuditLog
 def report_path(environ: Mapping[str, str]) -> Path:
     """Return where the page is."""
     return state_folder(environ) / "report.html"
-
-
-def view_of(environ: Mapping[str, str], known: Known = NOTHING_KNOWN) -> View | None:
-    """Return what the report is made of now, or None before the first night.
-
-    Raises:
-        OSError: the history is there and cannot be read.
-    """
-    nights, problems = read_nights(environ)
-    return view_with(nights, environ, problems, known) if nights else None
 
 
 def view_with(
