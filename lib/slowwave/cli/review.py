@@ -172,6 +172,8 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         who = _SPEAKERS.get(seen.origin, seen.origin)
         yield f"  {seen.observed_at}  {seen.dialect} {harmless(seen.session)}  {who}"
     for source in desk.sources(waits):
+        if source.before:
+            yield from wrapped(f"the agent: {source.before}", first="    . ", rest="    . ", width=width)
         yield from wrapped(source.around or source.quote, first="    | ", rest="    | ", width=width)
         gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
         yield f"      {harmless(source.path)}{gone}"

@@ -107,7 +107,9 @@ def _sources(
         try:
             found[project, name] = sources_of(evidence, projects[project].folder.transcripts, MOST_SOURCES)
         except (SlowwaveError, OSError):
-            found[project, name] = [Source(piece.quote, "", piece.path, "lost") for piece in evidence[:MOST_SOURCES]]
+            found[project, name] = [
+                Source(piece.quote, "", "", piece.path, "lost") for piece in evidence[:MOST_SOURCES]
+            ]
     return found
 
 
@@ -157,13 +159,16 @@ def _said(sources: Iterable[Source]) -> str:
         else:
             words = f"{_text(around[:at])}<mark>{_text(quote)}</mark>{_text(around[at + len(quote) :])}"
         gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
-        parts.append(f"<blockquote>{words}<cite>{_text(source.path + gone)}</cite></blockquote>")
+        before = f"<span class='agent'>the agent: {_text(source.before)}</span>" if source.before else ""
+        parts.append(f"<blockquote>{before}{words}<cite>{_text(source.path + gone)}</cite></blockquote>")
     return "".join(parts) or "<p class='how'>No source is kept with it.</p>"
 
 
 def _inbox(known: Known, names: Mapping[str, str]) -> str:
     needs, others = known.needs, len(known.asks) - len(known.needs)
-    waiting = f" {counted('waiting', others).capitalize()}, and nobody has to do anything about them." if others else ""
+    waiting = ""
+    if others:
+        waiting = f" {others} more not sure enough yet: later sessions decide these."
     said = f"<p class='done' role='status'>{_text(known.said)}</p>" if known.said else ""
     if not needs:
         return _part("inbox", "Waiting for you", f"Nothing.{waiting}", said)
