@@ -92,8 +92,9 @@ def _entry(
         yield from wrapped(f"{when}  you decided in review: {_of_dream(dreams[0], names)}", rest=" " * 18, width=width)
         return
     how = f"{night.job}, {state(night)}, {duration(night.seconds)}" if night else "a dream"
-    yield from wrapped(bold(f"{when}  {run or dreams[0].id}") + f"  {how}: {what}", rest=" " * 18, width=width)
-    for dream in dreams:
+    yield bold(f"{when}  {run or dreams[0].id}")
+    yield from wrapped(f"{how}: {what}", first="  ", rest="    ", width=width)
+    for dream in reversed(dreams):
         yield from wrapped(_of_dream(dream, names), first="  ", rest="    ", width=width)
     for failure in night.failures if night else ():
         yield from wrapped(f"failed: {failure}", first="  ", rest="    ", width=width)

@@ -153,7 +153,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     ask = waits.ask
     about = " · ".join(filter(None, (name, ask.category, f"{ask.confidence:.0%}" if ask.confidence else "")))
     yield f"{about}  {ask.id}"
-    yield from wrapped(bold(harmless(ask.text)), first="  ", rest="  ", width=width)
+    yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
     yield from wrapped(f"why you are asked: {ask.why}", first="  ", rest="    ", width=width)
     if isinstance(waits.about, Parked):
         steps = [o for o in waits.about.operations if o.action not in {"KEEP", "WAIT"}]

@@ -200,7 +200,7 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
         return
     names = short_names(dream.project for dream in dreams)
     yield ""
-    yield "Why each is believed: slowwave memory why ID; slowwave memory list" + f"{screen.options} names them"
+    yield f"Why each is believed: slowwave memory why ID{screen.options}"
     for dream in dreams[: screen.most(MOST_UNDO)]:
         yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
     if screen.width and len(dreams) > MOST_UNDO:

@@ -6,11 +6,13 @@ from datetime import datetime
 import msgspec
 
 from slowwave.errors import told
+from slowwave.jobs.choice import memory_folders
 from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.at_work import AtWork, over_because, read_notes, stopped
 from slowwave.observability.history import history_path, read_nights
+from slowwave.observability.learned import Kind, asked, learned, remembered
 from slowwave.observability.night import STOPPED, Alarm, Night, Spent
-from slowwave.settings import ModelSettings
+from slowwave.settings import ModelSettings, Settings
 
 
 class Budget(msgspec.Struct):
@@ -27,6 +29,43 @@ class Budget(msgspec.Struct):
     usd: float = 0.0
     spent_tokens: int = 0
     spent_usd: float = 0.0
+
+
+class Morning(msgspec.Struct):
+    """What somebody wants to know who comes back: what was learned last, and whether anything needs them.
+
+    Attributes:
+        run: id of the last run that changed a memory, or "".
+        at: when its first dream began, ISO time, or "".
+        numbers: how many changes of each kind it made.
+        needs: how many things wait for a person and are worth their time.
+    """
+
+    run: str = ""
+    at: str = ""
+    numbers: dict[Kind, int] = {}
+    needs: int = 0
+
+
+def morning(settings: Settings, environ: Mapping[str, str], now: datetime, *, project: str = "") -> Morning:
+    """Return what was learned last, and how much waits; what cannot be read is told by the rest of ``status``.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    folders = memory_folders(settings, environ, project)
+    every, _ = remembered(folders)
+    asks, _ = asked([one.folder for one in every], settings.consolidation, now)
+    found = Morning(needs=sum(ask.is_worth_it for ask in asks))
+    dreams = (dream for one in every for dream in one.dreams)
+    changed = [dream for dream in dreams if dream.changes and not (dream.is_undone or dream.is_by_person)]
+    if changed:
+        last = max(changed, key=lambda dream: (dream.at, dream.id))
+        run = [dream for dream in changed if dream.run == last.run] if last.run else [last]
+        found.run, found.at = last.run or last.id, min(dream.at for dream in run)
+        found.numbers = learned(every, lambda dream: dream in run).numbers
+    return found
 
 
 class Lately(msgspec.Struct):

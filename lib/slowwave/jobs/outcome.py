@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from slowwave.report import Report
+from slowwave.report import COUNTERS, Report, counted
 
 # More failed projects or sessions than this share, and the whole run counts as failed; fewer, and it is named
 # PartlyFailed. One broken project of a fleet, or one odd session of a hundred, must not turn every night red, and a
@@ -80,4 +80,7 @@ def _joined(rows: list[str]) -> str:
 
 
 def _numbers(report: Report) -> str:
-    return ", ".join(f"{name} {number}" for name, number in sorted(report.counts.items())) or "nothing was counted"
+    """Return what was counted, in words and in the order in which it happens."""
+    known = [name for name in COUNTERS if report.counts.get(name)]
+    others = sorted(name for name, number in report.counts.items() if number and name not in COUNTERS)
+    return ", ".join(counted(name, report.counts[name]) for name in (*known, *others)) or "nothing was counted"

@@ -52,19 +52,15 @@ def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: 
     Raises:
         UnreadableError: a database changes all the time while it is read.
     """
-    # copies and forks of a session have its records as well
-    latest = {(piece.record or piece.path, piece.quote): piece for piece in evidence}
-    chosen = list(reversed(latest.values()))[:most]
-    return [
-        Source(
-            NAMELESS(checked.evidence.quote),
-            said_at(checked),
-            _said_before(checked),
-            printable(checked.path),
-            checked.finding,
-        )
-        for checked in (check_all(chosen, transcripts) if chosen else ())
-    ]
+    latest = {(piece.path, piece.quote): piece for piece in evidence}
+    chosen = list(reversed(latest.values()))[: most * 2]
+    found: dict[tuple[str, str], Source] = {}
+    for checked in check_all(chosen, transcripts) if chosen else ():
+        around, before = said_at(checked), _said_before(checked)
+        source = Source(NAMELESS(checked.evidence.quote), around, before, printable(checked.path), checked.finding)
+        # copies and forks of a session say the same again
+        found.setdefault((source.quote, around), source)
+    return list(found.values())[:most]
 
 
 def said_at(checked: Checked) -> str:

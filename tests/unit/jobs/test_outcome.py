@@ -14,7 +14,7 @@ def closed(project: str, gate: str = "time", reason: str = "2.0 of 24.0 hours pa
 
 def test_a_night_that_left_something_is_completed() -> None:
     outcome = outcome_of(report(dream_ids=["d1"], counts={"projects": 1, "candidates": 3}))
-    assert (outcome.name, outcome.message) == ("Completed", "candidates 3, projects 1")
+    assert (outcome.name, outcome.message) == ("Completed", "1 project, 3 facts noted")
 
 
 def test_closed_gates_are_skipped_with_their_reasons_counted() -> None:

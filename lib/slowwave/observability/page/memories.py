@@ -56,7 +56,7 @@ class Known:
         sources: where the memories and the facts that are shown first were said, by project and id.
         problems: memory folders that could not be read.
         token: what a served page sends along with each decision; "" for a file, which has no buttons.
-        said: what became of the last decision, on a served page.
+        said: what became of the last decision, on a served page; ``undo`` is the id by which it is taken back.
     """
 
     every: Sequence[Remembered] = ()
@@ -66,6 +66,7 @@ class Known:
     problems: Sequence[str] = ()
     token: str = ""
     said: str = ""
+    undo: str = ""
 
     def of_run(self, run: str, dreams: Collection[str] = ()) -> Learned:
         """Return what one run learned, and what waits after it."""
@@ -170,6 +171,8 @@ def _inbox(known: Known, names: Mapping[str, str]) -> str:
     if others:
         waiting = f" {others} more not sure enough yet: later sessions decide these."
     said = f"<p class='done' role='status'>{_text(known.said)}</p>" if known.said else ""
+    if known.undo:
+        said += _form(known, {"id": known.undo}, '<button name="do" value="undo">Undo</button>')
     if not needs:
         return _part("inbox", "Waiting for you", f"Nothing.{waiting}", said)
     how = "" if known.token else " slowwave review asks you one by one; slowwave serve gives this page buttons."
@@ -196,19 +199,19 @@ def _commands(ask: Ask) -> str:
 
 
 def _buttons(known: Known, ask: Ask) -> str:
-    hidden = {"form": known.token, "id": ask.id, "project": ask.project}
-    inputs = "".join(f'<input type="hidden" name="{name}" value="{_text(value)}">' for name, value in hidden.items())
-    edit = ""
+    yes = '<button name="do" value="accept" class="yes">Accept</button><button name="do" value="reject">Reject</button>'
     if ask.kind in ("fact", "everywhere"):
-        edit = (
-            f'<label>In your words <textarea name="text" rows="2">{_text(ask.text)}</textarea></label>'
-            '<button name="do" value="edit">Keep my words</button>'
-        )
-    return (
-        f'<form method="post" action="/decide">{inputs}'
-        '<button name="do" value="accept" class="yes">Accept</button><button name="do" value="reject">Reject</button>'
-        f"{edit}</form>"
+        words = f'<textarea name="text" rows="2">{_text(ask.text)}</textarea>'
+        yes += f'<label>In your words {words}</label><button name="do" value="edit">Keep my words</button>'
+    return _form(known, {"id": ask.id, "project": ask.project}, yes)
+
+
+def _form(known: Known, given: Mapping[str, str], inside: str) -> str:
+    hidden = "".join(
+        f'<input type="hidden" name="{name}" value="{_text(value)}">'
+        for name, value in {"form": known.token, **given}.items()
     )
+    return f'<form method="post" action="decide">{hidden}{inside}</form>'
 
 
 def _all(known: Known, names: Mapping[str, str]) -> str:
