@@ -21,7 +21,8 @@ def screen(report: Report, *, dry_run: bool = False, width: int = 0) -> str:
 
 
 def change(kind: Kind, text: str, **more: Any) -> Change:
-    return Change(**{"kind": kind, "project": KEY, "memory": f"m{text}", "text": text, "confidence": 0.9, **more})
+    usual: dict[str, Any] = {"project": KEY, "memory": f"m{text}", "text": text, "confidence": 0.9}
+    return Change(kind=kind, **{**usual, **more})
 
 
 def learned(*changes: Change, asks: list[Ask] | None = None) -> dict[str, Any]:
