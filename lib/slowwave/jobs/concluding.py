@@ -28,6 +28,7 @@ from slowwave.observability.page.sections import View
 from slowwave.observability.page.store import view_with, write_page
 from slowwave.observability.telemetry import export
 from slowwave.observability.webhook import post
+from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
@@ -122,7 +123,7 @@ def view_now(around: Around, now: datetime, known: Known | None = None) -> View 
     """
     if known is None:
         folders = memory_folders(around.settings, around.environ)
-        known = known_of(folders, around.settings.consolidation, now)
+        known = known_of(folders, around.settings.consolidation, now, str(home_folder(around.environ)))
     nights, problems = read_nights(around.environ)
     return view_with(nights, around.environ, problems, known) if nights else None
 
@@ -138,7 +139,7 @@ def _known(report: Report, began: Began, around: Around, projects: Sequence[Proj
         folders = []
         why = told(error, around.environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
         report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
-    known = known_of(folders, around.settings.consolidation, began.at)
+    known = known_of(folders, around.settings.consolidation, began.at, str(home_folder(around.environ)))
     report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
     return known
 

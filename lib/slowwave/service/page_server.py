@@ -27,7 +27,7 @@ from slowwave.jobs.concluding import Around, view_now
 from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.observability.page.html import html_of
 from slowwave.observability.page.memories import known_of
-from slowwave.places import state_folder
+from slowwave.places import home_folder, state_folder
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
@@ -105,11 +105,17 @@ class Pages:
         """Return the report as it is now, with buttons."""
         settings, now = self.settings(), self.clock.now()
         with self.lock:
-            known = known_of(memory_folders(settings, self.environ), settings.consolidation, now)
+            folders, home = memory_folders(settings, self.environ), str(home_folder(self.environ))
+            known = known_of(folders, settings.consolidation, now, home)
             known = replace(known, token=self.form, said=self.said, undo=self.undo)
             self.said = self.undo = ""
         view = view_now(Around(settings, self.environ), now, known)
         return html_of(view) if view else "<!doctype html><title>slowwave</title><p>No night was recorded yet.</p>"
+
+    def say(self, text: str) -> None:
+        """Tell something with the next page."""
+        with self.lock:
+            self.said, self.undo = text, ""
 
     def decide(self, given: Mapping[str, str]) -> None:
         """Carry out what somebody clicked; what is wrong with it is shown on the page."""
@@ -164,10 +170,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a decision, and show the page again."""
         values = self._values() if self._is_known("decide") and self._is_own_origin() else None
-        if values is None or not _is_same(values.pop("form", ""), self.server.pages.form):
+        if values is None:
             self._refuse()
             return
-        self.server.pages.decide(values)
+        if _is_same(values.pop("form", ""), self.server.pages.form):
+            self.server.pages.decide(values)
+        else:
+            self.server.pages.say("Nothing was decided: that page was from before slowwave serve began anew.")
         self.send_response(HTTPStatus.SEE_OTHER)
         self.send_header("Location", f"/{self.server.token}/#inbox")
         self._end_headers(0)

@@ -55,6 +55,7 @@ class Known:
         lately: what was learned in the last days.
         sources: where the memories and the facts that are shown first were said, by project and id.
         problems: memory folders that could not be read.
+        home: the home folder, which paths are told from.
         token: what a served page sends along with each decision; "" for a file, which has no buttons.
         said: what became of the last decision, on a served page; ``undo`` is the id by which it is taken back.
     """
@@ -64,6 +65,7 @@ class Known:
     lately: Learned = field(default_factory=Learned)
     sources: Mapping[tuple[str, str], Sequence[Source]] = field(default_factory=dict[tuple[str, str], Sequence[Source]])
     problems: Sequence[str] = ()
+    home: str = ""
     token: str = ""
     said: str = ""
     undo: str = ""
@@ -75,6 +77,10 @@ class Known:
         found.problems = [*self.problems]
         return found
 
+    def place(self, path: str) -> str:
+        """Return a path as people write it: from their home folder."""
+        return f"~{path[len(self.home) :]}" if self.home and path.startswith(f"{self.home}/") else path
+
     @property
     def needs(self) -> list[Ask]:
         """What is worth a person's time."""
@@ -84,14 +90,14 @@ class Known:
 NOTHING_KNOWN = Known()
 
 
-def known_of(folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime) -> Known:
+def known_of(folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime, home: str = "") -> Known:
     """Return what memory folders hold; what of them cannot be read is told."""
     every, problems = remembered(folders)
     readable = [one.folder for one in every]
     asks, more = asked(readable, settings, now)
     since = iso(now - LATELY)
     lately = learned(every, lambda dream: dream.at >= since and not dream.is_undone)
-    return Known(every, asks, lately, _sources(every, asks, lately), [*problems, *more])
+    return Known(every, asks, lately, _sources(every, asks, lately), [*problems, *more], home)
 
 
 def _sources(
@@ -143,13 +149,13 @@ def _change(known: Known, change: Change) -> str:
     before = f"<p class='was'>before: {_words(change.before)}</p>" if change.before else ""
     why = f"<p class='was'>why: {_text(change.why)}</p>" if change.why else ""
     tag = "" if change.kind == "new" else f"<b class='tag {change.kind}'>{change.kind}</b> "
-    inside = _said(known.sources.get((change.project, change.memory), ()))
+    inside = _said(known, known.sources.get((change.project, change.memory), ()))
     more = f"<p class='how'>{_text(', '.join([change.category, *sure]).strip(', '))}"
     more += f" · <code>slowwave memory why {_text(change.memory)}</code></p>"
     return f"<details><summary>{tag}{_words(change.text)}</summary>{before}{why}{inside}{more}</details>"
 
 
-def _said(sources: Iterable[Source]) -> str:
+def _said(known: Known, sources: Iterable[Source]) -> str:
     """Return where something was said: the words themselves stand out in what was said around them."""
     parts: list[str] = []
     for source in sources:
@@ -161,7 +167,7 @@ def _said(sources: Iterable[Source]) -> str:
             words = f"{_text(around[:at])}<mark>{_text(quote)}</mark>{_text(around[at + len(quote) :])}"
         gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
         before = f"<span class='agent'>the agent: {_text(source.before)}</span>" if source.before else ""
-        parts.append(f"<blockquote>{before}{words}<cite>{_text(source.path + gone)}</cite></blockquote>")
+        parts.append(f"<blockquote>{before}{words}<cite>{_text(known.place(source.path) + gone)}</cite></blockquote>")
     return "".join(parts) or "<p class='how'>No source is kept with it.</p>"
 
 
@@ -169,7 +175,7 @@ def _inbox(known: Known, names: Mapping[str, str]) -> str:
     needs, others = known.needs, len(known.asks) - len(known.needs)
     waiting = ""
     if others:
-        waiting = f" {others} more not sure enough yet: later sessions decide these."
+        waiting = f" {others} more wait for evidence, not for you."
     said = f"<p class='done' role='status'>{_text(known.said)}</p>" if known.said else ""
     if known.undo:
         said += _form(known, {"id": known.undo}, '<button name="do" value="undo">Undo</button>')
@@ -186,7 +192,7 @@ def _inbox(known: Known, names: Mapping[str, str]) -> str:
 
 def _ask(known: Known, ask: Ask, names: Mapping[str, str]) -> str:
     sure = f" · {ask.confidence:.0%}" if ask.confidence else ""
-    source = _said(known.sources.get((ask.project, ask.id), ())) if ask.kind != "dream" else ""
+    source = _said(known, known.sources.get((ask.project, ask.id), ())) if ask.kind != "dream" else ""
     about = " · ".join(filter(None, (names[ask.project], ask.category))) + sure
     head = f"<summary>{_words(ask.text)}<small>{_text(about)}: {_text(ask.why)}</small></summary>"
     return f"<details class='ask'>{head}{source}{_buttons(known, ask) if known.token else _commands(ask)}</details>"
@@ -220,7 +226,7 @@ def _all(known: Known, names: Mapping[str, str]) -> str:
     number = sum(len(one.book.active) for one in folders)
     if not number:
         return _part("all", "Everything remembered", "Nothing yet.", "")
-    rows = "".join(_project(one, names) for one in folders[:MOST_PROJECTS])
+    rows = "".join(_project(known, one, names) for one in folders[:MOST_PROJECTS])
     more = len(folders) - MOST_PROJECTS
     left = f"<p>and {more} more projects: <code>slowwave memory list</code></p>" if more > 0 else ""
     memories = f"{number:,} {'memory' if number == 1 else 'memories'}"
@@ -228,12 +234,14 @@ def _all(known: Known, names: Mapping[str, str]) -> str:
     return _part("all", "Everything remembered", says, rows + left)
 
 
-def _project(one: Remembered, names: Mapping[str, str]) -> str:
+def _project(known: Known, one: Remembered, names: Mapping[str, str]) -> str:
     active = sorted(one.book.active, key=lambda memory: (-memory.confidence, memory.id))
     rows = "".join(_memory(memory) for memory in active[:MOST_MEMORIES])
     more = len(active) - MOST_MEMORIES
     left = f"<li>and {more} more: <code>slowwave memory list</code></li>" if more > 0 else ""
-    head = f"{_text(names[one.folder.project])} <small>{len(active)} · {_text(str(one.folder.path))}</small>"
+    head = (
+        f"{_text(names[one.folder.project])} <small>{len(active)} · {_text(known.place(str(one.folder.path)))}</small>"
+    )
     return f"<details class='project'><summary>{head}</summary><ul>{rows}{left}</ul></details>"
 
 
