@@ -166,6 +166,7 @@ def test_pictures_are_drawn(page: Page, night: tuple[Settings, dict[str, str]], 
             # what light shows already makes room for the rest
             page.run("document.querySelector('#learned').parentElement.remove()")
             page.click("document.querySelector('.project > summary')")
+            page.run("window.scrollTo(0,0)")
         page.still()
         page.picture(PICTURES / f"report-{scheme}.png", 1100, 1700)
     with page_served(lambda: settings, environ, FixedClock(NOW)) as place:

@@ -7,9 +7,10 @@ sent along by itself; a decision needs another token that only the page knows, a
 
 import hmac
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -150,6 +151,22 @@ class _Server(ThreadingHTTPServer):
         super().__init__((HOST, port), _Handler)
         self.token, self.pages = token, pages
         self.hosts = {f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"}
+        self._open: set[Any] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        super().server_close()
+        # browsers connect ahead of what they will ask: who comes next must not be answered by who is gone
+        for request in list(self._open):
+            with suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
