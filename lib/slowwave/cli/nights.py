@@ -137,7 +137,7 @@ def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str])
         yield ""
         yield bold(f"{names[project]}: {in_words(Counter(c.kind for c in changes))}")
         for change in changes:
-            yield from change_lines(change, width)
+            yield from change_lines(change, width, is_named=True)
     for dream in told.dreams:
         yield ""
         yield f"Dream {_of_dream(dream, names)}"

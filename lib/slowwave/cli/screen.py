@@ -21,7 +21,7 @@ from slowwave.report import counted as in_numbers
 MOST_ROWS = 8
 MOST_PROJECTS = 10
 MOST_CHANGES = 5
-MOST_ASKS = 5
+MOST_ASKS = 3
 MOST_UNDO = 3
 # gates about one session are counted with what was left out; these are about a whole project or run
 _SESSION = "session "
@@ -157,11 +157,12 @@ def _some_of_each(changes: Sequence[Change], most: int | None) -> Sequence[Chang
     return [*[c for c in changes if c.kind == "new"][: most - len(others)], *others]
 
 
-def change_lines(change: Change, width: int) -> Iterator[str]:
-    """Yield one change: what is known now, how sure, and what was known before."""
+def change_lines(change: Change, width: int, *, is_named: bool = False) -> Iterator[str]:
+    """Yield one change: what is known now, how sure, and what was known before; ``is_named`` adds the memory's id."""
     sure = [f"{change.confidence:.0%}"] if change.confidence else []
     sure += [in_numbers("sessions", change.sessions)] if change.sessions else []
-    about = f"  ({', '.join(sure)})" if sure and change.kind != "forgotten" else ""
+    sure = [*(sure if change.kind != "forgotten" else ()), *([change.memory] if is_named else ())]
+    about = f"  ({', '.join(sure)})" if sure else ""
     indent = " " * 13
     yield from wrapped(change.text + about, first=f"  {change.kind:<9}  ", rest=indent, width=width)
     if change.before:
@@ -200,7 +201,8 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
         return
     names = short_names(dream.project for dream in dreams)
     yield ""
-    yield f"Why each is believed: slowwave memory why ID{screen.options}"
+    if run:
+        yield f"Every memory with its id, for slowwave memory why: slowwave nights show {run}{screen.options}"
     for dream in dreams[: screen.most(MOST_UNDO)]:
         yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
     if screen.width and len(dreams) > MOST_UNDO:

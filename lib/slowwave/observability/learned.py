@@ -218,7 +218,7 @@ def _planned(report: Report) -> Iterator[Change]:
 
 
 def _worth(change: Change) -> tuple[int, float, int, str]:
-    return KINDS.index(change.kind), -change.confidence, -change.sessions, change.memory
+    return KINDS.index(change.kind), -change.confidence, -change.sessions, change.text
 
 
 def dreams_of(folder: MemoryFolder, events: Sequence[Event]) -> list[Dream]:
@@ -367,13 +367,14 @@ def ask_of_dream(folder: MemoryFolder, parked: Parked) -> Ask:
     return Ask(kind="dream", project=folder.project, id=parked.id, text=f"A dream would {would}", why=parked.reason)
 
 
-def urgency(ask: Ask) -> tuple[bool, int, bool, float, str]:
+def urgency(ask: Ask) -> tuple[bool, int, bool, float, str, str]:
     """Return what things that wait are sorted by: what is worth a person's time first."""
     return (
         not ask.is_worth_it,
         ("dream", "line", "everywhere", "fact").index(ask.kind),
         not ask.is_said,
         -ask.confidence,
+        ask.text,
         ask.id,
     )
 

@@ -6,7 +6,7 @@ Served by ``slowwave serve``, the inbox has buttons; as a file it names the comm
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from html import escape
@@ -21,6 +21,7 @@ from slowwave.memory.said import Source, sources_of
 from slowwave.observability.learned import (
     Ask,
     Change,
+    Dream,
     Learned,
     Remembered,
     asked,
@@ -70,9 +71,16 @@ class Known:
     said: str = ""
     undo: str = ""
 
-    def of_run(self, run: str, dreams: Collection[str] = ()) -> Learned:
+    def of_dreams(self, dreams: Collection[str]) -> Learned:
+        """Return what some dreams changed, and what waits after them."""
+        return self._learned(lambda dream: dream.id in dreams)
+
+    def of_run(self, run: str) -> Learned:
         """Return what one run learned, and what waits after it."""
-        found = learned(self.every, lambda dream: dream.run == run or dream.id in dreams)
+        return self._learned(lambda dream: dream.run == run)
+
+    def _learned(self, wanted: Callable[[Dream], bool]) -> Learned:
+        found = learned(self.every, wanted)
         found.asks = [msgspec.structs.replace(ask, evidence=()) for ask in self.needs]
         found.problems = [*self.problems]
         return found
