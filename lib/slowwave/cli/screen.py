@@ -202,7 +202,7 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
     names = short_names(dream.project for dream in dreams)
     yield ""
     if run:
-        yield f"Every memory with its id, for slowwave memory why: slowwave nights show {run}{screen.options}"
+        yield f"All of it, with ids: slowwave nights show {run}{screen.options}"
     for dream in dreams[: screen.most(MOST_UNDO)]:
         yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
     if screen.width and len(dreams) > MOST_UNDO:

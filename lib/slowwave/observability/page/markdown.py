@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from slowwave.observability.learned import in_words, short_names
+from slowwave.observability.learned import Learned, in_words, short_names
 from slowwave.observability.page.section import Section, plain
 from slowwave.observability.page.sections import View, sections
 
@@ -14,15 +14,15 @@ MOST_ASKS = 10
 
 def markdown_of(view: View) -> str:
     """Return the report as Markdown; names of projects, memories and reasons are shown letter by letter."""
-    return "\n".join([*_learned(view), *(line for section in sections(view) for line in _lines(section))])
-
-
-def _learned(view: View) -> Iterator[str]:
-    """Yield what the last run learned, and what waits for a person."""
     run = view.nights[-1]
-    found = view.known.of_run(run.run_id)
+    learned = learned_lines(view.known.of_run(run.run_id), run.job, run.run_id)
+    return "\n".join([*learned, *(line for section in sections(view) for line in _lines(section))])
+
+
+def learned_lines(found: Learned, job: str, run: str) -> Iterator[str]:
+    """Yield what a run learned, and what waits for a person."""
     names = short_names([*(c.project for c in found.changes), *(a.project for a in found.asks)])
-    yield from ("## What your agents learned", "", f"{run.job} {run.run_id}: {found}.", "")
+    yield from ("## What your agents learned", "", f"{job} {_shown(run)}: {found}.", "")
     left = MOST_CHANGES
     for project, changes in found.by_project():
         if left > 0:
@@ -34,7 +34,7 @@ def _learned(view: View) -> Iterator[str]:
         yield ""
         left -= len(changes)
     if left < 0:
-        yield from (f"and {-left} more: `slowwave nights show {run.run_id}`", "")
+        yield from (f"and {-left} more: `slowwave nights show {run}`", "")
     if found.asks:
         yield from (f"## Waiting for you: {len(found.asks)}", "", "`slowwave review` asks you one by one.", "")
         for ask in found.asks[:MOST_ASKS]:
