@@ -17,9 +17,8 @@ from slowwave.jobs.choice import memory_folders
 from slowwave.memory.transaction import recover
 from slowwave.observability.history import read_nights
 from slowwave.observability.learned import Dream, Learned, Remembered, in_words, learned, remembered, short_names
-from slowwave.observability.night import Night
+from slowwave.observability.night import Night, state
 from slowwave.observability.page.section import duration
-from slowwave.observability.page.sections import state
 
 _USUAL = 14
 _ACTIONS = ("list", "show")

@@ -76,7 +76,7 @@ def review(args: argparse.Namespace) -> int:
         if args.json:
             say_json([_row(waits)])
         else:
-            for line in _one(desk, waits, screen_width(), waits.ask.project):
+            for line in _one(desk, waits, screen_width(), short_names([waits.ask.project])[waits.ask.project]):
                 say(line)
         return DONE
     done = desk.decide(waits, what, " ".join(args.text))  # pyright: ignore[reportArgumentType] - argparse has checked it
@@ -180,8 +180,8 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
 
 
 _SPEAKERS = {
-    "user_explicit": "you said so",
-    "user_correction": "you corrected the agent",
+    "user_explicit": "typed in the session",
+    "user_correction": "typed as a correction",
     "command_outcome": "commands showed it",
     "assistant": "an agent said it",
 }

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     rows, problems = standings(settings, os.environ, clock, project=args.project)
     kept, past = kept_by(settings.retention, os.environ), lately(settings.model, os.environ, clock.now())
     backfills, broken = unfinished(os.environ)
-    learned = morning(settings, os.environ, clock.now(), project=args.project)
+    learned = morning(settings, os.environ, past.last, project=args.project)
     if args.json:
         of_backfills = {"unfinished": backfills, "problems": broken}
         say_json(

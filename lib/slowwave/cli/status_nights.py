@@ -26,7 +26,7 @@ def of_morning(found: "Morning") -> Iterator[str]:
 
 def of_nights(past: "Lately") -> Iterator[str]:
     """Yield what the history says, for a person."""
-    from slowwave.observability.page.sections import state  # noqa: PLC0415 - --help stays fast
+    from slowwave.observability.night import state  # noqa: PLC0415 - --help stays fast
 
     if past.last is None and not past.problems and not past.at_work:
         return

@@ -108,6 +108,7 @@ def conclude(
     night = night_of(report, seen)
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, around.settings.alarms))
     known = _known(report, began, around, projects)
+    night = msgspec.structs.replace(night, needs=len(known.needs))
     report.learned = msgspec.to_builtins(known.of_dreams(report.dream_ids))
     view = view_with([*earlier, night], around.environ, problems, known)
     _tell(report, around, night, view)

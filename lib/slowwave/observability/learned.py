@@ -10,12 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from slowwave.consolidation.inbox import Waiting, inbox
-from slowwave.consolidation.review import Parked, parked_dreams
 from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Book, replay
 from slowwave.memory.folder import MemoryFolder
@@ -23,6 +21,10 @@ from slowwave.memory.ledger import REVIEW, Event, Sighting, read_ledger
 from slowwave.memory.model import RETRACTS, Evidence
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
+
+if TYPE_CHECKING:
+    from slowwave.consolidation.inbox import Waiting
+    from slowwave.consolidation.review import Parked
 
 Kind = Literal["new", "changed", "replaced", "forgotten"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten")
@@ -334,12 +336,15 @@ def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime
         CorruptStateError: the ledger or a parked dream is damaged.
         UnreadableError: a file cannot be read.
     """
+    from slowwave.consolidation.inbox import inbox  # noqa: PLC0415 - what only reads ledgers plans nothing
+    from slowwave.consolidation.review import parked_dreams  # noqa: PLC0415 - as above
+
     yield from (ask_of_dream(folder, parked) for parked in parked_dreams(folder.path))
     for waiting in inbox(folder.path, folder.transcripts, settings, now, is_global=folder.is_global):
         yield ask_of(folder, waiting, settings)
 
 
-def ask_of(folder: MemoryFolder, waiting: Waiting, settings: ConsolidationSettings) -> Ask:
+def ask_of(folder: MemoryFolder, waiting: "Waiting", settings: ConsolidationSettings) -> Ask:
     """Return what a person is asked about a fact in the inbox."""
     lead = waiting.fact.lead
     why = waiting.reason.removesuffix(": waits for a person")
@@ -359,7 +364,7 @@ def ask_of(folder: MemoryFolder, waiting: Waiting, settings: ConsolidationSettin
     )
 
 
-def ask_of_dream(folder: MemoryFolder, parked: Parked) -> Ask:
+def ask_of_dream(folder: MemoryFolder, parked: "Parked") -> Ask:
     """Return what a person is asked about a dream that was parked."""
     done = Counter(o.action for o in parked.operations)
     words = {"ADD": "add", "MERGE": "add evidence to", "UPDATE": "change", "SUPERSEDE": "replace", "DROP": "drop"}

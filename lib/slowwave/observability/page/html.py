@@ -7,10 +7,11 @@ import re
 from html import escape
 from importlib.resources import files
 
+from slowwave.observability.night import state
 from slowwave.observability.page.charts import svg
 from slowwave.observability.page.memories import memories_html
 from slowwave.observability.page.section import Section, plain
-from slowwave.observability.page.sections import View, sections, state
+from slowwave.observability.page.sections import View, sections
 
 # even if a name of a project could smuggle something in, a browser loads and runs nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action "

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from slowwave.observability.alarms import REMEMBERING
-from slowwave.observability.night import Night
+from slowwave.observability.night import Night, state
 from slowwave.observability.page.memories import NOTHING_KNOWN, Known
 from slowwave.observability.page.section import Bar, Chart, Section, duration, number
 from slowwave.observability.weeks import Week
@@ -56,23 +56,6 @@ def sections(view: View) -> list[Section]:
         _slowest(view.latest),
         _nights(shown.nights),
     ]
-
-
-# how runs end, in words
-_STATES = {
-    "Skipped": "nothing to do",
-    "Parked": "a dream waits for you",
-    "PartlyFailed": "failed in part",
-    "Failed": "failed",
-    "Broken": "could not begin",
-    "Stopped": "stopped before its end",
-    "Unfinished": "paused",
-}
-
-
-def state(night: Night) -> str:
-    """Return how a run ended, in words."""
-    return _STATES.get(night.outcome, night.outcome.lower())
 
 
 def _problems(problems: Sequence[str]) -> list[Section]:
