@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from slowwave.memory.ledger import Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
-from slowwave.memory.model import RETRACTS, Category, Evidence
+from slowwave.memory.ledger import REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
+from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 from slowwave.memory.topics import INDEX, PAGE, POINTER, fact_line
 
 T = TypeVar("T")
@@ -101,6 +101,8 @@ class Book:
         done: what became of each candidate that was dealt with, by its id.
         rejected: candidates that a person rejected: what says the same is not taken either.
         undone: candidates of undone dreams with that dream's id: they are not taken again.
+        asked: those of them that a person had accepted in review and took back: they wait again, as before.
+        refusals: what a person rejected, by the rejection's id.
         dreams: committed dreams that stand, oldest first.
         undone_dreams: dreams that a person undid.
         index: the lines of the index as last rendered.
@@ -114,6 +116,8 @@ class Book:
     done: dict[str, str] = field(default_factory=dict[str, str])
     rejected: set[str] = field(default_factory=set[str])
     undone: dict[str, str] = field(default_factory=dict[str, str])
+    asked: set[str] = field(default_factory=set[str])
+    refusals: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     dreams: list[str] = field(default_factory=list[str])
     undone_dreams: list[str] = field(default_factory=list[str])
     index: tuple[IndexEntry, ...] = ()
@@ -131,6 +135,14 @@ class Book:
     def own(self) -> list[Memory]:
         """The memories that hold and that slowwave wrote or a person stands behind: an agent's notes stay its own."""
         return [m for m in self.active if not m.stands or m.is_from_person]
+
+    def waits(self, candidate: Candidate) -> bool:
+        """Say whether no dream has dealt with a candidate, or a person took their word on it back."""
+        if candidate.id in self.done:
+            return False
+        # a rewording was written for the decision that was taken back, and goes with it
+        is_asked = candidate.id in self.asked and candidate.extractor != BY_PERSON
+        return is_asked or candidate.id not in self.undone
 
     def after(self, events: Sequence[Event]) -> "Book":
         """Return the book with more events applied, leaving this one as it is."""
@@ -185,6 +197,7 @@ class Book:
         self.done.update(dict.fromkeys(event.candidates, outcome))
         if event.event == "reject":
             self.rejected.update(event.candidates)
+            self.refusals[event.dream] = event.candidates
         elif event.event == "dream":
             self.dreams.append(event.dream)
         elif event.event == "unindexed-by-person":
@@ -210,8 +223,14 @@ def replay(events: Iterable[Event]) -> Book:
     book = Book()
     gone = {dream for event in every for dream in event.undone}
     book.undone_dreams = [e.dream for e in every if e.event == "dream" and e.dream in gone]
+    reviewed = {e.dream for e in every if e.event == "dream" and e.dream in gone and e.run == REVIEW}
     for event in every:
+        if event.dream in gone and event.event == "reject":
+            continue  # as if nobody had rejected it
         if event.dream in gone:
+            book.asked.difference_update(event.candidates)
+            if event.dream in reviewed:
+                book.asked.update(event.candidates)
             book.undone.update(dict.fromkeys(event.candidates, event.dream))
             if event.event == "adopt":
                 book.left.add((event.file, event.sha256))
