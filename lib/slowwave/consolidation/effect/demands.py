@@ -184,9 +184,10 @@ def _said(memory: Memory) -> Demand | None:
         return _after(spans, mentions)
     if scope_of(plain):
         return None
-    if rivals := rivals_of(memory.key, memory.value):
-        refused = tuple(Call(tuple(name.split())) for name in rivals)
-        return Demand("choice", (Call(tuple(memory.value.split())),), refused)
+    for key, value in ((memory.key, memory.value), claim_of(text, memory.category)):
+        if rivals := rivals_of(key, value):
+            refused = tuple(Call(tuple(name.split())) for name in rivals)
+            return Demand("choice", (Call(tuple(value.split())),), refused)
     if any(mention.is_refused for mention in mentions) and not words & _CONDITIONS:
         return _choice(mentions)
     return _for_purpose(memory)
