@@ -26,6 +26,7 @@ SECTIONS = {
     "merges": "rows_merges",
     "contradictions": "rows_contradictions",
     "supersession": "rows_supersession",
+    "effect": "rows_effect",
     "secrets": "rows_secrets",
     "attacks": "rows_attacks",
     "compaction": "rows_compaction",

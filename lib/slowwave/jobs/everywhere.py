@@ -17,7 +17,7 @@ def end_dreaming(projects: Sequence[Project], run: Run) -> Report:
     report = propose_everywhere(projects, run)
     if run.dry_run:
         return report
-    for item in deliver(projects, run.settings, run.environ):
+    for item in deliver(projects, run.settings, run.environ, clock=run.clock):
         report.items.append(item)
         if item.action == REFUSED:
             report.warnings.append(f"{item.project}: not delivered: {item.target}: {item.reason}")

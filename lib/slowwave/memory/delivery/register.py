@@ -12,6 +12,7 @@ import msgspec
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
 from slowwave.memory.folder import read_or_none
+from slowwave.memory.ledger import line_hash
 from slowwave.memory.names import name_from_json
 from slowwave.places import data_folder
 from slowwave.records.lock import locked_file
@@ -73,6 +74,7 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         tracked: it may stand in a file that git tracks.
         visible: git shows the file although it is not tracked.
         exclude: git's own list of what it does not show, where the file was added to it; else "".
+        since: by :func:`told_as`, since when each memory stands there, ISO.
     """
 
     project: str
@@ -84,6 +86,7 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tracked: bool = False
     visible: bool = False
     exclude: str = ""
+    since: dict[str, str] = {}
 
 
 class Register(msgspec.Struct):
@@ -112,6 +115,11 @@ class Register(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(Register).decode
+
+
+def told_as(text: str) -> str:
+    """Return by what the register knows a memory with these words, without a word of it."""
+    return line_hash(text)[:16]
 
 
 def register_path(environ: Mapping[str, str]) -> Path:
