@@ -175,7 +175,7 @@ def demand_of(memory: Memory) -> Demand | None:
 def _said(memory: Memory) -> Demand | None:
     """Return what a person's own words demand."""
     text = memory.text
-    plain, spans = _without_spans(text)
+    plain, spans = spans_of(text)
     words = {word.strip(".,:;!?").casefold() for word in plain.split()}
     mentions = list(_mentions(plain, spans))
     if mentions and words & _ENDS_WITH and words & (_ORDERS | {"without"}):
@@ -197,15 +197,15 @@ def _choice(mentions: Sequence[_Mention]) -> Demand | None:
     """Return that some calls or files are refused, and which are named in their place."""
     refused = [m.text for m in mentions if m.is_refused]
     # a file is named beside a refused one to be changed in its place, whatever the verb
-    chosen = [m.text for m in mentions if m.is_chosen or (not m.is_refused and _is_path(m.text))]
-    paths = tuple(one.strip("/") for one in refused if _is_path(one))
-    instead = tuple(one.strip("/") for one in chosen if _is_path(one)) if paths else ()
+    chosen = [m.text for m in mentions if m.is_chosen or (not m.is_refused and is_path(m.text))]
+    paths = tuple(one.strip("/") for one in refused if is_path(one))
+    instead = tuple(one.strip("/") for one in chosen if is_path(one)) if paths else ()
     calls, wanted = _calls(refused), _calls(chosen)
     return Demand("choice", wanted, calls, paths, instead) if calls or paths else None
 
 
 def _calls(spans: Sequence[str]) -> tuple[Call, ...]:
-    return tuple(call for span in spans if not _is_path(span) for call in (call_of(span),) if call)
+    return tuple(call for span in spans if not is_path(span) for call in (call_of(span),) if call)
 
 
 def _for_purpose(memory: Memory) -> Demand | None:
@@ -227,14 +227,14 @@ def _gate(words: set[str], spans: Sequence[str]) -> Demand | None:
 
 def _after(spans: Sequence[str], mentions: Sequence[_Mention]) -> Demand | None:
     """Return that a change of a file asks for a command, where the words name one of each and refuse nothing."""
-    paths = tuple(span.strip("/") for span in spans if _is_path(span))
+    paths = tuple(span.strip("/") for span in spans if is_path(span))
     calls = _calls(spans)
     if not paths or not calls or any(m.is_refused for m in mentions):
         return None
     return Demand("after", calls, paths=paths)
 
 
-def _without_spans(text: str) -> tuple[str, list[str]]:
+def spans_of(text: str) -> tuple[str, list[str]]:
     """Return a text with a name in place of each thing between backticks, and these."""
     spans = [span.strip() for span in _SPAN.findall(text)]
     numbers = iter(range(len(spans)))
@@ -267,7 +267,7 @@ def _refused(tokens: Sequence[str], named: Sequence[int]) -> set[int]:
     return found
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
     if any(letter.isspace() for letter in text) or text.startswith(("-", "./")):
         return False
     return "/" in text or bool(_FILE.fullmatch(text))

@@ -16,6 +16,7 @@ from slowwave.errors import RefusedError, SlowwaveError, told
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.delivery.blocks import carry_out, changed
 from slowwave.memory.delivery.git import exclude_file, has_git, tracked
+from slowwave.memory.delivery.hooks import follow, prune_tables, said_of
 from slowwave.memory.delivery.register import (
     Block,
     Placed,
@@ -127,6 +128,7 @@ def install(
         delivery = Delivery(settings, environ, register, dry_run=dry_run, overwrite=overwrite, asked=True)
         delivery.save()
         _deliver(projects, delivery)
+        follow(projects, delivery, is_all=not register.rules)
         if not register.rules:
             # also of projects that have no session any more
             seen = {name_to_json(project.root) for project in projects}
@@ -157,10 +159,12 @@ def deliver(
     if dry_run:
         delivery = Delivery(settings, environ, register, dry_run=True)
         _deliver(projects, delivery)
+        follow(projects, delivery, is_all=False)
         return delivery.items
     with delivering(environ):
         delivery = Delivery(settings, environ, read_register(environ) or Register(), clock=clock or SystemClock())
         _deliver(projects, delivery)
+        follow(projects, delivery, is_all=False)
         return delivery.items
 
 
@@ -190,6 +194,9 @@ def refresh(
         return delivery.items
 
     register = read_register(environ)
+    if register is not None and register.hooks and not dry_run:
+        own = read_book(memory).own
+        prune_tables(memory, {m.id: said_of(m.text) for m in own if m.id not in without}, environ)
     if register is None or not placed_of(memory, register):
         return []
     if dry_run:
