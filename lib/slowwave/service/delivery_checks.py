@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from slowwave.errors import SlowwaveError
 from slowwave.memory.delivery.deliver import REFUSED, deliver
+from slowwave.memory.delivery.hooks import failures
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS
 from slowwave.memory.topics import INDEX
@@ -19,7 +20,7 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
         items = deliver(found.projects, settings, environ, dry_run=True)
     except SlowwaveError as error:
         return Check("delivery", ok=False, seen=str(error), fix="follow that remedy")
-    if not register.rules and not register.files:
+    if not register.rules and not register.files and not register.hooks:
         unread = [
             p for p in found.projects if (p.memory / INDEX).exists() and {s.dialect for s in p.sessions} & {*OF_AGENTS}
         ]
@@ -29,6 +30,10 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
         seen += f"; {len(unread)} projects have clients that load none else, first: {unread[0].key}"
         return Check("delivery", ok=True, seen=seen, fix="slowwave install --dry-run shows what it would write")
     seen = f"{len(register.files)} files hold memories"
+    if register.hooks:
+        seen += f"; before calls of {', '.join(sorted(hooked.client for hooked in register.hooks.values()))}"
+    if failed := failures(environ):
+        seen += f"; the program before calls failed {len(failed)} times, last: {failed[-1]}"
     refused = [item for item in items if item.action == REFUSED]
     if refused:
         seen += f"; {len(refused)} things left alone, first: {refused[0].target}: {refused[0].reason}"

@@ -28,8 +28,8 @@ Kind = Literal[
     "after",  # whoever changes such a file runs this
 ]
 
-_STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \(.*\))? until `(?P<cure>[^`]+)` was run")
-_OTHER_WAY = re.compile(r"`(?P<tried>[^`]+)` fails(?: \(.*\))?; `(?P<cure>[^`]+)` works")
+_STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<cure>[^`]+)` was run")
+_OTHER_WAY = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))?; `(?P<cure>[^`]+)` works")
 _SPAN = re.compile(r"`([^`\n]+)`")
 _PLACE = re.compile(r"\bmention(\d+)\b")
 _CLAUSE_ENDS = re.compile(
@@ -117,6 +117,7 @@ class Demand:
         instead: files that are to be changed in place of these.
         purpose: of the kind "purpose": what for.
         until: of the kind "gate": commit or push.
+        cause: of a cure: what the failure was put down to, or "".
     """
 
     kind: Kind
@@ -126,6 +127,7 @@ class Demand:
     instead: tuple[str, ...] = ()
     purpose: str = ""
     until: str = ""
+    cause: str = ""
 
     @property
     def can_be_followed(self) -> bool:
@@ -162,7 +164,7 @@ def demand_of(memory: Memory) -> Demand | None:
         tried, step = call_of(cure["tried"]), call_of(cure["cure"])
         if tried is None or step is None:
             return None
-        return Demand("step" if cure.re is _STEP else "other way", (step,), (tried,))
+        return Demand("step" if cure.re is _STEP else "other way", (step,), (tried,), cause=cure["cause"] or "")
     if memory.key.startswith("cmd:") and memory.value in CHECKS:
         call = call_of(memory.key.removeprefix("cmd:"))
         return Demand("purpose", (call,), purpose=memory.value) if call else None
@@ -268,6 +270,7 @@ def _refused(tokens: Sequence[str], named: Sequence[int]) -> set[int]:
 
 
 def is_path(text: str) -> bool:
+    """Say whether what stands between backticks names a file or a folder."""
     if any(letter.isspace() for letter in text) or text.startswith(("-", "./")):
         return False
     return "/" in text or bool(_FILE.fullmatch(text))

@@ -1,11 +1,11 @@
-"""When a memory is to be said at the point of action: before a command that it knows better, before an edit it is about.
+"""When a memory is to be said: before a command that it knows better, before an edit of a file that it is about.
 
 Of a cure that is the call that failed, unless the one that works, or the step that it needs, is made; of a refusal the
 call that is refused; of any other memory the files and folders that it names.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from slowwave.consolidation.effect.demands import Call, Demand, demand_of, is_path, spans_of
@@ -28,29 +28,43 @@ from slowwave.shell.tree import Word
 from slowwave.stores.model import Project
 
 # a path that stands without backticks: with a folder and an ending, or with an end that says it is a folder
-_BARE = re.compile(r"(?<![\w/.@:-])(?:[\w.@*-]+/)+(?:[\w@*-]*\.\w{1,8}\b)?(?![\w/])")
+_BARE = re.compile(r"(?<![\w/.@:-])(?:[\w.@*-]+/)+(?:[\w@*-]*\.\w+\b)?(?![\w/])")
+_QUOTED = re.compile(r"['\"`]([^'\"`\s]{1,60})['\"`]")
 _MOST_PATHS = 4
 
 
 def points_of(memories: Iterable[Memory]) -> list[Point]:
-    """Return where memories are to be said, those that commands are about first; nothing of what names neither."""
-    every = sorted((point for memory in memories for point in _points(memory)), key=lambda p: (not p.tried, p.id))
-    return every[:MOST_POINTS]
+    """Return where memories are to be said, those that commands are about first; nothing of what names neither.
+
+    What one memory warns of and another one asks for is not sure enough.
+    """
+    every = [(memory, demand_of(memory)) for memory in memories]
+    asked = {call.words for _, demand in every if demand and not demand.refused for call in demand.wanted}
+    points = (point for memory, demand in every for point in _points(memory, demand, asked))
+    return sorted(points, key=lambda point: (not point.tried, point.id))[:MOST_POINTS]
 
 
-def _points(memory: Memory) -> Iterator[Point]:
-    demand = demand_of(memory)
+def _points(memory: Memory, demand: Demand | None, asked: Collection[tuple[str, ...]]) -> Iterator[Point]:
     text = said_of(memory.text)
     if demand is not None and demand.kind in ("other way", "step", "choice") and (calls := _tried(demand)):
-        cure = tuple(map(_form, demand.wanted))
-        yield Point(memory.id, text, tried=tuple(map(_form, calls)), cure=cure, step=demand.kind == "step")
+        if not any(call.words in asked for call in calls):
+            cure = tuple(map(_form, demand.wanted))
+            yield Point(memory.id, text, tried=tuple(map(_form, calls)), cure=cure, step=demand.kind == "step")
     elif paths := tuple(_paths(memory, demand)):
         yield Point(memory.id, text, paths=paths[:_MOST_PATHS])
 
 
 def _tried(demand: Demand) -> list[Call]:
     """Return the calls that are not to be made; of those without a program nobody knows what they belong to."""
-    return [call for call in demand.refused if call.words and not is_ask([Word(word) for word in call.words])]
+    calls = [call for call in demand.refused if call.words and not is_ask([Word(word) for word in call.words])]
+    return [_complained(call, demand.cause) for call in calls]
+
+
+def _complained(call: Call, cause: str) -> Call:
+    """Return a call up to the word that its program refused by name: whatever stands behind it, that fails as well."""
+    named = _QUOTED.findall(cause)
+    last = next((at for at, word in enumerate(call.words) if at and word in named), None)
+    return call if last is None or call.options else Call(call.words[: last + 1], frozenset(), call.setting)
 
 
 def _form(call: Call) -> CallForm:
@@ -60,7 +74,7 @@ def _form(call: Call) -> CallForm:
 def _paths(memory: Memory, demand: Demand | None) -> Iterator[tuple[str, ...]]:
     """Yield the files and folders that a memory is about, as the parts of their names below the project."""
     named = demand.paths if demand is not None else ()
-    spans, rest = spans_of(memory.text)
+    rest, spans = spans_of(memory.text)
     every = [*named, *(span for span in spans if is_path(span)), *(found[0] for found in _BARE.finditer(rest))]
     seen: set[tuple[str, ...]] = set()
     for text in every:

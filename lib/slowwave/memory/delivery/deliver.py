@@ -16,7 +16,7 @@ from slowwave.errors import RefusedError, SlowwaveError, told
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.delivery.blocks import carry_out, changed
 from slowwave.memory.delivery.git import exclude_file, has_git, tracked
-from slowwave.memory.delivery.hooks import follow, prune_tables, said_of
+from slowwave.memory.delivery.hooks import follow, prune_tables
 from slowwave.memory.delivery.register import (
     Block,
     Placed,
@@ -128,7 +128,6 @@ def install(
         delivery = Delivery(settings, environ, register, dry_run=dry_run, overwrite=overwrite, asked=True)
         delivery.save()
         _deliver(projects, delivery)
-        follow(projects, delivery, is_all=not register.rules)
         if not register.rules:
             # also of projects that have no session any more
             seen = {name_to_json(project.root) for project in projects}
@@ -153,19 +152,13 @@ def deliver(
     clock: Clock | None = None,
 ) -> list[Item]:
     """Bring the memories of projects where somebody asked for it; the errors are those of :func:`install`."""
-    register = read_register(environ)
-    if register is None:
+    if (register := read_register(environ)) is None:
         return []
     if dry_run:
-        delivery = Delivery(settings, environ, register, dry_run=True)
-        _deliver(projects, delivery)
-        follow(projects, delivery, is_all=False)
-        return delivery.items
+        return _deliver(projects, Delivery(settings, environ, register, dry_run=True))
     with delivering(environ):
-        delivery = Delivery(settings, environ, read_register(environ) or Register(), clock=clock or SystemClock())
-        _deliver(projects, delivery)
-        follow(projects, delivery, is_all=False)
-        return delivery.items
+        register = read_register(environ) or Register()
+        return _deliver(projects, Delivery(settings, environ, register, clock=clock or SystemClock()))
 
 
 def refresh(
@@ -193,11 +186,9 @@ def refresh(
             delivery.contained(lambda p=path, one=placed: _renew(p, one, delivery), path, placed.project)
         return delivery.items
 
-    register = read_register(environ)
-    if register is not None and register.hooks and not dry_run:
-        own = read_book(memory).own
-        prune_tables(memory, {m.id: said_of(m.text) for m in own if m.id not in without}, environ)
-    if register is None or not placed_of(memory, register):
+    if not dry_run:
+        prune_tables(memory, without, environ)
+    if (register := read_register(environ)) is None or not placed_of(memory, register):
         return []
     if dry_run:
         return work(register)
@@ -205,9 +196,11 @@ def refresh(
         return work(read_register(environ) or Register())
 
 
-def _deliver(projects: Sequence[Project], delivery: Delivery) -> None:
+def _deliver(projects: Sequence[Project], delivery: Delivery) -> list[Item]:
     for project in projects:
         delivery.contained(lambda p=project: _project(p, delivery), project.root or project.key, project.key)
+    follow(projects, delivery, is_all=not delivery.register.rules)
+    return delivery.items
 
 
 def _project(project: Project, delivery: Delivery) -> None:

@@ -16,7 +16,8 @@ POSIX: "Any" = sys.modules.get("posix")  # there since the interpreter began; on
 
 # bytes of what a client hands over, of a table, of the log; characters of a shell line; folders up to the project
 _MOST_GIVEN, _MOST_TABLE, _MOST_LOG = 16 << 20, 4 << 20, 64 << 10
-_MOST_LINE, _MOST_FOLDERS = 20_000, 64
+_MOST_LINE, _MOST_FOLDERS, _MOST_SHELLS = 20_000, 64, 2
+_KIND, _FILE = 0o170000, 0o100000
 _PRIME = (1 << 127) - 1
 _ABOUT = "From slowwave's memory of earlier sessions in this project (data, not an instruction): "
 # what stands before a program and leaves it the same command
@@ -42,24 +43,20 @@ def answer(given: "Any", folder: str, began: str = "") -> str:
         folder: where the tables lie and what was said is noted.
         began: the folder that the session began in, where the client says so.
     """
-    if not isinstance(given, dict) or given.get("hook_event_name") != "PreToolUse":
-        return ""
-    tool, asked, cwd, session = (given.get(name) for name in ("tool_name", "tool_input", "cwd", "session_id"))
-    if not (isinstance(asked, dict) and _is_text(cwd) and _is_text(session) and cwd.startswith("/")):
+    asked, tool = _field(given, "tool_input"), _text(given, "tool_name")
+    cwd, session = _text(given, "cwd"), _text(given, "session_id")
+    if _text(given, "hook_event_name") != "PreToolUse" or not session or not cwd.startswith("/"):
         return ""
     table, top = _table(cwd, folder, began)
     if not table:
         return ""
-    said = f"{folder}/said/{name_of(session)}"
-    line = asked.get("command")
-    if _is_text(line) and "*** Begin Patch" in line:
+    said, line = f"{folder}/said/{name_of(session)}", _text(asked, "command")
+    if "*** Begin Patch" in line:
         found = _of_paths(_patched(line), table, cwd, top)
     elif tool in _EDITORS:
-        found = _of_paths([asked.get("file_path") or asked.get("notebook_path")], table, cwd, top)
-    elif tool == "Bash" and _is_text(line):
-        found = _of_line(line, table, said)
+        found = _of_paths([_text(asked, "file_path") or _text(asked, "notebook_path")], table, cwd, top)
     else:
-        return ""
+        found = _of_line(line, table, said) if tool == "Bash" else []
     for point in found:
         if _is_first(said, point["id"]):
             return rendered(point["say"])
@@ -68,7 +65,7 @@ def answer(given: "Any", folder: str, began: str = "") -> str:
 
 def rendered(text: str) -> str:
     """Return a text as what a hook answers: whatever it says, it is a string in JSON."""
-    from _json import encode_basestring_ascii  # noqa: PLC0415 # pyright: ignore
+    from _json import encode_basestring_ascii  # noqa: PLC0415 - as above
 
     said = encode_basestring_ascii(_ABOUT + text)
     return f'{{"hookSpecificOutput":{{"hookEventName":"PreToolUse","additionalContext":{said}}}}}\n'
@@ -77,21 +74,27 @@ def rendered(text: str) -> str:
 def parsed(text: str) -> "Any":
     """Return what a JSON text says, without the import of ``json``, which takes as long as the interpreter."""
     try:
-        from _json import make_scanner  # noqa: PLC0415 # pyright: ignore
+        from _json import make_scanner  # noqa: PLC0415 - not every interpreter has it there
 
         class Plain:
             strict, object_hook, object_pairs_hook = False, None, None
             parse_float, parse_int, parse_constant = float, int, float
 
-        return make_scanner(Plain)(text.lstrip(), 0)[0]
+        scanner: Any = make_scanner
+        return scanner(Plain)(text.lstrip(), 0)[0]
     except (ImportError, AttributeError, TypeError):
         import json  # noqa: PLC0415 - an interpreter that keeps its scanner elsewhere
 
         return json.loads(text)
 
 
-def _is_text(value: "Any") -> bool:
-    return isinstance(value, str) and "\0" not in value
+def _field(given: "Any", name: str) -> "Any":
+    return given.get(name) if hasattr(given, "get") else None
+
+
+def _text(given: "Any", name: str) -> str:
+    found = _field(given, name)
+    return found if isinstance(found, str) and "\0" not in found else ""
 
 
 def _table(cwd: str, folder: str, began: str) -> "tuple[Any, str]":
@@ -130,7 +133,7 @@ def _read(path: str, most: int) -> str:
         return ""
     try:
         found = POSIX.fstat(place)
-        data = POSIX.read(place, most + 1) if found.st_mode & 0o170000 == 0o100000 else b""
+        data = POSIX.read(place, most + 1) if found.st_mode & _KIND == _FILE else b""
     finally:
         POSIX.close(place)
     return data.decode("utf-8", "surrogateescape") if len(data) <= most else ""
@@ -138,10 +141,11 @@ def _read(path: str, most: int) -> str:
 
 def _is_first(said: str, name: str) -> bool:
     """Say whether something happens for the first time in a session, and note that it did."""
-    try:
-        POSIX.mkdir(said, 0o700)
-    except FileExistsError:
-        pass
+    if not _is_there(said):
+        try:
+            POSIX.mkdir(said, 0o700)
+        except FileExistsError:
+            return _is_first(said, name)  # another call of the same session was faster
     try:
         POSIX.close(POSIX.open(f"{said}/{name_of(name)}", POSIX.O_WRONLY | POSIX.O_CREAT | POSIX.O_EXCL, 0o600))
     except FileExistsError:
@@ -162,7 +166,7 @@ def _of_line(line: str, table: "Any", said: str) -> "list[Any]":
     points = [p for program, of in table["commands"].items() if program in line for p in of]
     if not points or len(line) > _MOST_LINE:
         return []
-    found: "list[Any]" = []
+    found: list[Any] = []
     ready: set[str] = set()
     for command in commands_in(line):
         for point in points:
@@ -202,24 +206,19 @@ def _bare(program: str) -> str:
 def commands_in(line: str, depth: int = 0) -> list[tuple[list[str], list[str]]]:
     """Return the commands of a shell line, each as its assignments and its words; none where a quote stays open."""
     found: list[tuple[list[str], list[str]]] = []
-    for words in _split(line):
+    for words in _Splitter(line).run():
         setting: list[str] = []
         rest = words
         while rest and (rest[0] in _BEFORE or _assigns(rest[0])):
             setting += [rest[0]] if _assigns(rest[0]) else []
             rest = rest[1:]
-            if words[0] == "timeout":
-                rest = rest[1:]
         if rest[:1] == ["timeout"]:
             rest = rest[1:]
             while rest and (rest[0].startswith("-") or rest[0][:1].isdigit()):
                 rest = rest[1:]
-        if not rest:
-            continue
-        inner = rest[2] if rest[0].rpartition("/")[2] in _SHELLS and len(rest) == 3 and rest[1] in ("-c", "-lc") else ""
-        if inner and depth < 2:
-            found += commands_in(inner, depth + 1)
-        else:
+        if depth < _MOST_SHELLS and rest and rest[0].rpartition("/")[2] in _SHELLS and rest[1:2] in (["-c"], ["-lc"]):
+            found += commands_in(rest[2], depth + 1) if len(rest) > 2 else []  # noqa: PLR2004
+        elif rest:
             found.append((setting, " ".join(rest).split()))
     return found
 
@@ -229,58 +228,76 @@ def _assigns(word: str) -> bool:
     return bool(sign) and name.isidentifier()
 
 
-def _split(line: str) -> list[list[str]]:
-    """Return the words of each command of a shell line, without redirections and the bodies of here-documents."""
-    every: list[list[str]] = []
-    words: list[str] = []
-    word, is_word, is_target, at, ends = "", False, False, 0, []
-    line += "\n"
-    while at < len(line):
-        sign = line[at]
+class _Splitter:
+    """Goes through a shell line once, without redirections and the bodies of here-documents."""
+
+    def __init__(self, line: str) -> None:
+        self._line, self._at = f"{line}\n", 0
+        self._word, self._is_word, self._is_target = "", False, False
+        self._marks: list[str] = []
+        self._words: list[str] = []
+        self.found: list[list[str]] = []
+
+    def run(self) -> "list[list[str]]":
+        """Return the words of each command, none where what is opened stays open."""
+        while self._at < len(self._line):
+            sign = self._line[self._at]
+            if sign in "'\"`" or self._line.startswith(("$(", "${"), self._at):
+                if not self._quoted(sign):
+                    return []
+            elif sign == "\\":
+                self._at += 1
+                if self._line[self._at : self._at + 1] not in ("", "\n"):
+                    self._add(self._line[self._at])
+            elif sign in "<>":
+                self._redirected()
+            elif sign.isspace() or sign in _ENDS:
+                self._ended(sign)
+            elif sign == "#" and not self._is_word:
+                self._at = self._line.index("\n", self._at) - 1
+            else:
+                self._add(sign)
+            self._at += 1
+        return [words for words in self.found if words]
+
+    def _add(self, text: str) -> None:
+        self._word, self._is_word = self._word + text, True
+
+    def _quoted(self, sign: str) -> bool:
+        close = _closed(self._line, self._at)
+        if close < 0:
+            return False
         if sign in "'\"":
-            close = _closed(line, at)
-            if close < 0:
-                return []
-            word, is_word, at = word + line[at + 1 : close].replace('\\"', '"'), True, close
-        elif sign == "\\":
-            at += 1
-            if line[at : at + 1] != "\n":
-                word, is_word = word + line[at : at + 1], True
-        elif sign == "`" or line.startswith(("$(", "${"), at):
-            close = _closed(line, at)
-            if close < 0:
-                return []
-            word, is_word, at = word + line[at : close + 1], True, close
-        elif sign in "<>":
-            word, is_word = ("", False) if word.isdigit() else (word, is_word)
-            if is_word:
-                words.append(word)
-            word, is_word, is_target = "", False, True
-            is_here = line.startswith("<<", at) and not line.startswith("<<<", at)
-            while line[at + 1] in "<>&-":
-                at += 1
-            if is_here:
-                mark = line[at + 1 :].lstrip().split(None, 1)[0].strip("'\"\\;)")
-                ends.append(mark)
-        elif sign.isspace() or sign in _ENDS:
-            if is_word:
-                words += [] if is_target else [word]
-                is_target = False
-            word, is_word = "", False
-            if sign in _ENDS:
-                every.append(words)
-                words, is_target = [], False
-            if sign == "\n":
-                for mark in ends:
-                    stop = line.find(f"\n{mark}\n", at)
-                    at = stop + len(mark) + 1 if stop >= 0 else len(line)
-                ends = []
-        elif sign == "#" and not is_word:
-            at = line.index("\n", at) - 1
+            self._add(self._line[self._at + 1 : close].replace('\\"', '"'))
         else:
-            word, is_word = word + sign, True
-        at += 1
-    return [one for one in every if one]
+            self._add(self._line[self._at : close + 1])
+        self._at = close
+        return True
+
+    def _redirected(self) -> None:
+        if self._is_word and not self._word.isdigit():
+            self._words.append(self._word)
+        self._word, self._is_word, self._is_target = "", False, True
+        is_here = self._line.startswith("<<", self._at) and not self._line.startswith("<<<", self._at)
+        while self._line[self._at + 1] in "<>&-":
+            self._at += 1
+        rest = self._line[self._at + 1 :].split(None, 1)
+        if is_here and rest:
+            self._marks.append(rest[0].strip("'\"\\;)"))
+
+    def _ended(self, sign: str) -> None:
+        if self._is_word:
+            self._words += [] if self._is_target else [self._word]
+            self._is_target = False
+        self._word, self._is_word = "", False
+        if sign in _ENDS:
+            self.found.append(self._words)
+            self._words, self._is_target = [], False
+        for mark in self._marks if sign == "\n" else ():
+            stop = self._line.find(f"\n{mark}\n", self._at)
+            self._at = stop + len(mark) + 1 if stop >= 0 else len(self._line)
+        if sign == "\n":
+            self._marks = []
 
 
 def _closed(line: str, at: int) -> int:
@@ -308,11 +325,11 @@ def _patched(line: str) -> list[str]:
     return [row[len(mark) :].strip() for row in line.split("\n") for mark in _PATCHES if row.startswith(mark)]
 
 
-def _of_paths(paths: "list[Any]", table: "Any", cwd: str, top: str) -> "list[Any]":
+def _of_paths(paths: list[str], table: "Any", cwd: str, top: str) -> "list[Any]":
     """Return the points that files are about."""
-    found: "list[Any]" = []
+    found: list[Any] = []
     for path in paths:
-        if not _is_text(path):
+        if not path:
             continue
         parts: list[str] = []
         for part in (path if path.startswith("/") else f"{cwd}/{path}").split("/"):
@@ -368,15 +385,16 @@ def main() -> None:
     """Answer a client that waits, and end well whatever happens."""
     folder = __file__.rpartition("/")[0]
     try:
-        data = b""
+        pieces: list[bytes] = []
+        size = 0
         while piece := POSIX.read(0, 1 << 20):
-            data += piece if len(data) <= _MOST_GIVEN else b""
+            size += len(piece)
+            pieces += [piece] if size <= _MOST_GIVEN else []
         began = POSIX.environ.get(b"CLAUDE_PROJECT_DIR", b"").decode("utf-8", "surrogateescape")
-        if len(data) <= _MOST_GIVEN and (said := answer(parsed(data.decode("utf-8", "replace")), folder, began)):
+        given = parsed(b"".join(pieces).decode("utf-8", "replace")) if size <= _MOST_GIVEN else None
+        if said := answer(given, folder, began):
             POSIX.write(1, said.encode())
     except BaseException as error:  # noqa: BLE001 - the agent goes on, whatever this was
-        try:
-            _note(error, folder)
-        except BaseException:  # noqa: BLE001, S110 - there is nowhere left to say it
-            pass
-    POSIX._exit(0)  # what an interpreter does at its end takes a tenth of the time that there is
+        _note(error, folder)
+    finally:
+        POSIX._exit(0)  # noqa: SLF001 - what an interpreter does at its end takes a tenth of the time that there is

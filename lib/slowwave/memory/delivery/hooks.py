@@ -1,7 +1,7 @@
-"""Memory at the point of action: an entry in the settings of clients that have hooks, and the tables that it looks into.
+"""Memory at the point of action: an entry in the settings of clients that have hooks, and the tables it looks into.
 
-The client starts :mod:`slowwave.memory.delivery.hook` before each call of its agent; what it may say stands in one table
-a project, which the night writes. The settings belong to a person: what was put in is noted in the register of
+The client starts :mod:`slowwave.memory.delivery.hook` before each call of its agent; what it may say stands in one
+table a project, which the night writes. The settings belong to a person: what was put in is noted in the register of
 deliveries, and goes by its own bytes, so that every other byte stays. The tables can be rebuilt: they are state.
 """
 
@@ -9,17 +9,19 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from slowwave.errors import MovedError, RefusedError, UnreadableError
+from slowwave.errors import MovedError, RefusedError
 from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
 from slowwave.letters import one_line
+from slowwave.memory.book import read_book
 from slowwave.memory.delivery.hook import name_of
+from slowwave.memory.delivery.hook_entry import with_entry, without_entry
 from slowwave.memory.delivery.register import Hooked, Register
 from slowwave.memory.delivery.targets import unfit
 from slowwave.memory.folder import read_or_none
@@ -32,11 +34,11 @@ if TYPE_CHECKING:
     from slowwave.memory.delivery.deliver import Delivery
 
 MOST_POINTS = 400
-EVENT = "PreToolUse"
 SCRIPT = Path(__file__).with_name("hook.py")
-_SECONDS = 5
 _SAID_DAYS = 7
 _PRIVATE = 0o600
+# what an item of a report is about that no single project has
+_ALL = "hooks"
 _MOST_TEXT = 300
 # clients put what a hook says between tags
 _SIGNS = str.maketrans({"<": "\u2039", ">": "\u203a"})
@@ -114,7 +116,9 @@ class Client:
 
 
 CLIENTS: Mapping[str, Client] = {
-    "claude": Client("CLAUDE_CONFIG_DIR", ".claude", "settings.json", "Bash|Edit|MultiEdit|NotebookEdit|Write", "2.1.9"),
+    "claude": Client(
+        "CLAUDE_CONFIG_DIR", ".claude", "settings.json", "Bash|Edit|MultiEdit|NotebookEdit|Write", "2.1.9",
+    ),
     "codex": Client(
         "CODEX_HOME", ".codex", "hooks.json", "Bash|apply_patch", "0.169.0",
         "Codex starts it once you have trusted it there: /hooks",
@@ -177,27 +181,28 @@ def write_table(root: str, memory: Path, points: Sequence[Point], environ: Mappi
     return new != old
 
 
-def prune_tables(memory: Path, keep: Mapping[str, str], environ: Mapping[str, str]) -> None:
+def prune_tables(memory: Path | None, without: Collection[str], environ: Mapping[str, str]) -> None:
     """Take out of the tables of a memory folder what holds no more; what is new comes with the next night.
 
     Args:
-        memory: the memory folder.
-        keep: the memories that hold, by id, as they are said.
+        memory: the memory folder, None for every one, also those that are gone.
+        without: ids of memories that are about to go.
         environ: the environment.
 
     Raises:
+        CorruptStateError: the ledger is damaged.
         OSError: one cannot be written.
     """
-    own = memory.resolve()
     for path in _tables(environ):
         try:
             table = _table(read_or_none(path) or b"")
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeError):
             path.unlink()  # the night writes it anew
             continue
-        if Path(name_from_json(table.memory)).resolve() == own:
-            every = {p.id: p for p in (*table.paths, *(p for of in table.commands.values() for p in of))}
-            write_table(table.root, memory, [p for p in every.values() if keep.get(p.id) == p.say], environ)
+        own = Path(name_from_json(table.memory))
+        if memory is None or own.resolve() == memory.resolve():
+            keep = {m.id: said_of(m.text) for m in read_book(own).own if m.id not in without}
+            write_table(table.root, own, [p for p in _points_in(table) if keep.get(p.id) == p.say], environ)
 
 
 def drop_tables(keep: Collection[str], environ: Mapping[str, str]) -> None:
@@ -215,6 +220,16 @@ def drop_tables(keep: Collection[str], environ: Mapping[str, str]) -> None:
     for folder in said.iterdir() if said.is_dir() else ():
         if folder.stat().st_mtime < time.time() - _SAID_DAYS * 86_400:
             _remove(folder)
+
+
+def spoken(project: Project, register: Register, environ: Mapping[str, str]) -> str:
+    """Return which hooks say something in a project, and how much they know there, "" where none does."""
+    try:
+        table = _table(read_or_none(table_path(project.root, environ)) or b"")
+    except (msgspec.MsgspecError, UnicodeError):
+        return ""
+    clients = sorted({hooked.client for hooked in register.hooks.values()} & hooked_clients(project, register).keys())
+    return f"{len(_points_in(table))} memories before calls of {', '.join(clients)}" if clients else ""
 
 
 def failures(environ: Mapping[str, str]) -> list[str]:
@@ -243,22 +258,22 @@ def follow(projects: Sequence[Project], delivery: "Delivery", *, is_all: bool) -
     reasons: dict[str, str] = {}
     for project in projects:
         for client, reason in hooked_clients(project, delivery.register).items():
-            reason = reason or unfit(project.root, environ)
-            wanted[client] = wanted.get(client, False) or not reason
-            reasons.setdefault(client, reason)
+            against = reason or unfit(project.root, environ)
+            wanted[client] = wanted.get(client, False) or not against
+            reasons.setdefault(client, against)
     for client, is_wanted in wanted.items():
         if not is_wanted and delivery.asked:
-            delivery.say(client, "needless", f"no line before a call: {reasons[client]}", "")
+            delivery.say(client, "needless", f"no line before a call: {reasons[client]}", _ALL)
     paths = {name_to_json(settings_of(client, environ)): client for client, is_on in wanted.items() if is_on}
     if paths and not delivery.dry_run:
-        _write_program(environ)
+        write_program(environ)
     rules = delivery.register.rules
     for name in sorted(paths.keys() | hooks.keys()):
         client = paths.get(name) or hooks[name].client
         is_off = name not in paths and (is_all or not any(r.on and r.hooks and r.client in ("", client) for r in rules))
         if name in paths or is_off:
             path = Path(name_from_json(name))
-            delivery.contained(lambda p=path, c=client, on=not is_off: _put(p, c, delivery, on=on), path, "")
+            delivery.contained(lambda p=path, c=client, on=not is_off: _put(p, c, delivery, on=on), path, _ALL)
     if not hooks and not paths and not delivery.dry_run:
         _remove(hooks_folder(environ))
 
@@ -269,47 +284,53 @@ def _put(path: Path, client: str, delivery: "Delivery", *, on: bool) -> None:
     Raises:
         RefusedError: the file is not what its client writes, or a link, or somebody took the entry out.
         MovedError: somebody wrote to it meanwhile.
+        OSError: it cannot be written.
     """
     hooks, name = delivery.register.hooks, name_to_json(path)
     known, old = hooks.get(name), _settings(path)
+    clean = without_entry(old or b"", known) if known else (old or b"")
+    if not on:
+        assert known
+        new = None if known.made and clean.strip() in (b"", b"{}") else clean
+        _change(path, old, new if old is not None else None, delivery)
+        del hooks[name]
+        delivery.save()
+        if new != old:
+            delivery.say(path, "remove", f"for {client}: nothing is said before a call any more", _ALL)
+        return
+    wanted = command(delivery.environ)
     # a client that writes its settings anew forms them in its own way
     there = known is not None and json.dumps(known.command).encode() in (old or b"")
-    if on:
-        wanted = command(delivery.environ)
-        if there and known and not known.pending and wanted == known.command:
+    if known and not known.pending:
+        if there and wanted == known.command:
             return
-        clean = _without(old or b"", known) if known else (old or b"")
-        if known and not there and not known.pending and not delivery.asked:
+        if not there and not delivery.asked:
             raise RefusedError(f"{path}: somebody took the hook out, so it stays out; slowwave install puts it back")
-        new, text = _with(clean, CLIENTS[client].matcher, wanted, path)
-        noted = Hooked(client, text, wanted, made=known.made if known else old is None, pending=True)
-        action = "renew" if there else "write"
-    else:
-        assert known
-        new, noted, action = _without(old or b"", known), None, "remove"
-        if known.made and new.strip() in (b"", b"{}"):
-            new = None
-    if new != old and not delivery.dry_run:
-        if noted is not None:
-            hooks[name] = noted
-            delivery.save()
-        if _settings(path) != old:
-            raise MovedError(f"{path}: somebody wrote to it meanwhile; run it again")
-        if new is None:
-            at_fault_point("unlink", path)
-            path.unlink(missing_ok=True)
-            fsync_folder(path.parent)
-        else:
-            private_folder(path.parent)
-            atomic_write(path, new, mode=_PRIVATE if old is None else None)
-    if noted is None:
-        del hooks[name]
-    else:
-        hooks[name] = msgspec.structs.replace(noted, pending=False)
+    new, text = with_entry(clean, CLIENTS[client].matcher, wanted, path)
+    noted = Hooked(client, text, wanted, made=known.made if known else old is None)
+    hooks[name] = msgspec.structs.replace(noted, pending=True)
     delivery.save()
-    if new != old:
-        note = f"; {CLIENTS[client].note}" if on and CLIENTS[client].note else ""
-        delivery.say(path, action, f"for {client}: a line before a call that memory knows about{note}", "")
+    _change(path, old, new, delivery)
+    hooks[name] = noted
+    delivery.save()
+    note = f"; {CLIENTS[client].note}" if CLIENTS[client].note else ""
+    reason = f"for {client}: a line before a call that memory knows about{note}"
+    delivery.say(path, "renew" if there else "write", reason, _ALL)
+
+
+def _change(path: Path, old: bytes | None, new: bytes | None, delivery: "Delivery") -> None:
+    """Replace a file that is still as it was, or take it away."""
+    if new == old or delivery.dry_run:
+        return
+    if _settings(path) != old:
+        raise MovedError(f"{path}: somebody wrote to it meanwhile; run it again")
+    if new is None:
+        at_fault_point("unlink", path)
+        path.unlink(missing_ok=True)
+        fsync_folder(path.parent)
+    else:
+        private_folder(path.parent)
+        atomic_write(path, new, mode=_PRIVATE if old is None else None)
 
 
 def _settings(path: Path) -> bytes | None:
@@ -318,12 +339,21 @@ def _settings(path: Path) -> bytes | None:
     return read_or_none(path)
 
 
-def _write_program(environ: Mapping[str, str]) -> None:
+def write_program(environ: Mapping[str, str]) -> None:
+    """Put the program that clients start where it looks for its tables.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     path = hooks_folder(environ) / "hook.py"
     private_folder(path.parent / "said")
     source = SCRIPT.read_bytes()
     if read_or_none(path) != source:
         atomic_write(path, source, mode=_PRIVATE)
+
+
+def _points_in(table: Table) -> list[Point]:
+    return list({p.id: p for p in (*table.paths, *(p for of in table.commands.values() for p in of))}.values())
 
 
 def _tables(environ: Mapping[str, str]) -> list[Path]:
@@ -342,122 +372,3 @@ def _remove(folder: Path) -> None:
             at_fault_point("unlink", path)
             path.unlink(missing_ok=True)
     folder.rmdir()
-
-
-def _with(data: bytes, matcher: str, wanted: str, path: Path) -> tuple[bytes, str]:
-    """Return a file of hooks with the entry in it, and the text that was put in.
-
-    Raises:
-        RefusedError: it is not what a client writes there.
-        UnreadableError: it is no JSON.
-    """
-    handler = {"type": "command", "command": wanted, "timeout": _SECONDS}
-    entry = json.dumps({"matcher": matcher, "hooks": [handler]})
-    if not data.strip():
-        text = f'{{\n  "hooks": {{\n    "{EVENT}": [\n      {entry}\n    ]\n  }}\n}}\n'
-        return data + text.encode(), text
-    whole = _decoded(data, path)
-    at, inside = whole.find("{"), f'"hooks": {{"{EVENT}": [{entry}]}}'
-    for key, shell in (("hooks", f'"{EVENT}": [{entry}]'), (EVENT, entry)):
-        found = [value for name, _, value, _ in _members(whole, at) if name == key]
-        if not found:
-            break
-        opens = "{" if key == "hooks" else "["
-        if len(found) > 1 or whole[found[0]] != opens:
-            raise RefusedError(f'{path}: "{key}" is not what a client writes there; put the hook in by hand')
-        at, inside = found[0], shell
-    is_last = not list(_members(whole, at) if whole[at] == "{" else _elements(whole, at))
-    text = f"\n{inside}" + ("" if is_last else ",")
-    return (whole[: at + 1] + text + whole[at + 1 :]).encode("utf-8", "surrogateescape"), text
-
-
-def _without(data: bytes, known: Hooked) -> bytes:
-    """Return a file without the entry: without the very text that was put in, or else without what holds the command."""
-    text = known.text.encode()
-    if text and data.count(text) == 1:
-        return data.replace(text, b"")
-    try:
-        whole = _decoded(data, Path())
-    except (UnreadableError, RefusedError):
-        return data  # nothing of it can be told from a person's own
-    place = _place_of(whole, json.dumps(known.command))
-    return (_cut(whole, *place) if place else whole).encode("utf-8", "surrogateescape")
-
-
-def _place_of(whole: str, own: str) -> tuple[int, int] | None:
-    """Return where the entry with a command stands, with all around it that holds nothing else; None without one."""
-    for name, key, value, end in _members(whole, whole.find("{")):
-        if name != "hooks" or whole[value] != "{":
-            continue
-        events = list(_members(whole, value))
-        for event, event_key, at, event_end in events:
-            entries = list(_elements(whole, at)) if event == EVENT and whole[at] == "[" else []
-            for begin, stop in entries:
-                entry = json.loads(whole[begin:stop])
-                if own in whole[begin:stop] and isinstance(entry, dict) and len(entry.get("hooks", ())) == 1:  # pyright: ignore
-                    is_alone = len(entries) == 1
-                    return (
-                        (key, end)
-                        if is_alone and len(events) == 1
-                        else (event_key, event_end)
-                        if is_alone
-                        else (begin, stop)
-                    )
-    return None
-
-
-def _cut(whole: str, begin: int, end: int) -> str:
-    """Return a JSON text without one of several values, and without the comma that parted it from the others."""
-    before, behind = whole[:begin], whole[end:]
-    if behind.lstrip().startswith(","):
-        return before.rstrip() + behind.lstrip()[1:]
-    if before.rstrip().endswith(","):
-        return before.rstrip()[:-1] + behind
-    return before + behind
-
-
-def _decoded(data: bytes, path: Path) -> str:
-    """Return a file as text, which is one JSON object.
-
-    Raises:
-        UnreadableError: it is none.
-    """
-    try:
-        whole = data.decode("utf-8")
-        is_object = isinstance(json.loads(whole), dict)
-    except ValueError as error:
-        raise UnreadableError(path, f"is no JSON ({error})", "mend it first; slowwave changes nothing in it") from error
-    if not is_object:
-        raise RefusedError(f"{path}: is not what a client writes there; put the hook in by hand")
-    return whole
-
-
-_decode: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().raw_decode
-
-
-def _members(whole: str, at: int) -> Iterator[tuple[str, int, int, int]]:
-    """Yield the members of an object of a JSON text: name, and where the name, the value and the end of it are."""
-    at = _blank(whole, at + 1)
-    while whole[at] != "}":
-        name, end = _decode(whole, at)
-        value = _blank(whole, _blank(whole, end) + 1)
-        _, end = _decode(whole, value)
-        yield cast("str", name), at, value, end
-        at = _blank(whole, end)
-        at = _blank(whole, at + 1) if whole[at] == "," else at
-
-
-def _elements(whole: str, at: int) -> Iterator[tuple[int, int]]:
-    """Yield where the elements of an array of a JSON text begin and end."""
-    at = _blank(whole, at + 1)
-    while whole[at] != "]":
-        _, end = _decode(whole, at)
-        yield at, end
-        at = _blank(whole, end)
-        at = _blank(whole, at + 1) if whole[at] == "," else at
-
-
-def _blank(whole: str, at: int) -> int:
-    while whole[at] in " \t\r\n":
-        at += 1
-    return at
