@@ -345,9 +345,9 @@ def _of_paths(paths: list[str], table: "Any", cwd: str, top: str) -> "list[Any]"
 
 
 def is_in(parts: list[str], pattern: list[str]) -> bool:
-    """Say whether a file is what a pattern names, or lies in it; a name alone is that of a file at the top."""
+    """Say whether a file is what a pattern names, or lies in it; a name alone is that of something at the top."""
     if len(pattern) == 1:
-        return len(parts) == 1 and _is_like(parts[0], pattern[0])
+        return bool(parts) and _is_like(parts[0], pattern[0])
     last = len(parts) - len(pattern)
     return any(all(map(_is_like, parts[at : at + len(pattern)], pattern)) for at in range(last + 1))
 
