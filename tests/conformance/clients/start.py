@@ -150,6 +150,11 @@ def _model(log: str) -> None:
         deferred = "ToolSearch" in tools
         if step[0] == "find":
             return ("ToolSearch", {"query": f"select:{_TOOL}", "max_results": 1}) if deferred else None
+        if step[0] == "note" and "exec_command" in tools:
+            patch = f"*** Begin Patch\n*** Add File: {CHANGED}\n+built\n*** End Patch"
+            return plain(("bash", f"apply_patch <<'EOF'\n{patch}\nEOF"), tools, cwd)
+        if step[0] == "note":
+            return plain(("write", f"{cwd}/{CHANGED}", "built\n"), tools, cwd)
         if step[0] != "slowwave":
             return plain(step, tools, cwd)
         name = next((tool for tool in tools if tool.endswith("memory_search")), _TOOL if deferred else None)
@@ -158,9 +163,8 @@ def _model(log: str) -> None:
     def looked_up(_folder: str) -> list[Any]:
         return [[("find",)], [("slowwave", "vendor")], "I looked it up."]
 
-    def built(folder: str) -> list[Any]:
-        note = ("write", f"{folder}/{CHANGED}", "built\n")
-        return [[("bash", FAILS)], [("bash", WORKS)], [note], "It is built."]
+    def built(_folder: str) -> list[Any]:
+        return [[("bash", FAILS)], [("bash", WORKS)], [("note",)], "It is built."]
 
     scope = made["plan"].__globals__
     scope["call_for"] = call_for
