@@ -99,9 +99,7 @@ def _nights(name: str, sessions: Sequence[Past]) -> Iterator[Later]:
             if new:
                 fresh = tuple(stored(one.path) for one in new)
                 report = extract_sessions(project, fresh, Settings(), clock, force=True, home=root)
-                report.failures.extend(
-                    consolidate_project(project, Settings(), clock, force=True, home=root).failures
-                )
+                report.failures.extend(consolidate_project(project, Settings(), clock, force=True, home=root).failures)
                 if report.failures:
                     raise RuntimeError("; ".join(report.failures))
             if done:
