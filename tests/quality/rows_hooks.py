@@ -20,13 +20,18 @@ from typing import Any
 import orjson
 
 from slowwave.consolidation.effect.points import points_of
+from slowwave.memory.book import replay
 from slowwave.memory.delivery.hook import answer
 from slowwave.memory.delivery.hooks import command, hooks_folder, write_program, write_table
 from slowwave.reading.items import Edited, Ran
+from slowwave.samples.script import Call
 from tests.quality.beside import CORPUS, missing
 from tests.quality.intervals import counted
 from tests.quality.replayed import Later, later_sessions
+from tests.quality.rows_effect import events_of
 from tests.quality.table import Must, Section, Table
+from tests.quality.timelines import WISHES, timelines
+from tests.quality.timelines_second import SECOND
 
 VERDICTS = Path(__file__).with_name("hook_verdicts.txt")
 LEAST_SESSIONS, LEAST_BEFORE, MOST_WRONG, MOST_MS = 40, 0.6, 0.01, 30.0
@@ -72,6 +77,7 @@ def measure(*, errors: bool = False) -> Section:
             every += [one for one, _ in found]
             given += [call for _, call in found]
         speed = _speed(given, environ)
+    planted, missed, spoken = _planted()
     known = [one for one in every if one.has_failed and verdicts.get(one.name) == "known"]
     before = [one for one in known if one.earlier]
     said = [one for one in every if one.said]
@@ -87,12 +93,15 @@ def measure(*, errors: bool = False) -> Section:
                 ("", "calls", "failures", "cure known", "said before", "95 %", "lines", "wrong"),
                 [_row(name, of, known, before, said, wrong) for name, of in (("all", every), *sorted(groups.items()))],
             ),
+            planted,
             speed.table,
         ],
         [
             Must("later sessions", sessions, LEAST_SESSIONS),
             Must("said before the failures whose cure is known", len(before) / max(1, len(known)), LEAST_BEFORE),
             Must("wrong lines a call", len(wrong) / max(1, len(every)), MOST_WRONG, at_least=False),
+            Must("planted: failures with a known cure, not said before", missed, 0, at_least=False),
+            Must("planted: calls of which nothing was to be said", spoken, 0, at_least=False),
             Must("p95 from start to answer, ms of processor time", speed.p95, MOST_MS, at_least=False),
         ],
         [f"{len(known)} known cures are few: what of them holds elsewhere, the interval says"],
@@ -111,6 +120,40 @@ def _row(name: str, of: Sequence[Replayed], *chosen: Sequence[Replayed]) -> tupl
     share = counted(before, known) if known else ("0/0", "-", "-")
     failures = sum(one.has_failed for one in of)
     return (name, f"{len(of):,}", str(failures), str(known), share[0], share[2], str(said), str(wrong))
+
+
+def _planted() -> tuple[Table, int, int]:
+    """Look at the calls of planted sessions: what failed is said, what works or is something else is not.
+
+    Returns:
+        the table, how many failures were not said, and how many commands something was said of that it was not about.
+    """
+    rows: list[tuple[str, ...]] = []
+    lost = wrong = 0
+    for name, kinds, seed in (("first set", WISHES, 19), ("second set", SECOND, 29)):
+        failures = before = calls = said = 0
+        for number, case in enumerate(timelines(seed, kinds)):
+            if case.changed is not None:
+                continue
+            memory = next(iter(replay(events_of(case, ["m1"])).memories.values()))
+            with TemporaryDirectory() as folder:
+                environ = {"HOME": folder}
+                write_table(_ROOT, Path(folder) / "memory", points_of([memory]), environ)
+                (hooks_folder(environ) / "said").mkdir(parents=True)
+                for step in case.steps:
+                    if not isinstance(step, Call) or step.tool != "Bash":
+                        continue
+                    given = _handed("Bash", {"command": step.argument}, str(number))
+                    has_said = bool(answer(given, str(hooks_folder(environ))))
+                    is_due = step.failed and case.wish.startswith("a cure")
+                    failures, before = failures + is_due, before + (is_due and has_said)
+                    # of what breaks another memory it is right to say something
+                    is_other = not is_due and case.fate in ("followed", "no occasion")
+                    calls, said = calls + is_other, said + (is_other and has_said)
+        rows.append((name, str(failures), str(before), str(calls), str(said)))
+        lost, wrong = lost + failures - before, wrong + said
+    header = ("planted sessions", "failures", "said before", "other calls", "said of them")
+    return Table("of the timelines of `make quality SECTION=effect`", header, rows), lost, wrong
 
 
 def _verdicts() -> dict[str, str]:
@@ -138,9 +181,13 @@ def _given(call: Ran | Edited, later: Later) -> dict[str, Any]:
         tool, asked = "Bash", {"command": call.line}
     else:
         tool, asked = "Edit", {"file_path": _inside(call.path, call.cwd or later.session.cwd, later.session.cwd)}
+    return _handed(tool, asked, str(later.session.path))
+
+
+def _handed(tool: str, asked: dict[str, str], session: str) -> dict[str, Any]:
     return {
         "hook_event_name": "PreToolUse",
-        "session_id": str(later.session.path),
+        "session_id": session,
         "cwd": _ROOT,
         "tool_name": tool,
         "tool_input": asked,

@@ -184,10 +184,10 @@ _QUIET = ("git status", "ls -la", "Read README.md", "Edit docs/notes.txt", "cat 
 _ASKS = ("Please look at the failing import.", "Can you tidy the module?", "Mach bitte weiter.", "Next: the parser.")
 
 
-def timelines(seed: int = 19) -> Iterator[Timeline]:
+def timelines(seed: int = 19, kinds: Sequence[Wish] = WISHES) -> Iterator[Timeline]:
     """Yield :data:`NUMBER` cases: every fate in every client, kinds of memory in turn."""
     draw = random.Random(seed)
-    wishes = [wish for _ in range(NUMBER) for wish in draw.sample(WISHES, len(WISHES))]
+    wishes = [wish for _ in range(NUMBER) for wish in draw.sample(kinds, len(kinds))]
     for number in range(NUMBER):
         fate, client = FATES[number % len(FATES)], CLIENTS[number // len(FATES) % len(CLIENTS)]
         yield _timeline(fate, client, wishes[number], draw)

@@ -60,7 +60,7 @@ _USES = _set(
 )
 _JOINS = _set("or nor and oder noch und ou ni et o u y e of en eller och")
 # names of files that people write without a slash
-_FILE = re.compile(r"[\w*.-]+\.[A-Za-z][A-Za-z0-9]{0,5}")
+_FILE = re.compile(r"[\w*.-]+\.[A-Za-z][A-Za-z0-9]{0,11}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +248,22 @@ def _mentions(plain: str, spans: Sequence[str]) -> Iterator[_Mention]:
     for clause in _CLAUSE_ENDS.split(plain):
         tokens = words_of(clause).tokens
         named = [(at, int(found[1])) for at, token in enumerate(tokens) if (found := _PLACE.fullmatch(token))]
+        pair = _option_and_call([spans[number] for _, number in named]) if NO in tokens else ""
+        if pair:
+            yield _Mention(pair, is_refused=True, is_chosen=False)
+            continue
         refused = _refused(tokens, [at for at, _ in named])
         uses = bool(_USES & {word.casefold() for word in clause.split()}) or len(named) == len(tokens)
         for at, number in named:
             yield _Mention(spans[number], at in refused, uses and at not in refused and tokens.count(NO) <= 1)
+
+
+def _option_and_call(spans: Sequence[str]) -> str:
+    """Return the call with an option that a clause names apart (no `-f` with `git push`), "" where there is none."""
+    options = [span for span in spans if span.startswith("-")]
+    calls = [span for span in spans if not span.startswith("-")]
+    is_pair = (len(options), len(calls)) == (1, 1) and not is_path(calls[0]) and " -" not in calls[0]
+    return f"{calls[0]} {options[0]}" if is_pair else ""
 
 
 def _refused(tokens: Sequence[str], named: Sequence[int]) -> set[int]:
