@@ -15,6 +15,7 @@ from chart import draw
 from measure import cache_bytecode, print_rows
 from rows_backfill import backfill
 from rows_context import context
+from rows_hook import hook
 from rows_load import load, memory
 from rows_orchestration import orchestration
 from rows_plan import plan
@@ -40,6 +41,7 @@ ROWS = {
     "decide": deciding,
     "orchestration": orchestration,
     "backfill": backfill,
+    "hook": hook,
 }
 ROOT = Path(__file__).parents[2]
 

@@ -55,7 +55,10 @@ def measure(*, errors: bool = False) -> Section:
     second = [Judged(case, verdicts_on(case, number)) for number, case in enumerate(timelines(29, SECOND))]
     total, unseen = _counts(every), _counts(second)
     section = Section(
-        [*_tables("timelines", every), *_tables("timelines of another author, to which nothing was fitted", second)],
+        [
+            *_tables("timelines", every),
+            *_tables("timelines of another author, to whose sentences nothing was fitted", second),
+        ],
         [
             Must("precision of verdicts", total["right"] / max(1, total["said"]), PRECISION),
             Must("recall of verdicts", total["right"] / max(1, total["expected"]), RECALL),
