@@ -87,7 +87,7 @@ class World:
 
     def run(self, line: str) -> tuple[int, str]:
         """Carry out a line and return its exit code and what it printed."""
-        if re.match(r"slowwave memory review (accept|reject|edit)", line):
+        if re.match(r"slowwave (memory )?review (accept|reject|edit|undo)", line):
             self.rewind()
         words = shlex.split(self.filled(line))[1:]
         self.capsys.readouterr()
@@ -104,7 +104,7 @@ class World:
             r"FILE(\.\.\.)?": lambda: shlex.quote(str(self.session()["path"])),
             r"MESSAGE": lambda: self.message(line),
             r"DREAM": self.dream,
-            r"ID": lambda: self.waiting() if " review " in line else self.thing(line),
+            r"ID": lambda: self.waiting() if " review " in line and " undo " not in line else self.thing(line),
         }
         filled = line
         for name, find in places.items():
@@ -116,6 +116,12 @@ class World:
     def thing(self, line: str) -> str:
         if line.startswith("slowwave memory"):
             return self.memory()
+        if line.startswith("slowwave nights"):
+            return str(self._json("nights")[0]["id"])
+        if line.startswith("slowwave review undo"):
+            self.run("slowwave review reject ID")
+            (found,) = self._json("review", "reject", self.waiting())
+            return str(found["dream"])
         if line.startswith("slowwave sessions restore"):
             if not self.removed:
                 self.run("slowwave sessions rm ID")

@@ -100,7 +100,7 @@ def test_a_clock_that_was_set_back_behind_the_last_night_shuts_every_gate_and_sa
     assert "which is in the future: the clock ran backwards" in shut["time"]
     past = lately(town.settings().model, town.environ, town.clock.now())
     lines = list(of_nights(past))
-    assert lines[1] == "Last run: nightly of 2026-03-02 03:30, in 2.0 h by this clock: Completed"
+    assert lines[1] == "Last run: nightly of 2026-03-02 03:30, in 2.0 h by this clock: completed"
     assert lines[2] == "  clock      it is 2026-03-02 01:30 UTC, before the last run began: the clock was moved"
     check = runs(town.settings(), town.environ, town.clock.now())
     assert (check.ok, check.fix) == (False, "set this machine's clock; later nights pass by themselves")

@@ -32,19 +32,19 @@ class Parser(argparse.ArgumentParser):
     def _get_formatter(self) -> argparse.HelpFormatter:
         # two characters less than the terminal has, as argparse itself does
         kind = argparse.RawDescriptionHelpFormatter if self.is_laid_out else argparse.HelpFormatter
-        return kind(self.prog, width=_columns() - 2)
+        return kind(self.prog, width=columns() - 2)
 
     def filled(self, text: str) -> str:
         """Return text in lines as wide as the terminal."""
         import textwrap  # noqa: PLC0415 - only a page of help waits for it
 
-        return textwrap.fill(text, max(_columns() - 2, 20))
+        return textwrap.fill(text, max(columns() - 2, 20))
 
     def columns(self, rows: Iterable[tuple[str, str]], left: int = 34) -> str:
         """Return rows of two columns, the second filled to the width of the terminal."""
         import textwrap  # noqa: PLC0415 - only a page of help waits for it
 
-        width = max(_columns() - 2 - left, 20)
+        width = max(columns() - 2 - left, 20)
         lines: list[str] = []
         for name, text in rows:
             first, *others = textwrap.wrap(text, width) or [""]
@@ -69,7 +69,7 @@ def declared(names: Iterable[str], words: Sequence[str]) -> list[str]:
     return [words[0]] if words and words[0] in names else list(names)
 
 
-def _columns() -> int:
+def columns() -> int:
     """Return the width of the terminal, by the rules of ``shutil.get_terminal_size``."""
     try:
         columns = int(os.environ["COLUMNS"])

@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.job == "backfill":
         screen_backfill.show(report)
     else:
-        show(report, dry_run=args.dry_run)
+        show(report, dry_run=args.dry_run, options=f" --store {args.sample}" if args.sample else "")
     if not args.json and (flow_run := report.get("flow_run")):
         shown = "" if args.sample else ", which slowwave serve shows"
         where = flow_run["page"] or f"kept in {flow_run['folder']}{shown}"

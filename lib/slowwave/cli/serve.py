@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from slowwave.cli.output import say
+from slowwave.clock import SystemClock
 from slowwave.errors import DONE
 from slowwave.files import private_folder
 from slowwave.service.deployments import Document, as_switched, in_time_zone, read_project, time_zone
 from slowwave.service.launch import load_job, prefect_environment, prefect_home, project_root
+from slowwave.service.page_server import page_served, place_path
 from slowwave.service.reach import require_server
+from slowwave.settings import load_settings
 
 # Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
 AT_ONCE = 2
@@ -47,8 +50,13 @@ def run(args: argparse.Namespace) -> int:
             say(f"Prefect: {api.removesuffix('/api')}" + ("" if is_given else ", also when it is started again"))
             if not is_given:
                 say(f"  records what you start by hand after: export PREFECT_API_URL={api}")
-            sys.stdout.flush()
-            _serve(in_time_zone(read_project(project_root()), zone))
+            with page_served(lambda: load_settings(os.environ), os.environ, SystemClock()) as place:
+                # what is not read by a person is often kept as a log, where the token of the address has no place
+                is_seen = sys.stdout.isatty()
+                where = place.address if is_seen else f"the address is in {place_path(os.environ)}"
+                say(f"Report and review: {where}")
+                sys.stdout.flush()
+                _serve(in_time_zone(read_project(project_root()), zone))
     except KeyboardInterrupt:
         pass  # being stopped is how serving ends
     return DONE

@@ -17,6 +17,7 @@ import msgspec
 from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.jobs.lately import lately
 from slowwave.memory.delivery.deliver import REFUSED, deliver
+from slowwave.memory.delivery.hooks import failures
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS
 from slowwave.memory.guard import OWN_FOLDER
@@ -283,7 +284,7 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
         items = deliver(found.projects, settings, environ, dry_run=True)
     except SlowwaveError as error:
         return Check("delivery", ok=False, seen=str(error), fix="follow that remedy")
-    if not register.rules and not register.files:
+    if not register.rules and not register.files and not register.hooks:
         unread = [
             p for p in found.projects if (p.memory / INDEX).exists() and {s.dialect for s in p.sessions} & {*OF_AGENTS}
         ]
@@ -293,6 +294,10 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
         seen += f"; {len(unread)} projects have clients that load none else, first: {unread[0].key}"
         return Check("delivery", ok=True, seen=seen, fix="slowwave install --dry-run shows what it would write")
     seen = f"{len(register.files)} files hold memories"
+    if register.hooks:
+        seen += f"; before calls of {', '.join(sorted(hooked.client for hooked in register.hooks.values()))}"
+    if failed := failures(environ):
+        seen += f"; the program before calls failed {len(failed)} times, last: {failed[-1]}"
     refused = [item for item in items if item.action == REFUSED]
     if refused:
         seen += f"; {len(refused)} things left alone, first: {refused[0].target}: {refused[0].reason}"

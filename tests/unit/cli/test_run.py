@@ -53,8 +53,8 @@ def test_two_nights_over_the_sample_leave_the_home_that_they_are_given_empty(own
     first, second = (subprocess.run(command, env=environ, capture_output=True, text=True, check=True) for _ in "ab")
 
     assert list(own_home.iterdir()) == []
-    assert "Kept as new memories" in first.stdout
-    assert "sessions 19" in first.stdout
+    assert "Learned: " in first.stdout
+    assert "16 sessions read" in first.stdout
     assert second.stdout.endswith("\nNothing to do.\n")
     assert {p.name for p in (tmp_path / "sample").iterdir()} == {
         *(".claude", ".codex", ".local", ".pi", ".slowwave-sample.json", "config", "state")
@@ -69,8 +69,8 @@ def test_require_turns_a_closed_gate_into_its_own_code(store: Path):
 def test_a_parked_dream_has_its_own_code_and_kept_nothing(store: Path, capsys: pytest.CaptureFixture[str]):
     assert direct("--store", str(store), "--set", "consolidation.mode=review") == PARKED
     shown = capsys.readouterr().out
-    assert "Would be kept as new memories" in shown
-    assert "Kept as new memories" not in shown
+    assert "A dream would add" in shown
+    assert "Learned: " not in shown
 
 
 @pytest.mark.parametrize(
