@@ -1,6 +1,6 @@
 """Every command block of the pages is carried out as it stands, in a home of its own with the sample week in it.
 
-A line of ``slowwave`` runs in this process, jobs with ``--direct`` (the flows have tests of their own). Where a page
+A line of ``slowwave`` runs in this process, without a Prefect server (the flows have tests of their own). Where a page
 says ID, DREAM, MESSAGE or FILE, the thing that a reader would put there is put there. A block with other commands
 stands behind a comment that says where it is run, or why not (``run by: tests/...``, ``not run: ...``).
 """
@@ -76,7 +76,7 @@ class World:
         self.capsys = capsys
         self.removed = ""
         build(home, datetime.now(UTC) - timedelta(hours=1))
-        self.run("slowwave run nightly --direct")
+        self.run("slowwave run nightly")
         self.morning = home.with_name(f"{home.name}-morning")
         shutil.copytree(home, self.morning, symlinks=True)
 
@@ -90,8 +90,6 @@ class World:
         if re.match(r"slowwave (memory )?review (accept|reject|edit|undo)", line):
             self.rewind()
         words = shlex.split(self.filled(line))[1:]
-        if words[0] == "run" and "--direct" not in words:
-            words.append("--direct")
         self.capsys.readouterr()
         try:
             code = main(words)

@@ -252,12 +252,26 @@ class Phases(msgspec.Struct, frozen=True):
     consolidated: int
     pruned: int
 
-    def __str__(self) -> str:
-        """Say it in one line."""
+    @property
+    def seen(self) -> str:
+        """What it was oriented on, in words."""
         of = ", ".join(f"{number} of {writer}" for writer, number in sorted(self.lines.items()))
         writers = f"{len(self.lines)} writer{'' if len(self.lines) == 1 else 's'}"
-        oriented = f"oriented on {sum(self.lines.values())} lines of {writers}" + (f" ({of})" if of else "")
-        return f"{oriented}, gathered {self.gathered}, consolidated {self.consolidated}, pruned {self.pruned}"
+        return f"{sum(self.lines.values())} lines of {writers}" + (f" ({of})" if of else "")
+
+    def told(self) -> tuple[str, str, str, str]:
+        """Say it in a line for each phase."""
+        return (
+            f"orient: {self.seen}",
+            f"gather: {self.gathered} candidates that no dream had dealt with",
+            f"consolidate: {self.consolidated} memories and candidates added, merged, updated or superseded",
+            f"prune: {self.pruned} lines that went, or left the index for a topic file",
+        )
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        done = f"gathered {self.gathered}, consolidated {self.consolidated}, pruned {self.pruned}"
+        return f"oriented on {self.seen}, {done}"
 
 
 class Span(msgspec.Struct, frozen=True):

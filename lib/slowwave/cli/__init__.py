@@ -21,7 +21,7 @@ from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
 COMMANDS = {
-    "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact, retain or erase"),
+    "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact, retain, erase or backfill"),
     "status": ("slowwave.cli.status", "what is waiting, what ran last, what is due and why not yet"),
     "nights": ("slowwave.cli.nights", "the last nights and dreams, and what each of them learned"),
     "review": ("slowwave.cli.review", "what waits for you, one by one: accept, edit, reject, later; and undo"),

@@ -16,6 +16,7 @@ _ACTIONS = {
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
+    "effect": ("what sessions made of the memories delivered to them", "memory_effect", "show_effect"),
     "diff": ("what a dream changed", "memory_dreams", "show_diff"),
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),

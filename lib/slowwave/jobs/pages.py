@@ -1,8 +1,8 @@
-"""What people read about a run in the scheduler's pages: the funnel, the diff of the memories, the plan."""
+"""What people read about a run in the scheduler's pages: funnel, diff of the memories, plan, bytes week by week."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,7 +10,9 @@ import msgspec
 from slowwave.jobs.tally import Tally
 from slowwave.observability.learned import Learned
 from slowwave.observability.page.markdown import learned_lines, literal
-from slowwave.report import PARKED_FOR_REVIEW, Report
+from slowwave.observability.weeks import weeks_of
+from slowwave.report import PARKED_FOR_REVIEW, Report, RetainItem
+from slowwave.retention.audit import Line
 
 # Tables are stored whole with the run; more rows than this nobody reads.
 MOST_ROWS = 200
@@ -99,3 +101,41 @@ def capped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     note: dict[str, Any] = dict.fromkeys(rows[0], "")
     note["project"] = f"and {len(rows) - MOST_ROWS + 1} more"
     return [*rows[: MOST_ROWS - 1], note]
+
+
+# nearly two years; older weeks are in the audit log
+_MOST_WEEKS = 100
+_BAR = 40
+
+
+def retained_rows(report: Report) -> list[dict[str, Any]]:
+    """Return what went, would go or stays, as table rows."""
+    items = (item for item in report.items if isinstance(item, RetainItem))
+    return capped(
+        [
+            {
+                "project": printable(item.project),
+                "session": printable(item.target),
+                "action": item.action,
+                "rule": item.rule,
+                "guard": item.guard,
+                "bytes": item.bytes,
+                "reason": printable(item.reason),
+            }
+            for item in items
+        ]
+    )
+
+
+def reclaimed(lines: Iterable[Line]) -> str:
+    """Return the bytes that went into the trash and that were freed, week by week, as Markdown with bars."""
+    weeks = weeks_of(lines)
+    if not weeks:
+        return "Nothing was removed yet.\n"
+    most = max(week.freed for week in weeks[-_MOST_WEEKS:])
+    rows = ["| week of | into the trash | freed | |", "| --- | ---: | ---: | --- |"]
+    for week in weeks[-_MOST_WEEKS:]:
+        bar = "█" * -(-week.freed * _BAR // most) if most else ""
+        rows.append(f"| {week.begin} | {week.trashed:,} | {week.freed:,} | {bar} |")
+    total = sum(week.freed for week in weeks)
+    return "\n".join([f"Freed in all: {total:,} bytes", "", *rows]) + "\n"

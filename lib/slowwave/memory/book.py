@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from slowwave.memory.effects import Watched, read_effects
 from slowwave.memory.ledger import REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
 from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 from slowwave.memory.topics import INDEX, PAGE, POINTER, fact_line
@@ -110,6 +111,7 @@ class Book:
         uses: by memory file, the sessions in which an agent read it.
         phrases: by memory, the line that says it together with others.
         left: lines, by file and hash, that a person took back from a dream: they stay as they are.
+        watched: what sessions made of what was delivered to them; no part of the ledger.
     """
 
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
@@ -125,6 +127,7 @@ class Book:
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     left: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     phrases: dict[str, Phrase] = field(default_factory=dict[str, Phrase])
+    watched: list[Watched] = field(default_factory=list[Watched])
 
     @property
     def active(self) -> list[Memory]:
@@ -250,8 +253,11 @@ def read_book(memory: Path) -> Book:
 
     Raises:
         CorruptStateError: the ledger is damaged.
+        UnreadableError: a file of it cannot be opened.
     """
-    return replay(read_ledger(memory))
+    book = replay(read_ledger(memory))
+    book.watched, _ = read_effects(memory)
+    return book
 
 
 def own_line(memory: Memory) -> str:

@@ -46,6 +46,7 @@ def test_the_page_has_every_part_that_an_operator_looks_for() -> None:
         "Alarms",
         "From sessions to memories",
         "Memory against its limits",
+        "Do memories help",
         "Gates that refused",
         "Tokens and money",
         "Bytes reclaimed",

@@ -48,6 +48,7 @@ def sections(view: View) -> list[Section]:
         _alarms(view.nights[-1], view.latest),
         _funnel(view.latest),
         _memories(view.latest),
+        _helped(shown.nights),
         _refusals(view.latest),
         _spent(shown.nights),
         _reclaimed(shown.weeks),
@@ -127,6 +128,22 @@ def _memories(night: Night) -> Section:
     return Section(
         "Memory against its limits", says, head, rows, Chart("rows", "How full each index is", bars, 1.0, "limit 100%")
     )
+
+
+def _helped(nights: Sequence[Night]) -> Section:
+    """What sessions made of the memories that were delivered to them."""
+    title = "Do memories help"
+    names = ("memories_followed", "memories_broken", "memories_needless")
+    told = [night for night in nights if night.counted(*names)]
+    if not told:
+        return Section(title, "No session showed yet whether a delivered memory was followed or broken.")
+    followed, broken = (sum(night.counted(name) for night in told) for name in names[:2])
+    rows = [(_when(night), *(number(night.counted(name)) for name in names)) for night in reversed(told[-MOST_ROWS:])]
+    says = (
+        f"{number(followed)} times a delivered memory was followed, {number(broken)} times it was not; what was broken "
+        "stands higher since. slowwave memory effect names them."
+    )
+    return Section(title, says, ("night", "followed", "broken", "left the index without an occasion"), rows)
 
 
 def _refusals(night: Night) -> Section:
