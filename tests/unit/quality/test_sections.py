@@ -41,9 +41,8 @@ def sure(share: float, theirs: float = -9.0) -> Weights:
         "typed": steps,
         "told": ((0.0, 0.0),),
         "chosen": steps,
-        "rule": steps,
     }
-    return Weights(none, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
+    return Weights(none, none, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
 
 
 @pytest.mark.parametrize(
