@@ -105,7 +105,9 @@ def judged(session: str, reader: str = "") -> tuple[Judged, ...]:
             for statement in statements(item):
                 mark = _mark_of(statement.text, wanted.get(line, ()))
                 features = frozenset(around.features(statement))
-                found.append(Judged(session, item.speaker[0], standing(statement), statement.text, features, mark, item.order))
+                found.append(
+                    Judged(session, item.speaker[0], standing(statement), statement.text, features, mark, item.order)
+                )
         elif isinstance(item, Chosen):
             line = line_at(path, item.sources[-1].offset)
             number = answers[line]
@@ -128,7 +130,9 @@ def _by_line(path: Path, given: Sequence[Mark]) -> Mapping[int, Sequence[tuple[s
                 texts[line_at(path, span.offset)].append(block.text)
     found: dict[int, list[tuple[str, Mark]]] = defaultdict(list)
     for mark in given:
-        words = "" if mark.start < 0 else words_of(texts[mark.line][0][mark.start : mark.end] if texts[mark.line] else "")
+        words = (
+            "" if mark.start < 0 else words_of(texts[mark.line][0][mark.start : mark.end] if texts[mark.line] else "")
+        )
         found[mark.line].append((words, mark))
     return found
 

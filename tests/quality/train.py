@@ -29,20 +29,23 @@ _LEAST_TIMES, _LEAST_PLACES = 4, 2
 _STRENGTH = 0.3
 _DIGITS = 2
 # weights below these change nothing that anybody sees; a text has many pieces, each of little weight
-_LEAST, _LEAST_PIECE, _LEAST_VOICE, _LEAST_CATEGORY = 0.06, 0.4, 0.14, 0.15
-_ARGUABLE = 0.6
+_LEAST, _LEAST_PIECE, _LEAST_VOICE, _LEAST_CATEGORY = 0.06, 0.4, 0.14, 0.2
+_ARGUABLE, _CLEAR = 0.6, 2
 _WORTH = (0.0, _ARGUABLE, 1.0)
 # rules in the gaps of messages weigh less than messages that were written whole, and much where they stand alone:
 # there the person means them
 _FRAMED, _ALONE = 0.5, 4.0
 # written sessions say how wordings rank, real ones how often they are worth it
-_REAL = 8
+_REAL = 2
 _FOLDS = 8
 # what is typed in real sessions counts more than what was written, and single messages, which say little of what else
 # people type, count less
 _REAL_WEIGHT, _MESSAGES = 2.0, 0.3
 _TYPED = {"strength": 0.3, "of_pieces": 3.0, "least": 0.08, "least_piece": 0.45}
 _DOCUMENT = {"strength": 0.3, "of_pieces": 3.0, "least": 0.15, "least_piece": 0.6}
+# of rules: pieces of words weigh much, and what readers found worthless in sessions double; small weights go
+_RULED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.1, "least_piece": 0.5}
+_WORTHLESS = 2.0
 # a message of more statements may be pasted; people's words are few beside an assistant's
 _SHORT, _PERSONS = 2, 3.0
 # how useful as a line of its own, by grade and whether it can be understood alone
@@ -167,7 +170,13 @@ def document_examples(judged: Iterable[Judged], messages: Iterable[Sentence]) ->
             names = written_like(_bare(one.features, one.speaker))
             found.append(Example(names, one.speaker == "a", one.repository, weight, one.words))
     own = (m for m in messages if m.voice == "own")
-    return [*found, *(Example(written_like(_bare(m.worth, "p")), False, m.frame, _MESSAGES, m.text) for m in own)]
+    return [
+        *found,
+        *(
+            Example(written_like(_bare(m.worth, "p")), is_so=False, place=m.frame, weight=_MESSAGES, text=m.text)
+            for m in own
+        ),
+    ]
 
 
 def _size(judged: Judged) -> int:
@@ -206,6 +215,18 @@ def wordings(judged: Iterable[Judged], heads: Mapping[str, Head]) -> list[tuple[
     return found
 
 
+def rule_examples(judged: Iterable[Judged], messages: Iterable[Sentence]) -> list[Example]:
+    """Return what the head of rules learns from: real words that were clear or worthless, and written messages."""
+    found: list[Example] = []
+    for one in judged:
+        grade = one.mark.grade if one.mark else 0
+        if one.speaker == "p" and grade in (0, _CLEAR):
+            weight = 1.0 if grade else _WORTHLESS
+            found.append(Example(_bare(one.features, "p"), bool(grade), one.repository, weight, one.words))
+    own = [s for s in messages if s.voice == "own"]
+    return [*found, *(Example(_bare(s.worth, "p"), bool(s.keep), s.frame, 1.0, s.text) for s in own)]
+
+
 def typed_examples(worded: Iterable[tuple[Judged, list[str]]], messages: Iterable[Sentence]) -> list[Example]:
     """Return what the head of typed words learns from: real sessions, written ones, and single messages."""
     found: list[Example] = []
@@ -221,9 +242,9 @@ def typed_examples(worded: Iterable[tuple[Judged, list[str]]], messages: Iterabl
 def _weighed(names: Collection[str], worth: float, place: str, weight: float, text: str) -> Iterable[Example]:
     """Yield an example that is worth it in part as one that is and one that is not."""
     if worth > 0:
-        yield Example(names, True, place, weight * worth, text)
+        yield Example(names, is_so=True, place=place, weight=weight * worth, text=text)
     if worth < 1:
-        yield Example(names, False, place, weight * (1 - worth), text)
+        yield Example(names, is_so=False, place=place, weight=weight * (1 - worth), text=text)
 
 
 def _useful(judged: Judged) -> float:
@@ -247,11 +268,13 @@ class Heads:
 
     Attributes:
         worth: of what was told or chosen, by words and place.
-        typed: of what was typed, by wording.
+        rule: of what was typed, by wording as in messages.
+        typed: of what was typed, by wording as in sessions.
         document: whether something reads like a document.
     """
 
     worth: Head
+    rule: Head
     typed: Head
     document: Head
 
@@ -259,8 +282,10 @@ class Heads:
 def heads_of(judged: Sequence[Judged], messages: Sequence[Sentence]) -> Heads:
     """Return the heads that were fitted to statements of sessions and to written messages."""
     worded = wordings(judged, document_heads(judged, messages))
+    real = [j for j in judged if not is_written(j)]
     return Heads(
-        fit(worth_examples(j for j in judged if not is_written(j))),
+        fit(worth_examples(real)),
+        fit(rule_examples(real, messages), **_RULED),
         fit(typed_examples(worded, messages), **_TYPED),
         fit(document_examples(judged, messages), **_DOCUMENT),
     )
@@ -275,8 +300,8 @@ def heads_without(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dic
         others = [pair for pair in worded if pair[0].repository not in fold]
         typed = fit(typed_examples(others, messages), **_TYPED)
         real = [j for j in judged if j.repository not in fold and not is_written(j)]
-        worth = fit(worth_examples(real))
-        found |= {name: Heads(worth, typed, documents[name]) for name in fold}
+        worth, rule = fit(worth_examples(real)), fit(rule_examples(real, messages), **_RULED)
+        found |= {name: Heads(worth, rule, typed, documents[name]) for name in fold}
     return found
 
 
@@ -289,9 +314,7 @@ def folds_of(judged: Iterable[Judged]) -> list[set[str]]:
     return folds
 
 
-def steps_of(
-    judged: Sequence[Judged], heads: Mapping[str, Heads]
-) -> dict[Voice, tuple[tuple[float, float], ...]]:
+def steps_of(judged: Sequence[Judged], heads: Mapping[str, Heads]) -> dict[Voice, tuple[tuple[float, float], ...]]:
     """Return the steps that read off a score how often such statements were worth it, on repositories not seen.
 
     Args:
@@ -299,15 +322,20 @@ def steps_of(
         heads: by repository, fitted without it.
     """
     found: dict[Voice, tuple[tuple[float, float], ...]] = {}
-    for of, voice in (("a", "told"), ("c", "chosen")):
+    voices: tuple[tuple[str, Voice], ...] = (("a", "told"), ("c", "chosen"))
+    for of, voice in voices:
         some = [j for j in judged if j.speaker == of and not is_written(j)]
         found[voice] = _steps([(heads[j.repository].worth.score(j.features), _worth(j)) for j in some])
     worded = wordings(judged, {name: head.document for name, head in heads.items()})
     scored = [
-        (heads[j.repository].typed.score(names, pieces_of(j.words)), _useful(j), 1 if is_written(j) else _REAL)
-        for j, names in worded
+        (_wished(heads[j.repository], j, names), _useful(j), 1 if is_written(j) else _REAL) for j, names in worded
     ]
     return {**found, "typed": _steps([(score, worth) for score, worth, times in scored for _ in range(times)])}
+
+
+def _wished(heads: Heads, judged: Judged, names: Collection[str]) -> float:
+    pieces = pieces_of(judged.words)
+    return heads.rule.score(names, pieces) + heads.typed.score(names, pieces)
 
 
 def _worth(judged: Judged) -> float:
@@ -340,12 +368,11 @@ def main() -> int:
     heads = heads_of(judged, messages)
     steps = steps_of(judged, heads_without(judged, messages))
     categories = category_heads([j for j in judged if not is_written(j)])
-    weights = Weights(heads.worth, heads.typed, heads.document, categories, voice_head(messages), steps)
-    TARGET.write_bytes(msgspec.json.format(msgspec.json.encode(weights), indent=0))
+    weights = Weights(heads.worth, heads.rule, heads.typed, heads.document, categories, voice_head(messages), steps)
+    TARGET.write_bytes(msgspec.json.encode(weights))
     print(f"{len(judged)} statements of sessions, {len(messages)} typed sentences")
-    for name, head in (
-        ("worth", heads.worth), ("typed", heads.typed), ("document", heads.document), ("voices", weights.theirs)
-    ):
+    named = {name: getattr(weights, name) for name in ("worth", "rule", "typed", "document", "theirs")}
+    for name, head in named.items():
         print(f"{name}: {len(head.weights)} weights of names, {len(head.pieces)} of pieces")
     print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")
     return 0

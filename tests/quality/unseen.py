@@ -57,7 +57,7 @@ def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str,
         steps = train.steps_of(others, heads)
         for name in fold:
             of = heads[name]
-            found[name] = Weights(of.worth, of.typed, of.document, categories, weights().theirs, steps)
+            found[name] = Weights(of.worth, of.rule, of.typed, of.document, categories, weights().theirs, steps)
     return found
 
 

@@ -35,9 +35,7 @@ def _judged(session: str, turns: Sequence[dict[str, Any]]) -> Iterator[Judged]:
     for turn in turns:
         for item in _items(turn, len(reading.items)):
             reading.items.append(item)
-        marked[len(reading.items) - 1] = [
-            (words_of(m["t"]), Mark(0, 0, 0, m["g"], m["c"], bool(m["alone"]), m["scope"], 0)) for m in turn.get("m", ())
-        ]
+        marked[len(reading.items) - 1] = [(words_of(m["t"]), _mark(m)) for m in turn.get("m", ())]
     around = Surroundings(reading)
     for order, given in marked.items():
         said = reading.items[order]
@@ -48,6 +46,10 @@ def _judged(session: str, turns: Sequence[dict[str, Any]]) -> Iterator[Judged]:
             mark = max(inside, key=lambda one: one.grade, default=None)
             features = frozenset(around.features(statement))
             yield Judged(session, said.speaker[0], standing(statement), statement.text, features, mark, order)
+
+
+def _mark(given: dict[str, Any]) -> Mark:
+    return Mark(0, 0, 0, given["g"], given["c"], bool(given["alone"]), given["scope"], 0)
 
 
 def _items(turn: dict[str, Any], order: int) -> Iterator[Meaning]:

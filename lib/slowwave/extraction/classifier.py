@@ -48,8 +48,8 @@ class Weights(msgspec.Struct, frozen=True):
 
     Attributes:
         worth: whether what an assistant said, or a choice, is worth loading, by its words and its place.
-        typed: whether what a person typed is worth loading, by its wording alone: people's rules are rare in any one
-            session and are worded alike in all.
+        rule: whether something typed is worded as a rule or a fact for good, learnt from many single messages.
+        typed: whether something typed is worth loading amid all that people type, learnt from whole sessions.
         document: whether a sentence reads like a document or an agent's report rather than like something typed.
         categories: by category, for what is worth it.
         theirs: whether what a person typed is somebody else's words, a supposition, or about a text.
@@ -58,6 +58,7 @@ class Weights(msgspec.Struct, frozen=True):
     """
 
     worth: Head
+    rule: Head
     typed: Head
     document: Head
     categories: dict[Category, Head]
@@ -68,9 +69,12 @@ class Weights(msgspec.Struct, frozen=True):
         """Return how likely a statement is worth loading, 0 to 1."""
         return self._read_off(self.worth.score(features), voice)
 
-    def rule(self, names: Collection[str], pieces: Collection[str]) -> float:
-        """Return how likely what a person typed is worth loading, 0 to 1, by names of its wording and pieces of words."""
-        return self._read_off(self.typed.score(names, pieces), "typed")
+    def wish(self, names: Collection[str], pieces: Collection[str]) -> float:
+        """Return how likely what a person typed is worth loading, 0 to 1.
+
+        It has to sound like a rule, and unlike the orders of the moment, which are worded much the same.
+        """
+        return self._read_off(self.rule.score(names, pieces) + self.typed.score(names, pieces), "typed")
 
     def _read_off(self, score: float, voice: Voice) -> float:
         steps = self.steps[voice]

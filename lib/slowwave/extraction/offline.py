@@ -72,7 +72,7 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
             yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
             continue
         names = {*wording(statement), *typed_like(own, read_like)}
-        category, confidence = known.category(features), known.rule(names, pieces_of(statement.text))
+        category, confidence = known.category(features), known.wish(names, pieces_of(statement.text))
         yield Note(source, category, standing(statement), confidence, origin, (said,), statement.text, doubt=doubt)
 
 

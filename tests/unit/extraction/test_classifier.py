@@ -11,7 +11,8 @@ from slowwave.memory.model import CATEGORIES
 STEPS = ((-1.0, 0.1), (0.0, 0.1), (1.0, 0.5), (2.0, 0.9))
 KNOWN = Weights(
     worth=Head(0.5, {"a": 1.0, "b": -2.0}),
-    typed=Head(0.0, {"a": 0.5}, {"xy": 2.0, "yz": 1.0}),
+    rule=Head(0.0, {"a": 0.5}, {"xy": 2.0, "yz": 1.0}),
+    typed=Head(0.0, {"order": -2.0}),
     document=Head(0.0, {}),
     categories={c: Head(-float(n), {c: 10.0}) for n, c in enumerate(CATEGORIES)},
     theirs=Head(0.0, {}),
@@ -42,13 +43,14 @@ def test_the_same_score_is_worth_what_its_voice_was_worth() -> None:
 
 
 def test_pieces_of_words_count_as_much_in_a_long_text_as_in_a_short_one() -> None:
-    assert KNOWN.typed.score((), {"xy"}) == KNOWN.typed.score((), {"xy", "never seen"}) == 2.0
-    assert KNOWN.typed.score((), {"xy", "yz"}) == pytest.approx(3.0 / 2**0.5)
+    assert KNOWN.rule.score((), {"xy"}) == KNOWN.rule.score((), {"xy", "never seen"}) == 2.0
+    assert KNOWN.rule.score((), {"xy", "yz"}) == pytest.approx(3.0 / 2**0.5)
 
 
-def test_what_is_typed_is_judged_by_its_wording_alone() -> None:
-    assert KNOWN.rule({"b"}, ()) == KNOWN.rule((), ()) == 0.1
-    assert KNOWN.rule({"b"}, {"xy"}) == 0.9
+def test_what_is_typed_has_to_sound_like_a_rule_and_unlike_an_order_of_the_moment() -> None:
+    assert KNOWN.wish({"b"}, ()) == KNOWN.wish((), ()) == 0.1
+    assert KNOWN.wish({"b"}, {"xy"}) == 0.9
+    assert KNOWN.wish({"b", "order"}, {"xy"}) == 0.1
 
 
 def test_the_likeliest_category_of_those_that_are_allowed() -> None:
@@ -59,7 +61,7 @@ def test_the_likeliest_category_of_those_that_are_allowed() -> None:
 def test_the_weights_that_are_shipped_are_whole() -> None:
     known = weights()
     assert set(known.categories) == set(CATEGORIES)
-    assert set(known.steps) == {"typed", "told", "chosen", "rule"}
+    assert set(known.steps) == {"typed", "told", "chosen"}
     for steps in known.steps.values():
         scores, shares = zip(*steps, strict=True)
         assert list(scores) == sorted(scores)
