@@ -211,7 +211,8 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
     """Why nothing happened to a project; equal reasons are told once."""
-    closed = [g for g in gates if not g["passed"] and not g["reason"].startswith(_SESSION)]
+    # sessions that are not due are only counted, but one that is given up needs somebody
+    closed = [g for g in gates if not g["passed"] and (g["gate"] == "breaker" or not g["reason"].startswith(_SESSION))]
     if not closed:
         return
     names = short_names(g["project"] for g in closed)

@@ -148,10 +148,10 @@ class _Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def __init__(self, port: int, token: str, pages: Pages) -> None:
+        self._open: set[Any] = set()  # first: a port that is taken closes what was never open
         super().__init__((HOST, port), _Handler)
         self.token, self.pages = token, pages
         self.hosts = {f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"}
-        self._open: set[Any] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._open.add(request)

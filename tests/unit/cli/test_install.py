@@ -52,7 +52,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.chdir(tmp_path)
     found = Place(home)
     monkeypatch.setattr(talk, "CWD", str(found.root))
-    found.session(FIRST, "we use tabs for indentation in all source files", f"our frontend is owned by {NAME}")
+    theirs = f"our frontend and its releases belong to {NAME} only"
+    found.session(FIRST, "we use tabs for indentation in all source files", theirs)
     found.night()
     capsys.readouterr()
     return found
@@ -74,7 +75,7 @@ def test_nothing_is_written_before_somebody_asks(place: Place, capsys: pytest.Ca
 def test_a_night_an_undo_and_a_persons_word_reach_the_file(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install"]) == DONE
     assert "tabs" in place.text()
-    place.session(SECOND, "never push on Fridays")
+    place.session(SECOND, "we never deploy on Fridays, the on-call is alone then")
     place.night()
     assert "Fridays" in place.text()
     capsys.readouterr()
@@ -94,7 +95,7 @@ def test_a_night_an_undo_and_a_persons_word_reach_the_file(place: Place, capsys:
 def test_what_was_changed_by_hand_is_told_by_everything(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     main(["install"])
     place.file.write_text(place.text().replace("tabs", "spaces"))
-    place.session(SECOND, "never push on Fridays")
+    place.session(SECOND, "we never deploy on Fridays, the on-call is alone then")
     capsys.readouterr()
     (report,) = answer(capsys, "run", "nightly", "--direct", *GATES)
     assert any("somebody changed" in warning for warning in report["warnings"])
@@ -123,7 +124,7 @@ def test_an_erasure_reaches_the_file(place: Place, capsys: pytest.CaptureFixture
 
 
 def test_an_erased_session_takes_its_lines_out_of_the_file(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    place.session(SECOND, "never push on Fridays")
+    place.session(SECOND, "we never deploy on Fridays, the on-call is alone then")
     place.night()
     main(["install"])
     assert "Fridays" in place.text()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from slowwave.extraction.features import Surroundings, words_of
+from slowwave.extraction.features import Surroundings, pieces_of, words_of
 from slowwave.reading.items import Speaker
 from slowwave.reading.statements import statements
 from tests.unit.extraction.talk import RULES, Talk
@@ -92,3 +92,12 @@ def test_a_whole_extraction_gives_the_same_bytes_whatever_the_hash_seed(tmp_path
         told.add(done.stdout)
     assert len(told) == 1
     assert told.pop().count("candidates.jsonl") >= 2
+
+
+def test_the_fingerprint_of_a_secret_tells_nothing() -> None:
+    one, other = (
+        "log in with [secret:password:3f9a0c2b] first".replace("3f9a0c2b", digits)
+        for digits in ("3f9a0c2b", "00ffee11")
+    )
+    assert words_of(one) == words_of(other)
+    assert pieces_of(one) == pieces_of(other)

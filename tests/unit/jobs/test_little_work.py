@@ -17,7 +17,7 @@ from tests.unit.retention.job.homes import DIALECTS, NOW, Home
 
 WISHES = {
     1: "We use ripgrep here, never grep.",
-    2: "We always run the formatter before a commit and never push without a review.",
+    2: "Our formatter is ruff, and we never use black here.",
     3: "From now on use the old importer for all new customers.",
 }
 

@@ -27,7 +27,7 @@ from slowwave.shell.outside import outside
 
 PERSONAL = ("preference", "constraint", "decision")
 # a note that nobody judged waits; what the model says of its own certainty counts nothing (docs/decisions/0030)
-PROVEN, UNJUDGED, FAILED, TASK = 0.9, 0.5, 0.45, 0.3
+PROVEN, UNJUDGED, FAILED, TASK = 0.9, 0.48, 0.45, 0.3
 FROM_OUTSIDE = "it brings something in from outside the project"
 _LONGEST_TEXT = 600
 _EXACT = re.compile(r"`[^`]+`|[\w.~@:+-]*(?:/[\w.~@:+-]*)+|(?<!\w)--?\w[\w-]*|\w*\d[\w.:%+-]*|\w+_\w+")
