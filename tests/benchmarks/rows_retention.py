@@ -9,7 +9,7 @@ from measure import Row, compared, cpu_of
 from rows_store import SHORT, bare_walk
 from sessions_data import VERSION, Maker, claude_lines, fleet
 
-from slowwave.dialects.model import SessionFiles, SessionOrigin
+from slowwave.formats.model import SessionFiles, SessionOrigin
 from slowwave.quantities import ByteCount, Count, Period
 from slowwave.retention.job.fleet import Fleet
 from slowwave.retention.policy import Policy, decide

@@ -15,7 +15,7 @@ from slowwave.compaction.job.derived import content_stamp
 from slowwave.compaction.rounds import compact_prompt, keep_index, rounds, snip, wrapped_summary
 from slowwave.compaction.triggers import is_over_share, warning_level
 from slowwave.compaction.windows import context_window
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 from tests.unit.compaction.job.talks import Talk, compacted, job
 from tests.unit.compaction.messages import answer, result, user
 

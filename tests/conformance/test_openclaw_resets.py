@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.openclaw.dialect import OPENCLAW
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.openclaw.dialect import OPENCLAW
 from slowwave.stores.openclaw.facts import facts_beside
 from slowwave.stores.openclaw.reset import asks_for_reset, freshness, reset_policy, reset_type
 

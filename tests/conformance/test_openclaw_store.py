@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.openclaw.keys import Inbound, derive_key, group_name, session_key
 from slowwave.errors import UnreadableError
+from slowwave.formats.openclaw.keys import Inbound, derive_key, group_name, session_key
 from slowwave.stores.kinds.openclaw import OpenclawHome
 from slowwave.stores.openclaw.entries import SessionEntry
 from slowwave.stores.openclaw.facts import facts_beside

@@ -3,7 +3,7 @@
 from slowwave.compaction.estimates import OPENCODE
 from slowwave.compaction.items import items_of
 from slowwave.compaction.pruning import CLEARED, Pruning, cleared, prune
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 from tests.unit.compaction.messages import answer, result, summary, user
 
 OUTPUT = "x" * 40_000  # ten thousand tokens

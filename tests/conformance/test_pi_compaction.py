@@ -14,10 +14,10 @@ from slowwave.compaction.plan import Plan, prepare
 from slowwave.compaction.requests import joined
 from slowwave.compaction.triggers import KEEP_RECENT_TOKENS, Budget, is_over_budget
 from slowwave.compaction.usage import Usage, context_tokens, usage_of
-from slowwave.dialects.pi.dialect import PI
+from slowwave.formats.pi.dialect import PI
 from slowwave.stores.writing.base import Compaction
 from tests.conformance.pi_manager import Manager
-from tests.unit.dialects.pi_files import Session, call
+from tests.unit.formats.pi_files import Session, call
 
 HUNDRED = Budget(reserve_tokens=10_000)
 

@@ -12,7 +12,7 @@ from slowwave.compaction.requests import NO_HISTORY, SECTIONS, joined, requests
 from slowwave.compaction.serialise import ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
 from slowwave.compaction.usage import ContextTokens
-from slowwave.dialects.model import Message, Other, Text, Thinking, ToolCall
+from slowwave.formats.model import Message, Other, Text, Thinking, ToolCall
 from tests.unit.compaction.messages import answer, message, result, user
 
 

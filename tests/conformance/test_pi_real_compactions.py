@@ -14,11 +14,9 @@ from slowwave.compaction.pi_entries import pi_items
 from slowwave.compaction.plan import Plan, prepare
 from slowwave.compaction.triggers import KEEP_RECENT_TOKENS, Budget
 from slowwave.compaction.usage import context_tokens
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.pi.dialect import PI
-from slowwave.dialects.pi.load import Loaded
-from slowwave.dialects.pi.records import Entry
-from slowwave.dialects.pi.tree import path_of
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.pi.dialect import PI
+from slowwave.formats.pi.records import Entry, Loaded, path_of
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 # one file is test data of another program, with numbers that nobody counted

@@ -18,11 +18,11 @@ from slowwave.compaction.plan import Plan, prepare
 from slowwave.compaction.requests import SECTIONS, Part, joined, requests
 from slowwave.compaction.serialise import ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles, Text, ToolCall
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.ulid.dialect import ULID, UlidTranscript
-from slowwave.dialects.ulid.ids import is_ulid
 from slowwave.errors import UsageError
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles, Text, ToolCall
+from slowwave.formats.ulid.dialect import ULID, UlidTranscript
+from slowwave.formats.ulid.metadata import is_ulid
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.listing import list_sessions

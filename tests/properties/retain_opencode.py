@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.unit.dialects import opencode_files
+from tests.unit.formats import opencode_files
 from tests.unit.retention.job.homes import DAY, Home
 
 

@@ -14,9 +14,9 @@ from slowwave.compaction.job.planning import dropped_by, planned
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import NoPlan, Plan
 from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.registry import sniff
 from slowwave.errors import SlowwaveError, UsageError
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import sniff
 from tests.properties.damage import damaged
 from tests.unit.compaction.job.talks import IDS, Talk
 

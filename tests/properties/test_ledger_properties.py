@@ -11,7 +11,7 @@ from slowwave.compaction.file_lists import of_tags
 from slowwave.compaction.file_operations import of_messages
 from slowwave.compaction.ledger import LedgerSettings, ledger_of, render
 from slowwave.compaction.proof import checked, probes_of
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 from slowwave.secrets.redactor import NAMELESS
 from tests.unit.compaction.sessions import CWD, Talk
 from tests.unit.compaction.test_ledger import HEADINGS

@@ -15,8 +15,8 @@ from slowwave.compaction.file_operations import of_messages
 from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
 from slowwave.compaction.proof import checked, probes_of
 from slowwave.compaction.shell_files import files_of_line
-from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.registry import by_name, sniff
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import by_name, sniff
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 LEAST_BYTES = 150_000

@@ -8,8 +8,8 @@ from slowwave.compaction.estimates import PI, rule_of
 from slowwave.compaction.items import items_of
 from slowwave.compaction.summaries import inner_text
 from slowwave.compaction.triggers import KEEP_RECENT_TOKENS
-from slowwave.dialects.model import Message
-from slowwave.dialects.registry import sniff
+from slowwave.formats.model import Message
+from slowwave.formats.registry import sniff
 from tests.quality.beside import corpus_sessions
 from tests.quality.reading import transcript_of
 

@@ -8,9 +8,8 @@ import msgspec
 
 from slowwave.compaction.javascript import fields_of
 from slowwave.compaction.usage import read_usage, usage_of
-from slowwave.dialects.model import Message
-from slowwave.dialects.registry import by_name, detect
-from slowwave.records.model import REFUSALS
+from slowwave.formats.model import REFUSALS, Message
+from slowwave.formats.registry import by_name, detect
 from tests.quality.reading import transcript_of
 
 # less is mostly what a provider adds around a message

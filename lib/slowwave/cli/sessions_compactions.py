@@ -18,8 +18,8 @@ from slowwave.compaction.job.dropped import Condition, conditions
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.settling import as_it_stands, is_open
-from slowwave.dialects.model import Message, SessionFiles
 from slowwave.errors import DONE, UsageError
+from slowwave.formats.model import Message, SessionFiles
 from slowwave.settings import CompactionSettings
 from slowwave.stores.model import StoredSession
 

@@ -10,12 +10,10 @@ from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.cli.tree import tree_lines
-from slowwave.dialects.branching import state_of
-from slowwave.dialects.model import Message, Transcript
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.openclaw.silent import is_silent
 from slowwave.errors import DONE
-from slowwave.records.model import Problem
+from slowwave.formats.messages import normal_form, state_of
+from slowwave.formats.model import Message, Problem, Transcript
+from slowwave.formats.openclaw.context import is_silent
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings

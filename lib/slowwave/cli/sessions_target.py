@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from slowwave.cli.options import settings_of
-from slowwave.dialects import by_name
-from slowwave.dialects.base import Dialect
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.registry import EXPECTED
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError
+from slowwave.formats.model import Problem, SessionFiles
+from slowwave.formats.registry import EXPECTED, Dialect, by_name
 from slowwave.places import archive_folder
-from slowwave.records.model import Problem
 from slowwave.stores.head import read_head
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.one import session_of_path
@@ -181,6 +178,6 @@ def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFil
 
 
 def _cersei_code() -> Dialect:
-    from slowwave.dialects.cersei.dialect import Cersei  # noqa: PLC0415  # rarely asked for
+    from slowwave.formats.cersei.dialect import Cersei  # noqa: PLC0415  # rarely asked for
 
     return Cersei("code")

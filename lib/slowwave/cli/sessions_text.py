@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from slowwave.cli.output import tell_damage, warn
-from slowwave.dialects.texts import Words, words_in
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError
+from slowwave.formats.model import Problem
+from slowwave.formats.texts import Words, words_in
 from slowwave.places import archive_folder
-from slowwave.records.model import Problem
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.shelf import Shelved

@@ -3,8 +3,8 @@
 import argparse
 
 from slowwave.clock import SystemClock
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import UsageError
+from slowwave.formats.registry import NAMES
 from slowwave.moments import moment
 from slowwave.stores.search.wanted import Wanted
 

@@ -12,8 +12,8 @@ from slowwave.cli.output import say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse_archived
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, NotFoundError, UsageError
+from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.places import archive_folder, home_folder
-from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
 from slowwave.stores.ids import found_sessions, meant_session
 from slowwave.stores.walk import FoundSession
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked

@@ -3,7 +3,7 @@
 import json
 
 from slowwave.compaction.javascript import fields_of
-from slowwave.dialects.model import ToolCall
+from slowwave.formats.model import ToolCall
 
 
 def arguments_of(call: ToolCall) -> dict[str, object]:

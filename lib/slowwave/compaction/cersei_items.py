@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from slowwave.compaction.items import Item
 from slowwave.compaction.javascript import fields_of
-from slowwave.records.lenient import whole
+from slowwave.formats.salvage import whole
 
 _NAMED = b'"model"'
 

@@ -9,10 +9,9 @@ import msgspec
 from slowwave.compaction.estimates import CLAUDE
 from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.usage import usage_of
-from slowwave.dialects.claude.repair import FILLER
-from slowwave.dialects.model import Message, Origin, ToolResult
-from slowwave.dialects.plain import PlainMessage
-from slowwave.records.model import REFUSALS
+from slowwave.formats.claude.context import FILLER
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import REFUSALS, Message, Origin, ToolResult
 
 _SYNTHETIC = "<synthetic>"
 _IS_SUMMARY = re.compile(rb'"isCompactSummary": ?true')

@@ -6,9 +6,8 @@ import msgspec
 
 from slowwave.compaction.estimates import CODEX
 from slowwave.compaction.items import Item, items_of
-from slowwave.dialects.codex.injected import SUMMARY_PREFIX
-from slowwave.dialects.codex.messages import CodexMessage
-from slowwave.dialects.model import Message
+from slowwave.formats.codex.messages import SUMMARY_PREFIX, CodexMessage
+from slowwave.formats.model import Message
 
 
 def codex_items(context: Iterable[Message]) -> list[Item]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from slowwave.compaction.javascript import stringify, units
-from slowwave.dialects.model import Block, Injected, Message, Other, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats.model import Block, Injected, Message, Other, Text, Thinking, ToolCall, ToolResult
 
 _PER_TOKEN = 4
 # UTF-16 units of what the transcript shows to one counted token: the median of 48 sessions of Claude Code, by the

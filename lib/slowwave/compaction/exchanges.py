@@ -8,10 +8,9 @@ from slowwave.compaction.calls import answers
 from slowwave.compaction.outcomes import code_of, has_failed
 from slowwave.compaction.shell_calls import line_of
 from slowwave.compaction.shell_words import working
-from slowwave.dialects.model import Message, ToolCall, ToolResult
+from slowwave.formats.model import Message, Span, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading.harness import output_of
-from slowwave.records.model import Span
 from slowwave.shell.commands import Proven, run_of
 from slowwave.shell.reports import is_refused
 

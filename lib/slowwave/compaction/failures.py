@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.shell_words import gist, head_of, working
+from slowwave.formats.model import Span
 from slowwave.letters import one_line, visible
 from slowwave.reading.harness import output_of
-from slowwave.records.model import Span
 from slowwave.shell.commands import Outcome, cause_of
 from slowwave.shell.reports import is_refused, printed
 

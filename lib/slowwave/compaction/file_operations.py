@@ -14,7 +14,7 @@ from slowwave.compaction.outcomes import has_failed, has_run
 from slowwave.compaction.paths import is_absolute, joined, key_of, shown
 from slowwave.compaction.shell_calls import folder_of, line_of
 from slowwave.compaction.shell_files import files_of_line
-from slowwave.dialects.model import Message, ToolCall, ToolResult
+from slowwave.formats.model import Message, ToolCall, ToolResult
 
 
 def of_messages(messages: Sequence[Message], cwd: str = "", previous: FileOperations = NO_FILES) -> FileOperations:

@@ -7,7 +7,7 @@ from slowwave.compaction.estimates import Rule
 from slowwave.compaction.file_lists import NO_FILES, FileOperations, of_tags, without_tags
 from slowwave.compaction.summaries import inner_text
 from slowwave.compaction.usage import Usage
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 
 Kind = Literal[
     "user",  # what starts a turn: a person's words, a command that they ran, a message that stands for theirs

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from slowwave.compaction.arguments import arguments_of
 from slowwave.compaction.file_lists import FileOperations
 from slowwave.compaction.patches import patched
-from slowwave.dialects.model import ToolCall
+from slowwave.formats.model import ToolCall
 
 _READ = frozenset({"read", "read_file", "readfile", "notebookread", "view", "open_file", "view_image"})
 _MODIFIED = frozenset(

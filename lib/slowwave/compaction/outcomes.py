@@ -2,7 +2,7 @@
 
 import re
 
-from slowwave.dialects.model import ToolResult
+from slowwave.formats.model import ToolResult
 from slowwave.reading.harness import output_of
 from slowwave.shell.reports import exit_code
 

@@ -12,11 +12,9 @@ from slowwave.compaction.file_lists import NO_FILES, of_details, without_tags
 from slowwave.compaction.items import Item, Kind, item_of
 from slowwave.compaction.javascript import stringify, units
 from slowwave.compaction.usage import has_failed, usage_of
-from slowwave.dialects.pi.blocks import parts_of
-from slowwave.dialects.pi.context import session_entries
-from slowwave.dialects.pi.load import Loaded
-from slowwave.dialects.pi.messages import PiMessage
-from slowwave.dialects.pi.records import Entry, text_or_empty
+from slowwave.formats.pi.context import session_entries
+from slowwave.formats.pi.messages import PiMessage, parts_of
+from slowwave.formats.pi.records import Entry, Loaded, text_or_empty
 
 KINDS: Mapping[str, Kind] = {
     "user": "user",

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from slowwave.compaction.calls import answers
 from slowwave.compaction.estimates import OPENCODE, Rule
 from slowwave.compaction.items import Item
-from slowwave.dialects.model import Block, Message, ToolResult
-from slowwave.dialects.plain import PlainMessage
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import Block, Message, ToolResult
 
 PROTECTED_TOKENS = 40_000
 MINIMUM_TOKENS = 20_000

@@ -15,7 +15,7 @@ from slowwave.compaction.javascript import fields_of
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.requests import Request
 from slowwave.compaction.triggers import KEEP_RECENT_MESSAGES, Budget
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 
 _HINTS = ("file_path", "path", "filePath")
 _TASK = (

@@ -8,7 +8,7 @@ cut like the result of a tool.
 from collections.abc import Iterable, Iterator
 
 from slowwave.compaction.javascript import cut, entries, fields_of, stringify, units
-from slowwave.dialects.model import Block, Injected, Message, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats.model import Block, Injected, Message, Text, Thinking, ToolCall, ToolResult
 
 RESULT_UNITS = 2000
 PI_SEPARATOR = "\n\n"

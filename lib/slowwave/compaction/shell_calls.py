@@ -1,7 +1,7 @@
 """The shell line of a call, and the folder that it names for it, in the spellings of every client."""
 
 from slowwave.compaction.arguments import arguments_of
-from slowwave.dialects.model import ToolCall
+from slowwave.formats.model import ToolCall
 from slowwave.reading.harness import command_in, line_in
 
 # tools that the extraction does not take for shells, since it was never measured on them

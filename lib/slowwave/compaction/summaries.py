@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 
 _INNER = re.compile(r"<(?P<tag>summary|context_summary)>\n?(?P<text>.*)\n?</(?P=tag)>", re.DOTALL)
 # client: Claude Code writes a sentence, its thoughts, and the summary itself behind them

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, cast
 
 from slowwave.compaction.exchanges import Exchange
 from slowwave.compaction.javascript import fields_of
-from slowwave.records.model import Span
+from slowwave.formats.model import Span
 
 Status = Literal["pending", "in_progress", "completed"]
 _LISTS = {"todowrite": "todos", "todo_write": "todos", "update_plan": "plan", "write_todos": "todos"}

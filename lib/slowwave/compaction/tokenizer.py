@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 from slowwave.compaction.javascript import stringify
-from slowwave.dialects.model import Message, ToolCall
+from slowwave.formats.model import Message, ToolCall
 
 PACKAGE = "toktok"
 # The first beginning of a name that fits; of the same letters the longer one stands first.

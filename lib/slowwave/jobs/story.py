@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from time import perf_counter
 
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import SlowwaveError, told
+from slowwave.formats.registry import NAMES
 from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, note_left_behind
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken

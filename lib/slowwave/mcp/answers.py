@@ -12,10 +12,10 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from slowwave.dialects.branching import state_of
-from slowwave.dialects.model import Message
-from slowwave.dialects.registry import by_name
 from slowwave.errors import NotFoundError
+from slowwave.formats.messages import state_of
+from slowwave.formats.model import Message
+from slowwave.formats.registry import by_name
 from slowwave.hostile import hostile_reason
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.everywhere import NAME, global_folder

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import orjson
 
-from slowwave.dialects.rows import RowReader, names_row
 from slowwave.errors import UnreadableError
+from slowwave.formats.rows import RowReader, names_row
 from slowwave.memory.evidence import Checked
 from slowwave.memory.lookup import PlainFiles
 from slowwave.memory.names import name_from_json

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from slowwave.errors import LockHeldError
 from slowwave.files import private_folder
+from slowwave.formats.append import locked_file
 from slowwave.places import state_folder
-from slowwave.records.lock import locked_file
 
 LOCK = "retain.lock"
 GATE = "erasing.lock"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects import by_name
 from slowwave.errors import SlowwaveError
+from slowwave.formats.registry import by_name
 from slowwave.retention.beside import session_files
 from slowwave.retention.facts import texts_in
 from slowwave.retention.holds import Facts

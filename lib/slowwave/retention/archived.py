@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from slowwave.errors import RefusedError, SlowwaveError
+from slowwave.formats.lines import SUFFIX
 from slowwave.places import archive_folder
-from slowwave.records.sources.compressed import SUFFIX
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.journal import write_parts_journal
 from slowwave.retention.masking import STUCK, Place

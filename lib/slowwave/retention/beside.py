@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from slowwave.dialects.codex.home import INDEX, home_of, sibling
-from slowwave.dialects.opencode.tree import Tree
-from slowwave.dialects.ulid.metadata import METADATA
 from slowwave.files import TEMP_PREFIX
+from slowwave.formats.codex.home import INDEX, home_of, sibling
+from slowwave.formats.opencode.storage import Tree
+from slowwave.formats.ulid.metadata import METADATA
 from slowwave.processes import is_running
 from slowwave.stores.model import StoredSession
 from slowwave.stores.openclaw.store import NAME as ENTRIES

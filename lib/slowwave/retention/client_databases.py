@@ -10,8 +10,8 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from slowwave.dialects.rows import row_in
 from slowwave.errors import SlowwaveError
+from slowwave.formats.rows import row_in
 from slowwave.retention.databases import bytes_hold, clean_database, files_of, found_in_database
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.erasure import recorded_rows

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from slowwave.errors import RefusedError
 from slowwave.files import at_fault_point
-from slowwave.records.database import HEADER, opened_read_only
+from slowwave.formats.database import HEADER, opened_read_only
 from slowwave.retention.masking import STUCK, Place
 from slowwave.retention.tables import Text, changed_values, rebuild_searches
 from slowwave.retention.what import What

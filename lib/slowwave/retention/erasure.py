@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
-from slowwave.dialects.rows import names_row
 from slowwave.errors import SlowwaveError
+from slowwave.formats.rows import names_row
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import Evidence

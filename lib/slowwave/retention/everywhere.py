@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 
-from slowwave.records.database import HEADER
+from slowwave.formats.database import HEADER
 from slowwave.retention.git_store import OBJECTS, is_git_store
 from slowwave.stores.kinds.registry import HOMES
 from slowwave.stores.roots import is_persons_home

@@ -9,12 +9,11 @@ from typing import BinaryIO
 
 import msgspec
 
-from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import open_regular, read_records
-from slowwave.records.model import Problem
-from slowwave.records.sources.compressed import plain_of
-from slowwave.records.tail import lines_backward
+from slowwave.formats.lines import open_regular, plain_of, read_records
+from slowwave.formats.model import Problem
+from slowwave.formats.tail import lines_backward
+from slowwave.formats.times import parse_time
 from slowwave.retention.beside import named_after, session_files
 from slowwave.retention.holds import Facts
 from slowwave.retention.job.fleet import Member, paths_of

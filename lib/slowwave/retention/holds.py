@@ -15,9 +15,9 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, UsageError
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats.append import locked_file
 from slowwave.moments import told
 from slowwave.places import data_folder, state_folder
-from slowwave.records.lock import locked_file
 from slowwave.retention.audit import AuditLog, Entry
 
 if TYPE_CHECKING:

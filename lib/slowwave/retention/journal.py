@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.dialects.rows import RowReader
 from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats.rows import RowReader
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.transcripts import plain_bytes
 from slowwave.stores.archive.model import SUFFIX as PACK

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from slowwave.errors import RefusedError
-from slowwave.records.sources.compressed import SUFFIX
+from slowwave.formats.lines import SUFFIX
 from slowwave.retention.unpacking import MOST_BYTES, TOO_LARGE, ZSTD, unpacked
 
 GZIP = b"\x1f\x8b"

@@ -7,9 +7,9 @@ from pathlib import Path
 from slowwave.clock import Clock
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.files import replacement, write_all
+from slowwave.formats.append import locked_file
+from slowwave.formats.rewrite import file_state
 from slowwave.places import archive_folder
-from slowwave.records.lock import locked_file
-from slowwave.records.rewrite import file_state
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.facts import facts_of_item, facts_of_shelved
 from slowwave.retention.holds import Facts

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
-from slowwave.records.lock import locked_file
-from slowwave.records.model import Problem
-from slowwave.records.rewrite import FileState, copy_range, file_state
-from slowwave.records.search import raw_lines
-from slowwave.records.sources.compressed import SUFFIX, open_plain
+from slowwave.formats.append import locked_file
+from slowwave.formats.lines import SUFFIX, open_plain, raw_lines
+from slowwave.formats.model import Problem
+from slowwave.formats.rewrite import FileState, copy_range, file_state
 from slowwave.retention.masking import STUCK, Place, masked
 from slowwave.retention.what import What
 

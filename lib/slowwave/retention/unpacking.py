@@ -3,7 +3,7 @@
 import zstandard
 
 from slowwave.errors import RefusedError
-from slowwave.records.sources.compressed import STEP_BYTES
+from slowwave.formats.lines import STEP_BYTES
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 MOST_BYTES = 1 << 30

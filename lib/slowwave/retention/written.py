@@ -12,8 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.files import at_fault_point, file_bytes, private_folder
+from slowwave.formats.append import append_record, append_records
 from slowwave.memory.names import name_from_json, name_to_json
-from slowwave.records.append import append_record, append_records
 
 SUFFIX = ".written"
 

@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.codex.home import home_of, rollouts_of, sibling, thread_in_name
-from slowwave.dialects.openclaw.keys import parse_key
-from slowwave.records.lenient import whole
+from slowwave.formats.codex.home import home_of, rollouts_of, sibling, thread_in_name
+from slowwave.formats.openclaw.keys import parse_key
+from slowwave.formats.salvage import whole
 from slowwave.stores.client_index import entry_note, thread_notes
 from slowwave.stores.client_notes import Note
 from slowwave.stores.model import StoredSession

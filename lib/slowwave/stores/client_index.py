@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.dialects.codex.home import INDEX
 from slowwave.errors import MovedError
-from slowwave.records.lenient import whole
-from slowwave.records.rewrite import file_state, rewrite_without
+from slowwave.formats.codex.home import INDEX
+from slowwave.formats.rewrite import file_state, rewrite_without
+from slowwave.formats.salvage import whole
 from slowwave.stores.client_notes import Note
 from slowwave.stores.openclaw.entries import SessionEntry, entry_of
 from slowwave.stores.openclaw.store import SessionStore, read_store, update_store

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.model import SessionFiles, SessionKind
+from slowwave.formats.model import Problem, SessionFiles, SessionKind
 from slowwave.places import is_for_questions
-from slowwave.records.model import Problem
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.head import Head, read_head

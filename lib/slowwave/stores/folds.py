@@ -9,10 +9,8 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import RecordDialect, Told
-from slowwave.dialects.model import Message
-from slowwave.records.model import Span
+from slowwave.formats.model import Message, Span
+from slowwave.formats.registry import RecordDialect, Told, by_name
 from slowwave.stores.kept import first_words, kept_title
 from slowwave.stores.summary import ListedRecord, Summary, record_decoder
 

@@ -10,9 +10,8 @@ from typing import cast
 
 import msgspec
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem, SessionFiles
 
 _CLAUDE_MESSAGES = ("user", "assistant", "system", "attachment", "progress")
 

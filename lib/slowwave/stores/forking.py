@@ -4,10 +4,10 @@ import os
 from collections.abc import Container, Iterator
 from pathlib import Path
 
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, private_folder, write_all
-from slowwave.records.parts import SUFFIX, part_name
+from slowwave.formats.append import SUFFIX, part_name
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.fork import Place, forked_lines
 from slowwave.stores.moving import move_file
 

@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import RecordDialect
-from slowwave.dialects.registry import NAMES, sniff
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import read_records
+from slowwave.formats.lines import read_records
+from slowwave.formats.registry import NAMES, RecordDialect, by_name, sniff
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.times import parse_time
-from slowwave.records.lines import open_regular
-from slowwave.records.model import REFUSALS
-from slowwave.records.tail import lines_backward
+from slowwave.formats.lines import open_regular
+from slowwave.formats.model import REFUSALS, SessionFiles
+from slowwave.formats.tail import lines_backward
+from slowwave.formats.times import parse_time
 
 
 class LastRecord(NamedTuple):

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from slowwave.formats.lines import relaxed_collector
 from slowwave.places import archive_folder
-from slowwave.records.bulk import relaxed_collector
 from slowwave.secrets.blocked import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue

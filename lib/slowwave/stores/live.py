@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.times import parse_time
+from slowwave.formats.tail import lines_backward
+from slowwave.formats.times import parse_time
 from slowwave.processes import created_at, is_running, start_ticks
-from slowwave.records.tail import lines_backward
 from slowwave.stores.model import StoredSession
 from slowwave.stores.openclaw.lock import TRANSCRIPT_LOCK, holder
 from slowwave.stores.writing.codex_lock import is_held

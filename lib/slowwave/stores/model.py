@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.dialects.model import SessionFiles, SessionKind, SessionOrigin
+from slowwave.formats.model import SessionFiles, SessionKind, SessionOrigin
 
 StoreProblemKind = Literal[
     "unreadable",  # the operating system refuses a folder or file, or it is no regular file

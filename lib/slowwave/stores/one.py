@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
-from slowwave.records.parts import SUFFIX, numbered_parts, session_id, session_stem
+from slowwave.formats.append import SUFFIX, numbered_parts, session_id, session_stem
 from slowwave.stores.walk import SIDE_PREFIX, SUFFIXES, FoundFile, FoundSession
 
 # The specification with ULIDs names the folder of a session by its id, and every log alike.
@@ -32,7 +32,7 @@ def session_of_path(path: Path) -> FoundSession:
 
 
 def _is_ulid(name: str) -> bool:
-    from slowwave.dialects.ulid.ids import is_ulid  # noqa: PLC0415 - no other client has a file of this name
+    from slowwave.formats.ulid.metadata import is_ulid  # noqa: PLC0415 - no other client has a file of this name
 
     return is_ulid(name)
 

@@ -1,8 +1,7 @@
 """What a listing shows of a session that lies in a database, from one pass over its rows that holds none of them."""
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import RowDialect
-from slowwave.dialects.model import Message, SessionFiles, Transcript
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import RowDialect, by_name
 from slowwave.stores.folds import add_message, saw_creation
 from slowwave.stores.kept import kept_title
 from slowwave.stores.summary import Summary

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from slowwave.dialects.codex.head import is_of_sub_agent
-from slowwave.dialects.codex.head import parent_of as codex_parent
-from slowwave.dialects.codex.home import ARCHIVED, SESSIONS, home_of
-from slowwave.dialects.crabtalk.meta import meta_line_of
-from slowwave.dialects.crabtalk.names import place_of
-from slowwave.dialects.pi.dialect import parent_of as pi_parent
-from slowwave.records.lenient import whole
-from slowwave.records.parts import session_id
-from slowwave.records.sources.compressed import open_plain
+from slowwave.formats.append import session_id
+from slowwave.formats.codex.home import ARCHIVED, SESSIONS, home_of
+from slowwave.formats.codex.records import is_of_sub_agent
+from slowwave.formats.codex.records import parent_of as codex_parent
+from slowwave.formats.crabtalk import meta_line_of, place_of
+from slowwave.formats.lines import open_plain
+from slowwave.formats.pi.dialect import parent_of as pi_parent
+from slowwave.formats.salvage import whole
 from slowwave.stores.known_folder import known_folder
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import SUFFIXES

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.clock import Clock
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import MovedError, RefusedError, UsageError
+from slowwave.formats.append import locked_file, part_name, session_stem
+from slowwave.formats.model import SessionFiles
 from slowwave.places import home_folder
-from slowwave.records.lock import locked_file
-from slowwave.records.parts import part_name, session_stem
 from slowwave.stores.belongings import belongings_of
 from slowwave.stores.client_notes import Note
 from slowwave.stores.head import read_head

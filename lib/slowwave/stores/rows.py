@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from slowwave.dialects.model import SessionOrigin
-from slowwave.records.parts import session_stem
+from slowwave.formats.append import session_stem
+from slowwave.formats.model import SessionOrigin
 from slowwave.stores.model import StoreProblem, StoreProblemKind
 from slowwave.stores.summary import Summary
 from slowwave.stores.walk import FoundFile, FoundSession, Signature, Source, key_in_database, signatures

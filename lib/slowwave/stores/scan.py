@@ -6,13 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import RecordDialect
 from slowwave.errors import UnreadableError
-from slowwave.records.cursor import hash_before
-from slowwave.records.lines import open_regular, read_records
-from slowwave.records.model import REFUSALS, Problem
-from slowwave.records.tail import find_last, line_around
+from slowwave.formats.lines import open_regular, read_records
+from slowwave.formats.model import REFUSALS, Problem
+from slowwave.formats.registry import RecordDialect, by_name
+from slowwave.formats.tail import find_last, hash_before, line_around
 from slowwave.stores.folds import fold_of
 from slowwave.stores.summary import Summary, record_decoder
 from slowwave.stores.walk import PACKED, FoundSession, Signature, signatures

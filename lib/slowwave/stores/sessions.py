@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.clock import Clock, SystemClock
-from slowwave.dialects import by_name
-from slowwave.dialects.base import Dialect
-from slowwave.dialects.cersei.dialect import Cersei, Mode
-from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.records.append import PART_BYTES
+from slowwave.formats.append import PART_BYTES
+from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import Dialect, by_name
 from slowwave.stores.head import read_head
 from slowwave.stores.ids import meant_session, newest_session
 from slowwave.stores.kinds.base import Place

@@ -4,9 +4,9 @@ from typing import cast
 
 import msgspec
 
-from slowwave.dialects.claude.origin import split_typed
-from slowwave.dialects.model import Text
-from slowwave.dialects.times import parse_time
+from slowwave.formats.claude.messages import split_typed
+from slowwave.formats.model import Text
+from slowwave.formats.times import parse_time
 from slowwave.stores.kept import first_words, kept_title
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.

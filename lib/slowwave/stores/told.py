@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from slowwave.dialects.opencode.records import object_in
 from slowwave.errors import UnreadableError
-from slowwave.records.database import opened_read_only, text_of
-from slowwave.records.lenient import whole
+from slowwave.formats.database import opened_read_only, text_of
+from slowwave.formats.opencode.records import object_in
+from slowwave.formats.salvage import whole
 from slowwave.stores.openclaw.entries import SessionEntry, entry_of
 from slowwave.stores.openclaw.facts import stems_beside
 from slowwave.stores.openclaw.store import NAME, read_store

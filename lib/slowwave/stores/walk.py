@@ -14,8 +14,8 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from slowwave.dialects.model import SessionKind, SessionOrigin
-from slowwave.records.parts import session_id
+from slowwave.formats.append import session_id
+from slowwave.formats.model import SessionKind, SessionOrigin
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.snapshot import Snapshot
 

@@ -6,8 +6,8 @@ sessions in databases the rows (:mod:`slowwave.stores.passing`).
 
 from pathlib import Path
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import by_name
 from slowwave.stores.folds import add_message, saw_creation
 from slowwave.stores.kept import kept_title
 from slowwave.stores.summary import Summary

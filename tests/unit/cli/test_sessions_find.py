@@ -13,8 +13,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.cli.sessions import DIALECTS
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import UsageError
+from slowwave.formats.registry import NAMES
 from slowwave.moments import moment
 from tests.unit.stores.store_builder import add, cersei, claude, write
 

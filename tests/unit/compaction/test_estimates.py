@@ -11,7 +11,7 @@ from slowwave.compaction.estimates import CODEX, CRABTALK, OPENCODE, PI, rule_of
 from slowwave.compaction.javascript import cut, stringify, units
 from slowwave.compaction.pi_entries import message_tokens
 from slowwave.compaction.usage import read_usage
-from slowwave.dialects.model import Other, Thinking, ToolCall
+from slowwave.formats.model import Other, Thinking, ToolCall
 from tests.unit.compaction.messages import message, result, user
 
 VALUES: list[Any] = [

@@ -7,7 +7,7 @@ import pytest
 from slowwave.compaction.file_lists import FileOperations, of_lists
 from slowwave.compaction.file_operations import of_messages
 from slowwave.compaction.paths import key_of, shown
-from slowwave.dialects.model import ToolCall
+from slowwave.formats.model import ToolCall
 from tests.unit.compaction.messages import message
 from tests.unit.compaction.sessions import CWD, Talk
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from slowwave import files
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import SlowwaveError
+from slowwave.formats.model import SessionFiles
 from slowwave.memory.delivery.deliver import deliver, install, refresh
 from slowwave.memory.delivery.register import Placed, Rule, read_register, register_path
 from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL

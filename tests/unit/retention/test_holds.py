@@ -15,7 +15,7 @@ from slowwave.retention.job import free
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.faults.hostile_sessions import Link, session
-from tests.unit.dialects import opencode_files
+from tests.unit.formats import opencode_files
 from tests.unit.retention.job.homes import NOW, Home
 
 OWN = str(UUID(int=1))

@@ -14,8 +14,8 @@ import pytest
 import zstandard
 
 from slowwave.cli import main
-from slowwave.dialects.rows import RowReader
 from slowwave.errors import PARTLY_FAILED, RefusedError
+from slowwave.formats.rows import RowReader
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
 from slowwave.retention.audit import AuditLog
@@ -28,8 +28,8 @@ from slowwave.secrets.redactor import Redactor
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack
 from slowwave.stores.client_notes import Note
-from tests.unit.dialects import openclaw_files, opencode_files
 from tests.unit.extraction.talk import RULES
+from tests.unit.formats import openclaw_files, opencode_files
 from tests.unit.retention import everybody, planted
 from tests.unit.retention.planted import aged
 from tests.unit.retention.test_subjects_erased import GATES, NAME, erase, left_in

@@ -21,7 +21,7 @@ from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.removal import Removal, plan_removal, remove
 from slowwave.stores.trash import restore, trash_items
 from slowwave.stores.walk import FoundSession
-from tests.unit.dialects import claude_files, codex_files, openclaw_files
+from tests.unit.formats import claude_files, codex_files, openclaw_files
 from tests.unit.stores import families
 from tests.unit.stores.store_builder import cersei, settings_for, write
 from tests.unit.stores.test_trash import Snapshot, snapshot

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects import sniff
 from slowwave.errors import UnknownDialectError, UnreadableError
+from slowwave.formats.registry import sniff
 from slowwave.stores import catalogue as catalogue_module
 from slowwave.stores import head
 from slowwave.stores.catalogue import Catalogue

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import sniff
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import SettingsError, UnknownDialectError, UnreadableError
+from slowwave.formats.registry import NAMES, sniff
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores import head
 from slowwave.stores.discovery import changed_since, find_projects

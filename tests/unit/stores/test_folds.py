@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import sniff
+from slowwave.formats.registry import sniff
 from slowwave.stores.folds import fold_of
 from slowwave.stores.ids import session_of_file
 from slowwave.stores.scan import scan

@@ -9,7 +9,7 @@ from slowwave.stores.kept import PROMPT_CHARS, first_words, is_plain_talk, kept_
 from slowwave.stores.listing import list_sessions
 from slowwave.stores.search.file import index_path
 from slowwave.stores.search.index import SearchIndex
-from tests.unit.dialects import codex_files
+from tests.unit.formats import codex_files
 from tests.unit.secrets.shapes import SHAPES, Maker
 from tests.unit.stores.store_builder import claude, settings_for, write
 

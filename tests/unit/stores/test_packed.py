@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import zstandard
 
-from slowwave.dialects import sniff
+from slowwave.formats.registry import sniff
 from slowwave.stores.ids import session_of_file
 from slowwave.stores.scan import scan
 

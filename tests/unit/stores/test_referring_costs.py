@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.stores import known_folder, referring
 from slowwave.stores.model import StoredSession
 from slowwave.stores.referring import reason_to_stay

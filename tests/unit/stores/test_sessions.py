@@ -13,8 +13,8 @@ import pytest
 
 from slowwave import files
 from slowwave.clock import FixedClock
-from slowwave.dialects.model import ToolCall
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
+from slowwave.formats.model import ToolCall
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
 from slowwave.stores.writing.opened import held

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import by_name
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import find_projects

@@ -10,7 +10,7 @@ from slowwave.compaction.job.book import file_of
 from slowwave.compaction.job.run import Compacting
 from slowwave.errors import LockHeldError
 from slowwave.files import private_folder
-from slowwave.records.lock import locked_file
+from slowwave.formats.append import locked_file
 from slowwave.stores.model import StoredSession
 
 T = TypeVar("T")

@@ -23,8 +23,8 @@ from slowwave.compaction.job.growth import (
     take_back,
 )
 from slowwave.compaction.job.outcome import difference
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import MovedError, SlowwaveError
+from slowwave.formats.model import SessionFiles
 from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import FoundFile, FoundSession

@@ -15,9 +15,9 @@ from slowwave.compaction.named_files import of_calls
 from slowwave.compaction.pi_entries import pi_items
 from slowwave.compaction.plan import Plan
 from slowwave.compaction.usage import context_tokens
-from slowwave.dialects.pi.dialect import PiTranscript
-from slowwave.dialects.registry import by_name
 from slowwave.errors import UsageError
+from slowwave.formats.pi.dialect import PiTranscript
+from slowwave.formats.registry import by_name
 from slowwave.stores.model import StoredSession
 from slowwave.stores.writing.lookup import first_record, unknown
 

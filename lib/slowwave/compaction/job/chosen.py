@@ -112,7 +112,7 @@ def _of_openclaw(transcript: Path, cwd: Path | None) -> list[Path]:
 
 
 def _of_codex(transcript: Path, _cwd: Path | None) -> list[Path]:
-    from slowwave.dialects.codex.home import home_of  # noqa: PLC0415 - only where this client is
+    from slowwave.formats.codex.home import home_of  # noqa: PLC0415 - only where this client is
 
     home = home_of(transcript)
     return [home / "config.toml"] if home is not None else []

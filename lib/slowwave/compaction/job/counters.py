@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from slowwave.compaction.items import Item
 from slowwave.compaction.javascript import fields_of
 from slowwave.compaction.usage import Usage, read_usage
-from slowwave.dialects.times import parse_time
+from slowwave.formats.times import parse_time
 
 
 class Counters(NamedTuple):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from slowwave.records.lines import open_regular
+from slowwave.formats.lines import open_regular
 
 _TAIL_BYTES = 4096
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
 from slowwave.errors import UnreadableError
-from slowwave.records.sources.compressed import open_plain
+from slowwave.formats.lines import open_plain
 
 _BLOCK_BYTES = 1 << 20
 

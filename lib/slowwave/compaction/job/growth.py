@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple
 
 from slowwave.errors import MovedError
 from slowwave.files import at_fault_point, fsync_folder
-from slowwave.records.lines import open_regular
-from slowwave.records.lock import locked_file
-from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
+from slowwave.formats.append import SUFFIX, locked_file, numbered_parts, session_stem
+from slowwave.formats.lines import open_regular
 
 # Of an append: nothing of it is there; it is the end of the file; something follows it; what is there is not it.
 State = Literal["absent", "written", "followed", "other"]

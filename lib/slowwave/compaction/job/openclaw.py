@@ -16,7 +16,7 @@ from slowwave.compaction.flush import (
 )
 from slowwave.errors import UnreadableError
 from slowwave.files import private_folder
-from slowwave.records.append import append_records
+from slowwave.formats.append import append_records
 from slowwave.stores.model import StoredSession
 from slowwave.stores.openclaw.config import compaction_config
 from slowwave.stores.openclaw.entries import SessionEntry

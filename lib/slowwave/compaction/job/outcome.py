@@ -12,7 +12,7 @@ from slowwave.compaction.job.book import Expected
 from slowwave.compaction.job.planning import tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import Plan
-from slowwave.dialects.model import Block, SessionFiles, ToolResult
+from slowwave.formats.model import Block, SessionFiles, ToolResult
 
 
 def expected_of(reading: Reading, plan: Plan, summary: str) -> Expected:

@@ -18,10 +18,9 @@ from slowwave.compaction.live.trail import Trail
 from slowwave.compaction.live.window import WINDOW_BYTES, Window, has_trail, seems_compacted, trail_of, window_of
 from slowwave.compaction.triggers import KEEP_RECENT_MESSAGES, KEEP_RECENT_TOKENS
 from slowwave.compaction.usage import ContextTokens, Usage, context_tokens
-from slowwave.dialects.base import Dialect, TailDialect
-from slowwave.dialects.model import SessionFiles, Transcript
-from slowwave.dialects.registry import by_name
 from slowwave.errors import UsageError
+from slowwave.formats.model import SessionFiles, Transcript
+from slowwave.formats.registry import Dialect, TailDialect, by_name
 from slowwave.stores.writing.lookup import first_record, records_backward
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:
 
 
 def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Reading:
-    from slowwave.dialects.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.formats.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
 
     versions = (version_in(env.version) for _, env in reversed(window.records) if env.version)
     about = About(version=next(filter(None, versions), (2, 1)))
@@ -168,8 +167,8 @@ def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Readin
 
 
 def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
-    from slowwave.dialects.pi.context import settings_of  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.dialects.pi.records import entry_of  # noqa: PLC0415 - as above
+    from slowwave.formats.pi.context import settings_of  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.formats.pi.records import entry_of  # noqa: PLC0415 - as above
 
     about = About(_text(first_record(files.paths[0]).get("cwd")))
     entries = [entry_of(env, span) for span, env in window.records]
@@ -212,15 +211,15 @@ def _model(dialect: str, items: list[Item]) -> str:
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
     from slowwave.compaction.claude_items import claude_items  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.dialects.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
-    from slowwave.dialects.claude.resume import version_of  # noqa: PLC0415 - as above
+    from slowwave.formats.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
+    from slowwave.formats.claude.resume import version_of  # noqa: PLC0415 - as above
 
     return _of_claude(claude_items(dialect.context(transcript)), version_of(cast("ClaudeTranscript", transcript).tree))
 
 
 def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
     from slowwave.compaction.claude_items import counted  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
+    from slowwave.formats.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
 
     model = counted(items)
     return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)
@@ -228,8 +227,8 @@ def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
     from slowwave.compaction.pi_entries import pi_items  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.dialects.openclaw.tree import OWN_TYPES  # noqa: PLC0415 - as above
-    from slowwave.dialects.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
+    from slowwave.formats.openclaw.context import OWN_TYPES  # noqa: PLC0415 - as above
+    from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
     whole, files = cast("PiTranscript", transcript), transcript.files
     if any(entry.type in OWN_TYPES for entry in whole.loaded.entries):

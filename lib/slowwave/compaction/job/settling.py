@@ -11,9 +11,8 @@ from slowwave.compaction.job.book import Appended, Book, Pending, write_book
 from slowwave.compaction.job.derived import content_stamp
 from slowwave.compaction.job.growth import Growth, State, files_of, keep_time, state_of, take_back
 from slowwave.compaction.job.outcome import difference
-from slowwave.dialects.base import read_for_context
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.registry import by_name
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import by_name, read_for_context
 from slowwave.stores.model import StoredSession
 from slowwave.stores.writing.base import Means
 from slowwave.stores.writing.opened import Writers, held

@@ -18,7 +18,7 @@ from slowwave.compaction.plan import Plan
 from slowwave.compaction.rounds import wrapped_summary
 from slowwave.compaction.serialise import PI_SEPARATOR, ULID_SEPARATOR, flat
 from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 
 if TYPE_CHECKING:
     from slowwave.compaction.ledger import Ledger

@@ -12,7 +12,7 @@ from slowwave.compaction.ledger.model import Entry, Ledger, LedgerSettings
 from slowwave.compaction.ledger.said import by_agent, personal
 from slowwave.compaction.ledger.work import command_key, commands, commits, errors, said_last, tasks
 from slowwave.compaction.summaries import last_summary
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 from slowwave.reading.session import read
 from slowwave.secrets.redactor import NAMELESS
 

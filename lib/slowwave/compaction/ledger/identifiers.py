@@ -7,9 +7,9 @@ from itertools import chain
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.ledger.model import Entry
 from slowwave.compaction.ledger.wording import safe
+from slowwave.formats.model import Span
 from slowwave.hostile import is_hostile
 from slowwave.reading.items import Reading
-from slowwave.records.model import Span
 
 NAMED = "named: "
 _IDENTIFIER = re.compile(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from slowwave.compaction.file_lists import FileOperations
-from slowwave.records.model import Span
+from slowwave.formats.model import Span
 
 Part = Literal["goal", "constraints", "done", "in_progress", "blocked", "decisions", "next", "context"]
 Kind = Literal["ask", "constraint", "decision", "task", "command", "error", "identifier", "finding", "said", "earlier"]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from slowwave.compaction.ledger.model import Entry, LedgerSettings
 from slowwave.compaction.ledger.wording import key_of, line_of
 from slowwave.extraction.offline import notes
+from slowwave.formats.model import Span
 from slowwave.hostile import is_hostile
 from slowwave.reading.items import Reading
 from slowwave.reading.pasted import own_words
 from slowwave.reading.statements import statements
-from slowwave.records.model import Span
 
 # within one session more counts than what is worth remembering for good
 _LEAST_CONFIDENCE = 0.12

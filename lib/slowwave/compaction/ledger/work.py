@@ -9,7 +9,7 @@ from slowwave.compaction.ledger.model import Entry, LedgerSettings, Part
 from slowwave.compaction.ledger.wording import key_of, line_of, literal, quoted
 from slowwave.compaction.shell_words import doing, gist
 from slowwave.compaction.todo_lists import tasks_of
-from slowwave.dialects.model import Message, Text
+from slowwave.formats.model import Message, Text
 from slowwave.letters import one_line, visible
 from slowwave.shell.commands import CHECKS, Outcome
 

@@ -13,10 +13,9 @@ from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, forward
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 from slowwave.compaction.live.weight import Scales
-from slowwave.dialects.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.model import Span
-from slowwave.records.values import clean
+from slowwave.formats.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry
+from slowwave.formats.model import SessionFiles, Span
+from slowwave.formats.salvage import clean
 
 _ENTRIES = msgspec.json.Decoder(Entry)
 

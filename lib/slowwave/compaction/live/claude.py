@@ -16,13 +16,11 @@ from slowwave.compaction.live.claude_rows import message_of, row_of, thinks, wei
 from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, backward
 from slowwave.compaction.live.trail import Trail
-from slowwave.dialects.claude.bridge import BRIDGE_S
-from slowwave.dialects.claude.context import sent
-from slowwave.dialects.claude.records import DECODER, Envelope, Node
-from slowwave.dialects.claude.resume import version_in
-from slowwave.dialects.claude.tree import CHAINED, SPOKEN
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.times import parse_time
+from slowwave.formats.claude.context import sent
+from slowwave.formats.claude.records import CHAINED, DECODER, SPOKEN, Envelope, Node
+from slowwave.formats.claude.resume import BRIDGE_S, version_in
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.times import parse_time
 
 _ROWS = ("user", "assistant", "system", "attachment")
 # Ids that stand beside the way: with more of them it is no longer cheap to see that one stands there twice.

@@ -2,7 +2,7 @@
 
 from array import array
 
-from slowwave.records.lenient import whole
+from slowwave.formats.salvage import whole
 
 # Without a last-prompt so far up the way is taken to have none; one further up is not searched for among them.
 _MOST_NOTED = 65_536

@@ -6,12 +6,10 @@ from typing import cast
 from slowwave.compaction.estimates import CLAUDE
 from slowwave.compaction.live.claude_groups import ANSWER, OTHER, PROMPT, RESULT, SCALES, Row
 from slowwave.compaction.live.weight import LARGE_BYTES
-from slowwave.dialects.claude.messages import ClaudeMessage
-from slowwave.dialects.claude.records import DECODER, Envelope, Node
-from slowwave.dialects.claude.tree import SPOKEN
-from slowwave.dialects.model import Message, Role
-from slowwave.records.model import Span
-from slowwave.records.values import clean
+from slowwave.formats.claude.messages import ClaudeMessage
+from slowwave.formats.claude.records import DECODER, SPOKEN, Envelope, Node
+from slowwave.formats.model import Message, Role, Span
+from slowwave.formats.salvage import clean
 
 _THINKS = b'[{"type":"thinking"'
 _NEAR_BYTES = 1024

@@ -22,20 +22,19 @@ from slowwave.compaction.live.codex_lines import (
 from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.dialects.codex.head import is_paginated
-from slowwave.dialects.codex.records import (
+from slowwave.formats.codex.records import (
     CALLS,
     DECODER,
     KNOWN_ITEMS,
     OUTPUTS,
     UNREADABLE_LINE,
+    is_paginated,
     item_of,
     line_of,
 )
-from slowwave.dialects.codex.replay import repaired, replay
-from slowwave.dialects.codex.turns import is_header, rolled_back
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.lenient import whole
+from slowwave.formats.codex.replay import is_header, repaired, replay, rolled_back
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.salvage import whole
 
 # of what a scale takes off each item as standing around its words, what does not stand around a summary's
 _UNSAID = 120
@@ -205,7 +204,7 @@ class _Replay:
         return True
 
     def _roll_back(self, turns: int) -> None:
-        """Take turns back as :class:`slowwave.dialects.codex.history.History` does."""
+        """Take turns back as :class:`slowwave.formats.codex.replay.History` does."""
         if not self._starts or turns <= 0:
             return
         first, kept = self._starts[0], max(0, len(self._starts) - turns)

@@ -7,14 +7,10 @@ import msgspec
 from slowwave.compaction.estimates import CODEX
 from slowwave.compaction.live.trail import TURN
 from slowwave.compaction.live.weight import Scales
-from slowwave.dialects.codex.agents import may_instruct
-from slowwave.dialects.codex.history import is_boundary, is_renewed
-from slowwave.dialects.codex.injected import is_context, is_summary
-from slowwave.dialects.codex.messages import CodexMessage, Place
-from slowwave.dialects.codex.records import DECODER, Line, item_of, line_of
-from slowwave.dialects.codex.sound import beside_of
-from slowwave.dialects.codex.truncate import DEFAULT_LIMIT
-from slowwave.records.model import REFUSALS, Span
+from slowwave.formats.codex.messages import DEFAULT_LIMIT, CodexMessage, Place, is_context, is_summary, may_instruct
+from slowwave.formats.codex.records import DECODER, Line, beside_of, item_of, line_of
+from slowwave.formats.codex.replay import is_boundary, is_renewed
+from slowwave.formats.model import REFUSALS, Span
 
 # around the words of an item: names of fields, ids
 _AROUND = 160

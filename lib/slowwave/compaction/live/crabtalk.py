@@ -8,10 +8,9 @@ from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, forward, loses_lines
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 from slowwave.compaction.live.weight import Scales
-from slowwave.dialects.crabtalk.records import DECODER, SKIPPED, CrabtalkMessage, Line, kind_of, meta_of
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.model import Span
-from slowwave.records.suffix import first_record
+from slowwave.formats.crabtalk import DECODER, SKIPPED, CrabtalkMessage, Line, kind_of, meta_of
+from slowwave.formats.model import SessionFiles, Span
+from slowwave.formats.tail import first_record
 
 # what stands around the words of a message of OpenAI's
 _SCALES = Scales(RULE, 2)

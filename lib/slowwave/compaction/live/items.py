@@ -7,8 +7,7 @@ import msgspec
 
 from slowwave.compaction.items import Item
 from slowwave.compaction.live.trail import Trail
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.model import Span
+from slowwave.formats.model import SessionFiles, Span
 
 Records = Sequence[tuple[Span, Any]]
 

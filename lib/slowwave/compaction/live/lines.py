@@ -1,6 +1,6 @@
 """The records of a file from the first to the last and from the last to the first, a block of lines at a time.
 
-This is :func:`slowwave.records.lines.read_records` without a span a record, as a walk over a hundred thousand needs no
+This is :func:`slowwave.formats.lines.read_records` without a span a record, as a walk over a hundred thousand needs no
 more of most. A block of plain lines is decoded in one go; a block with an odd line in it is read line by line, and that
 line takes the same slow path.
 """
@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, TypeVar
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import LONG_LINE_BYTES, odd_line, open_regular
-from slowwave.records.longline import read_range
-from slowwave.records.model import REFUSALS, Problem, Span
-from slowwave.records.tail import find_last
-from slowwave.records.utf8 import is_utf8
+from slowwave.formats.lines import LONG_LINE_BYTES, odd_line, open_regular, read_range
+from slowwave.formats.model import REFUSALS, Problem, Span, is_utf8
+from slowwave.formats.tail import find_last
 
 if TYPE_CHECKING:
-    from slowwave.records.salvage import OddLine
+    from slowwave.formats.salvage import OddLine
 
 T = TypeVar("T")
 Record = tuple[int, bytes, T]
@@ -210,7 +208,7 @@ def _each(
     path: Path, at: int, lines: list[bytes], decoder: msgspec.json.Decoder[T], loses: Loses, *, is_last: bool
 ) -> tuple[list[Record[T]], bool]:
     """Return the records on lines from byte ``at`` on, and whether the last line of the file still is to come."""
-    from slowwave.records.salvage import OddLine  # noqa: PLC0415 - most files have no odd line
+    from slowwave.formats.salvage import OddLine  # noqa: PLC0415 - most files have no odd line
 
     found: list[Record[T]] = []
     last = max((index for index, line in enumerate(lines) if line.strip()), default=-1)
@@ -229,7 +227,7 @@ def _each(
 def _salvaged(
     line: "OddLine", decoder: msgspec.json.Decoder[T], problems: list[Problem], loses: Loses
 ) -> list[Record[T]]:
-    from slowwave.records.salvage import salvage  # noqa: PLC0415 - most files have no odd line
+    from slowwave.formats.salvage import salvage  # noqa: PLC0415 - most files have no odd line
 
     found = list(salvage(line, decoder, problems))
     if loses(problems, [span for span, _ in found]):

@@ -15,14 +15,12 @@ from slowwave.compaction.live.lines import Block, backward
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 from slowwave.compaction.live.weight import Scales
 from slowwave.compaction.pi_entries import KINDS, pi_items
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.openclaw.tree import OWN_TYPES
-from slowwave.dialects.pi.load import Loaded, loses_entries
-from slowwave.dialects.pi.messages import PiMessage
-from slowwave.dialects.pi.records import DECODER, Entry, entry_of
-from slowwave.dialects.pi.tail import header_of
-from slowwave.records.model import Span
-from slowwave.records.values import clean
+from slowwave.formats.model import SessionFiles, Span
+from slowwave.formats.openclaw.context import OWN_TYPES
+from slowwave.formats.pi.context import header_of
+from slowwave.formats.pi.messages import PiMessage
+from slowwave.formats.pi.records import DECODER, Entry, Loaded, entry_of, loses_entries
+from slowwave.formats.salvage import clean
 
 # around the words of a block: names of fields, an id
 _SCALES = Scales(PI, 35)

@@ -11,11 +11,9 @@ import msgspec
 
 from slowwave.compaction.live.weight import Scales
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import open_regular
-from slowwave.records.longline import read_range
-from slowwave.records.model import REFUSALS, Span
-from slowwave.records.utf8 import is_utf8
-from slowwave.records.values import clean
+from slowwave.formats.lines import open_regular, read_range
+from slowwave.formats.model import REFUSALS, Span, is_utf8
+from slowwave.formats.salvage import clean
 
 T = TypeVar("T")
 Add = Callable[[int], None]

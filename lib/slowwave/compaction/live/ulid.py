@@ -8,9 +8,8 @@ from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.lines import Block, forward
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
 from slowwave.compaction.live.weight import Scales
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.ulid.records import DECODER, Record, UlidMessage, unknown_kind
-from slowwave.records.model import Span
+from slowwave.formats.model import SessionFiles, Span
+from slowwave.formats.ulid.dialect import DECODER, Record, UlidMessage, unknown_kind
 
 # what stands around the words of a block of pi's
 _SCALES = Scales(RULE, 30)

@@ -9,7 +9,7 @@ from itertools import compress, count
 import msgspec
 
 from slowwave.compaction.estimates import Rule
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 
 # Of the bytes of a content about one in twenty-five marks another as escaped (measured over code and prose).
 _ESCAPED = 0.04

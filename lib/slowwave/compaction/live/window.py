@@ -11,10 +11,10 @@ from slowwave.compaction.items import Item
 from slowwave.compaction.live.earlier import Earlier
 from slowwave.compaction.live.items import About, Kind, Records
 from slowwave.compaction.live.trail import Trail
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import open_regular
-from slowwave.records.tail import BLOCK_BYTES
+from slowwave.formats.lines import open_regular
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.tail import BLOCK_BYTES
 
 # Sessions up to this size are read as a whole; of longer ones no more than a plan needs is decoded.
 WINDOW_BYTES = 2 << 20

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from slowwave.records.model import Span
+from slowwave.formats.model import Span
 
 ProbeKind = Literal[
     "modified", "read", "error", "command", "ask", "constraint", "task", "decision", "identifier"

@@ -14,9 +14,8 @@ from slowwave.compaction.paths import shown
 from slowwave.compaction.proof.model import Probe, ProbeKind
 from slowwave.compaction.proof.statements import identifiers, statements
 from slowwave.compaction.todo_lists import tasks_of
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message, Span
 from slowwave.letters import one_line
-from slowwave.records.model import Span
 from slowwave.secrets.redactor import NAMELESS
 
 _COMMAND_CHARS = 70

@@ -7,11 +7,10 @@ from itertools import chain
 from slowwave.compaction.exchanges import Exchange, Redact
 from slowwave.compaction.proof.model import Probe
 from slowwave.compaction.proof.words import content, words_of
-from slowwave.dialects.model import Message, Text
+from slowwave.formats.model import Message, Span, Text
 from slowwave.hostile import is_hostile
 from slowwave.letters import one_line
 from slowwave.reading.pasted import own_words
-from slowwave.records.model import Span
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _MUST = re.compile(

@@ -6,8 +6,8 @@ from os import fspath
 
 import msgspec
 
-from slowwave.dialects.times import parse_time
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.model import Wanted
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.run import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.records.bulk import relaxed_collector
+from slowwave.formats.lines import relaxed_collector
 from slowwave.retention.policy import Subject
 from slowwave.retention.policy.model import Source
 from slowwave.stores.model import Project, StoredSession

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
 
 from slowwave.clock import Clock
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import LockHeldError
+from slowwave.formats.registry import NAMES
 from slowwave.places import archive_folder, state_folder
 from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.alone import alone

@@ -8,8 +8,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.dialects.codex.home import home_of
 from slowwave.files import at_fault_point
+from slowwave.formats.codex.home import home_of
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import data_folder, state_folder

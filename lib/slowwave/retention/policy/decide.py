@@ -10,7 +10,7 @@ from operator import attrgetter
 
 import msgspec
 
-from slowwave.records.bulk import relaxed_collector
+from slowwave.formats.lines import relaxed_collector
 from slowwave.retention.policy.keep import kept
 from slowwave.retention.policy.model import LEAST_MISSED, Policy, Rules, Source, Subject, Verdict
 

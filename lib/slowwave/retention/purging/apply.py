@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
+from slowwave.formats.rewrite import rewrite_without
 from slowwave.places import state_folder
-from slowwave.records.rewrite import rewrite_without
 from slowwave.report import Item
 from slowwave.retention.erasure import recorded_in
 from slowwave.retention.holds import read_holds

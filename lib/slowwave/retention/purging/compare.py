@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from slowwave.dialects.cersei.dialect import Cersei, Mode
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.normal import normal_form
 from slowwave.errors import RefusedError, UnreadableError
 from slowwave.files import atomic_write, private_folder
+from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles
 from slowwave.retention.purging.plan import PartPlan
 
 _MODES: tuple[Mode, ...] = ("seed", "code")

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem, Span
-from slowwave.records.rewrite import FileState, file_state
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem, SessionFiles, Span
+from slowwave.formats.rewrite import FileState, file_state
 from slowwave.stores.fork import with_value
 
 # what a tombstone can hide (``session_storage.rs``, second pass of the loader)

@@ -13,9 +13,9 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.dialects.codex.home import ARCHIVED, INDEX, SESSIONS, home_of
 from slowwave.errors import CorruptStateError
 from slowwave.files import private_folder, write_all
+from slowwave.formats.codex.home import ARCHIVED, INDEX, SESSIONS, home_of
 from slowwave.places import archive_folder, state_folder
 from slowwave.stores.archive.model import PackedFile
 from slowwave.stores.archive.reading import Pack

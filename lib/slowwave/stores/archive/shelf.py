@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, open_file
+from slowwave.formats.append import locked_file
 from slowwave.processes import is_running
-from slowwave.records.lock import locked_file
 from slowwave.stores.archive.model import SUFFIX, PackedFile, PackedSession, Table, may_name
 from slowwave.stores.archive.reading import Pack
 from slowwave.stores.archive.restoring import put_back

@@ -54,7 +54,7 @@ class CodexHome(Kind):
 
     def titles(self, place: Place) -> Mapping[str, str]:
         """Return the names of threads that the index of the home keeps."""
-        from slowwave.dialects.codex.home import thread_names  # noqa: PLC0415 - only where this client is
+        from slowwave.formats.codex.home import thread_names  # noqa: PLC0415 - only where this client is
 
         return thread_names(Path(place.path).parent)
 

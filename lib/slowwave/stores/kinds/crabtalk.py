@@ -42,8 +42,10 @@ class Crabtalk(Kind):
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         """Yield the sessions of a folder; files that are none of crabtalk's keep their names as their ids."""
-        from slowwave.dialects.crabtalk.meta import meta_line_of  # noqa: PLC0415 - only where this client is
-        from slowwave.dialects.crabtalk.names import id_of  # noqa: PLC0415 - as above
+        from slowwave.formats.crabtalk import (  # noqa: PLC0415
+            id_of,
+            meta_line_of,
+        )
 
         try:
             names = sorted(_transcripts(place.path))
@@ -85,7 +87,7 @@ def _is_one(folder: str, *, is_home: bool) -> bool:
 
 
 def _is_session(path: Path) -> bool:
-    from slowwave.dialects.crabtalk.meta import meta_line_of  # noqa: PLC0415 - only where this client is
+    from slowwave.formats.crabtalk import meta_line_of  # noqa: PLC0415 - only where this client is
 
     try:
         return meta_line_of(path) is not None

@@ -98,7 +98,7 @@ class OpenclawHome(Kind):
     def _of_database(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         import sqlite3  # noqa: PLC0415 - few stores are databases
 
-        from slowwave.records.database import opened_read_only  # noqa: PLC0415 - as above
+        from slowwave.formats.database import opened_read_only  # noqa: PLC0415 - as above
         from slowwave.stores.openclaw.rows import AgentSessions  # noqa: PLC0415 - as above
 
         folder, _, name = place.path.rpartition("/")

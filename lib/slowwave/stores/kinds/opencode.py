@@ -17,7 +17,7 @@ from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundFile, FoundSession, K, Walk, key_in_database
 
 if TYPE_CHECKING:
-    from slowwave.dialects.opencode.overview import Overview
+    from slowwave.formats.opencode.storage import Overview
 
 FOLDER = "opencode"
 # Other channels of the client than the released one have databases of their own.
@@ -62,7 +62,7 @@ def _is_tree(folder: Path) -> bool:
 
 def _of_database(path: str, walk: Walk[K]) -> list[FoundSession]:
     """Return what is new in a database: all is looked at in one transaction, so that it is of one moment."""
-    from slowwave.dialects.opencode.overview import opened_rows  # noqa: PLC0415 - few stores are opencode's
+    from slowwave.formats.opencode.storage import opened_rows  # noqa: PLC0415 - few stores are opencode's
 
     folder, _, name = path.rpartition("/")
     try:
@@ -104,7 +104,7 @@ def _of_tree(storage: str, walk: Walk[K]) -> Iterator[FoundSession]:
 
 def _ids_in_databases(storage: str, problems: list[StoreProblem]) -> set[str]:
     """Return the ids of the sessions in the databases of the data folder that a tree belongs to."""
-    from slowwave.dialects.opencode.overview import opened_rows  # noqa: PLC0415 - few stores are opencode's
+    from slowwave.formats.opencode.storage import opened_rows  # noqa: PLC0415 - few stores are opencode's
 
     root = Path(storage).parent
     if root.parent.name == _PROJECTS:
@@ -131,7 +131,7 @@ def _folders_of_sessions(storage: str, problems: list[StoreProblem]) -> list[str
 
 def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSession | None:
     """Return a session of a tree, or None when it is known and has no new message."""
-    from slowwave.dialects.opencode.overview import directory_in, overview_in_file  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.storage import directory_in, overview_in_file  # noqa: PLC0415 - as above
 
     path = f"{folder}/{name}"
     if walk.leads_out(path):

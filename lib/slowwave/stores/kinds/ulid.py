@@ -6,10 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.dialects.model import SessionOrigin
-from slowwave.dialects.ulid.ids import is_ulid
+from slowwave.formats.model import REFUSALS, SessionOrigin
+from slowwave.formats.ulid.metadata import is_ulid
 from slowwave.places import home_folder
-from slowwave.records.model import REFUSALS
 from slowwave.stores.kinds.base import Kind, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, K, Walk

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.model import SessionOrigin
-from slowwave.dialects.openclaw.keys import parse_key
 from slowwave.errors import UnreadableError
+from slowwave.formats.model import SessionOrigin
+from slowwave.formats.openclaw.keys import parse_key
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.openclaw.entries import SessionEntry
 from slowwave.stores.openclaw.store import NAME, SessionStore, read_store

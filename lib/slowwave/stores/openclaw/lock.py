@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.times import parse_time
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point
+from slowwave.formats.times import parse_time
 from slowwave.processes import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal, NamedTuple, cast
 
-from slowwave.dialects.openclaw.keys import parse_key
+from slowwave.formats.openclaw.keys import parse_key
 
 ResetMode = Literal["daily", "idle"]
 ResetType = Literal["dm", "group", "thread"]

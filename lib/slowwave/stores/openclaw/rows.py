@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.model import SessionOrigin
-from slowwave.dialects.openclaw.database import columns_of, unpacked
-from slowwave.dialects.openclaw.keys import parse_key
-from slowwave.records.database import opened_read_only, text_of
-from slowwave.records.model import REFUSALS
+from slowwave.formats.database import opened_read_only, text_of
+from slowwave.formats.model import REFUSALS, SessionOrigin
+from slowwave.formats.openclaw.database import columns_of, unpacked
+from slowwave.formats.openclaw.keys import parse_key
 
 NAME = "openclaw-agent.sqlite"
 _MS = 1_000_000

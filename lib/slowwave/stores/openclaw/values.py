@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from slowwave.records.model import REFUSALS
-from slowwave.records.syntax import scan_value
-from slowwave.records.values import clean
+from slowwave.formats.model import REFUSALS
+from slowwave.formats.salvage import clean, scan_value
 
 Fields = dict[str, msgspec.Raw]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import UnreadableError
+from slowwave.formats.lines import relaxed_collector
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import by_name
 from slowwave.places import archive_folder
-from slowwave.records.bulk import relaxed_collector
 from slowwave.secrets.blocked import Blocked
 from slowwave.stores.kept import kept_title
 from slowwave.stores.rows import SessionRow
@@ -325,7 +325,7 @@ def _read(dialect: str, files: SessionFiles) -> Transcript:
         UnreadableError: a file cannot be opened.
     """
     if dialect == "codex":
-        from slowwave.dialects.codex.dialect import CODEX  # noqa: PLC0415 - only where it is needed
+        from slowwave.formats.codex.dialect import CODEX  # noqa: PLC0415 - only where it is needed
 
         return CODEX.read_own(files)
     return by_name(dialect).read(files)

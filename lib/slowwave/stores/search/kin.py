@@ -7,13 +7,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.codex.dialect import CodexTranscript
-from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError
-from slowwave.records.model import REFUSALS, Problem
-from slowwave.records.values import clean
+from slowwave.formats.codex.dialect import CodexTranscript
+from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript
+from slowwave.formats.registry import by_name
+from slowwave.formats.salvage import clean
+from slowwave.formats.times import parse_time
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.walk import SUFFIX
 

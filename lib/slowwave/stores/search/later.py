@@ -9,12 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import RecordDialect
-from slowwave.dialects.model import Message
 from slowwave.errors import UnreadableError
-from slowwave.records.cursor import hash_before
-from slowwave.records.lines import read_records
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Message
+from slowwave.formats.registry import RecordDialect, by_name
+from slowwave.formats.tail import hash_before
 from slowwave.stores.walk import SUFFIX
 
 
@@ -76,9 +75,12 @@ def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message],
 
 
 def _claude(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.dialects.claude.messages import messages_of  # noqa: PLC0415 - one dialect at a time
-    from slowwave.dialects.claude.records import DECODER, Node  # noqa: PLC0415
-    from slowwave.dialects.claude.tree import Tree  # noqa: PLC0415
+    from slowwave.formats.claude.messages import messages_of  # noqa: PLC0415 - one dialect at a time
+    from slowwave.formats.claude.records import (  # noqa: PLC0415
+        DECODER,
+        Node,
+        Tree,
+    )
 
     records = read_records(path, DECODER, [], start=mark.cursor)
     nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
@@ -87,7 +89,7 @@ def _claude(path: Path, mark: Mark) -> list[Message] | None:
 
 
 def _cersei(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.dialects.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry, summary_message  # noqa: PLC0415
+    from slowwave.formats.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry, summary_message  # noqa: PLC0415
 
     found: list[Message] = []
     for span, entry in read_records(path, msgspec.json.Decoder(Entry), [], start=mark.cursor):

@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from slowwave.dialects.model import Injected, Message, Text
-from slowwave.dialects.normal import without_reminders
-from slowwave.records.model import REFUSALS
+from slowwave.formats.messages import without_reminders
+from slowwave.formats.model import REFUSALS, Injected, Message, Text
 from slowwave.secrets.blocked import ERASED, Blocked
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.search.fold import plain, spaced

@@ -6,8 +6,8 @@ from zlib import crc32
 
 import msgspec
 
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.ids import session_of_file
 from slowwave.stores.rows import SessionRow
 from slowwave.stores.walk import SUFFIX

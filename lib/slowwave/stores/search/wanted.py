@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from slowwave.dialects.times import parse_time
+from slowwave.formats.times import parse_time
 from slowwave.stores.rows import SessionRow
 
 

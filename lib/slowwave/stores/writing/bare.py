@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import ClassVar
 
-from slowwave.dialects.cersei import encode
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.files import private_folder
-from slowwave.records.append import append_record
+from slowwave.formats.append import append_record
+from slowwave.formats.cersei import encode
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
 from slowwave.stores.writing.base import Draft, Target

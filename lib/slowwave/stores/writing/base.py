@@ -16,9 +16,9 @@ import msgspec
 import orjson
 
 from slowwave.clock import Clock
-from slowwave.dialects.model import Text, Thinking, ToolCall
 from slowwave.errors import UsageError
-from slowwave.records.append import PART_BYTES, Announce
+from slowwave.formats.append import PART_BYTES, Announce
+from slowwave.formats.model import Text, Thinking, ToolCall
 
 # Blocks of the dialect-free model become the client's own; mappings are the client's own form and go in as they are.
 Block = Text | Thinking | ToolCall | Mapping[str, object]

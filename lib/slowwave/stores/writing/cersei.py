@@ -4,15 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from slowwave.dialects.cersei import encode
-from slowwave.dialects.cersei.dialect import CERSEI
-from slowwave.dialects.cersei.records import CerseiMessage
-from slowwave.dialects.claude.encode import result_block
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.files import private_folder
-from slowwave.records.append import append_forking
-from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
+from slowwave.formats.append import SUFFIX, append_forking, numbered_parts, session_stem
+from slowwave.formats.cersei import encode
+from slowwave.formats.cersei.dialect import CERSEI
+from slowwave.formats.cersei.records import CerseiMessage
+from slowwave.formats.claude.encode import result_block
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
 from slowwave.stores.last import last_record

@@ -7,8 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import RefusedError
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.ids import base_path
 from slowwave.stores.live import claimed_by
 from slowwave.stores.model import StoredSession

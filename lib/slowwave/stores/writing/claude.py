@@ -6,13 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from slowwave.dialects.claude import encode
-from slowwave.dialects.claude.dialect import CLAUDE
-from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.files import private_folder
-from slowwave.records.append import append_record, append_records
+from slowwave.formats.append import append_record, append_records
+from slowwave.formats.claude import encode
+from slowwave.formats.claude.dialect import CLAUDE
+from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.forking import write_fork
 from slowwave.stores.ids import base_path
 from slowwave.stores.last import LastRecord, leaf_record

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from slowwave.dialects.codex import encode
-from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
-from slowwave.dialects.codex.home import home_of, thread_in_name
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.times import millisecond_time
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
-from slowwave.records.append import append_record, append_records
+from slowwave.formats.append import append_record, append_records
+from slowwave.formats.codex import encode
+from slowwave.formats.codex.dialect import CODEX, CodexTranscript
+from slowwave.formats.codex.home import home_of, thread_in_name
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.times import millisecond_time
 from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
 from slowwave.stores.writing.codex_fork import end_of, forkable, header, ordered_id, place
 from slowwave.stores.writing.codex_history import Item, cleared, is_rolled_back, replacement, window_after

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from slowwave.dialects.codex.head import is_of_sub_agent, is_paginated
-from slowwave.dialects.codex.home import SESSIONS, home_of
 from slowwave.errors import UsageError
-from slowwave.records.lenient import whole
-from slowwave.records.lines import open_regular
+from slowwave.formats.codex.home import SESSIONS, home_of
+from slowwave.formats.codex.records import is_of_sub_agent, is_paginated
+from slowwave.formats.lines import open_regular
+from slowwave.formats.salvage import whole
 from slowwave.stores.writing.lookup import first_record, unknown
 
 _SHARED = 80

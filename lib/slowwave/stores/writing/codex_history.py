@@ -9,13 +9,18 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.codex.dialect import CodexTranscript
-from slowwave.dialects.codex.history import is_boundary
-from slowwave.dialects.codex.messages import CodexMessage, texts_of
-from slowwave.dialects.codex.records import KNOWN_ITEMS, Line, item_of
-from slowwave.dialects.codex.replay import USER_TOKENS, Sent, replay
-from slowwave.dialects.codex.truncate import Limit, middle_cut, shortened, shortened_parts, tokens_of
-from slowwave.dialects.codex.turns import rolled_back, starts_turn
+from slowwave.formats.codex.dialect import CodexTranscript
+from slowwave.formats.codex.messages import (
+    CodexMessage,
+    Limit,
+    middle_cut,
+    shortened,
+    shortened_parts,
+    texts_of,
+    tokens_of,
+)
+from slowwave.formats.codex.records import KNOWN_ITEMS, Line, item_of
+from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.stores.writing.lookup import unknown
 
 Item = Mapping[str, Any]

@@ -11,9 +11,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.dialects.codex.home import home_of, thread_in_name
 from slowwave.errors import LockHeldError, RefusedError
-from slowwave.records.lock import locked_file
+from slowwave.formats.append import locked_file
+from slowwave.formats.codex.home import home_of, thread_in_name
 
 FOLDER = "thread-writer-locks"
 _COORDINATION = ".coordination.lock"

@@ -8,14 +8,12 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.dialects.crabtalk import encode
-from slowwave.dialects.crabtalk.meta import changed_line, session_meta
-from slowwave.dialects.crabtalk.names import checked_agent, sender_slug, session_id
-from slowwave.dialects.model import Text, Thinking, ToolCall
 from slowwave.errors import RefusedError, UsageError
-from slowwave.records.append import append_records
-from slowwave.records.lock import locked_file
-from slowwave.records.rewrite import file_state, rewrite_without
+from slowwave.formats import crabtalk
+from slowwave.formats.append import append_records, locked_file
+from slowwave.formats.crabtalk import changed_line, checked_agent, sender_slug, session_id, session_meta
+from slowwave.formats.model import Text, Thinking, ToolCall
+from slowwave.formats.rewrite import file_state, rewrite_without
 from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer
 from slowwave.stores.writing.crabtalk_files import copied, create, next_number
 from slowwave.stores.writing.crabtalk_ids import identity
@@ -58,7 +56,7 @@ class CrabtalkWriter(Writer):
         Raises:
             UsageError: the agent's name cannot begin a file's name, or a name is no valid text.
         """
-        line = valid(lambda: encode.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
+        line = valid(lambda: crabtalk.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
         return create(folder, agent, sender, [line], fsync=self.means.fsync)
 
     def empty(self, folder: Path, asked: str, metadata: Mapping[str, str]) -> tuple[str, Path]:
@@ -86,7 +84,7 @@ class CrabtalkWriter(Writer):
         """
         if compaction.keep_from is not None:
             raise UsageError(f"{target.id}: crabtalk keeps no message before a compact marker; nothing was written")
-        self._append(target, valid(lambda: encode.compact_line(compaction.summary)))
+        self._append(target, valid(lambda: crabtalk.compact_line(compaction.summary)))
         return ""
 
     def name(self, target: Target, name: str) -> None:
@@ -124,7 +122,7 @@ class CrabtalkWriter(Writer):
         agent, sender, number = identity(new_id, folder)
         if (agent, sender) != (found.meta.agent, sender_slug(found.meta.created_by)):
             raise UsageError(f"{new_id}: a copy of {target.id} stays one of {found.meta.agent} and its sender")
-        created = encode.time_of_creation(self.means.clock.now())
+        created = crabtalk.time_of_creation(self.means.clock.now())
         head = changed_line(found.span, {"created_at": created, "uptime_secs": 0})
         content = copied(source, found.span.offset + len(found.span.raw), head)
         try:
@@ -136,7 +134,7 @@ class CrabtalkWriter(Writer):
     def _began(self, target: Target, line: bytes) -> bool:
         """Begin a session with a message; False when it exists meanwhile."""
         agent, sender, number = identity(target.id, target.path.parent)
-        meta = encode.meta_line(agent, sender, at=self.means.clock.now())
+        meta = crabtalk.meta_line(agent, sender, at=self.means.clock.now())
         try:
             create(target.path.parent, agent, sender, [meta, line], number=number, fsync=self.means.fsync)
         except FileExistsError:
@@ -175,7 +173,7 @@ def _line(draft: Draft) -> bytes:
     calls = [block for block in blocks if isinstance(block, ToolCall)]
     check_speaker(draft, acts=bool(thought or calls))
     # that a tool failed says its text alone: crabtalk has no field for it
-    return encode.message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
+    return crabtalk.message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
 
 
 WRITER = CrabtalkWriter

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
-from slowwave.dialects.crabtalk.meta import meta_line_of
-from slowwave.dialects.crabtalk.names import SUFFIX, id_of, latest_session, place_of, sender_slug
-from slowwave.dialects.crabtalk.records import Meta
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, private_folder, write_all
-from slowwave.records.lines import open_regular
+from slowwave.formats.crabtalk import SUFFIX, Meta, id_of, latest_session, meta_line_of, place_of, sender_slug
+from slowwave.formats.lines import open_regular
 from slowwave.stores.moving import NO_LINKS
 
 _BLOCK = 1 << 20

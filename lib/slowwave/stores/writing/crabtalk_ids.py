@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.crabtalk.names import checked_agent, sender_slug
 from slowwave.errors import UsageError
+from slowwave.formats.crabtalk import checked_agent, sender_slug
 from slowwave.stores.writing.crabtalk_files import next_number
 
 # A slug holds no underscore, an agent's name may.

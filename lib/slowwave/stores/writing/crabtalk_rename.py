@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from slowwave.dialects.crabtalk.names import SUFFIX, place_of, sender_slug, titled_name
 from slowwave.errors import MovedError, NotFoundError, UnreadableError
 from slowwave.files import at_fault_point
+from slowwave.formats.crabtalk import SUFFIX, place_of, sender_slug, titled_name
 from slowwave.stores.moving import move_file
 from slowwave.stores.writing.base import Target
 from slowwave.stores.writing.crabtalk_files import file_of, found_file, session_names

@@ -1,12 +1,10 @@
 """Which records make up the way to one message: what a branch that becomes a session of its own takes along."""
 
-from slowwave.dialects.cersei.dialect import CERSEI
-from slowwave.dialects.claude.dialect import CLAUDE
-from slowwave.dialects.claude.records import Node
-from slowwave.dialects.claude.tree import Tree
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.lines import read_records
-from slowwave.records.model import Span
+from slowwave.formats.cersei.dialect import CERSEI
+from slowwave.formats.claude.dialect import CLAUDE
+from slowwave.formats.claude.records import Node, Tree
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import SessionFiles, Span
 from slowwave.stores.fork import LINES, Place
 from slowwave.stores.writing.lookup import unknown
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import NotFoundError
-from slowwave.records.lines import open_regular
-from slowwave.records.model import REFUSALS
-from slowwave.records.tail import find_last, line_around, lines_backward
+from slowwave.formats.lines import open_regular
+from slowwave.formats.model import REFUSALS
+from slowwave.formats.tail import find_last, line_around, lines_backward
 
 _PADDING = b" \t\r\n\0"
 _FIRST_LINES = 20

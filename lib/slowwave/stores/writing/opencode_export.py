@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from slowwave.clock import Clock
-from slowwave.dialects.opencode.records import object_in
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.records.database import opened_read_only, text_of
-from slowwave.records.lenient import whole
+from slowwave.formats.database import opened_read_only, text_of
+from slowwave.formats.opencode.records import object_in
+from slowwave.formats.salvage import whole
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _RANDOM_LETTERS = 14

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.registry import EXPECTED
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from slowwave.formats.registry import EXPECTED
 from slowwave.stores.head import Head, read_head
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.pi import encode
-from slowwave.dialects.pi.dialect import PI
-from slowwave.dialects.times import millisecond_time
 from slowwave.errors import LockHeldError, UsageError
-from slowwave.records.append import append_records
-from slowwave.records.parts import session_id as id_in_name
+from slowwave.formats.append import append_records
+from slowwave.formats.append import session_id as id_in_name
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.pi import encode
+from slowwave.formats.pi.dialect import PI
+from slowwave.formats.times import millisecond_time
 from slowwave.stores.forking import write_session
 from slowwave.stores.ids import base_path, checked_id
 from slowwave.stores.openclaw import store as clawdbot

@@ -8,12 +8,11 @@ from collections.abc import Callable, Container, Iterator
 
 import orjson
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.pi.encode import Place, label_line
-from slowwave.dialects.pi.load import Loaded, load
-from slowwave.dialects.pi.records import Entry, text_or_empty
-from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError, UsageError
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.pi.encode import Place, label_line
+from slowwave.formats.pi.records import Entry, Loaded, load, text_or_empty
+from slowwave.formats.times import parse_time
 from slowwave.stores.fork import with_value
 from slowwave.stores.writing.lookup import unknown
 

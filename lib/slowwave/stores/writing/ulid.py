@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.dialects.model import Text, Thinking, ToolCall
-from slowwave.dialects.times import millisecond_time
-from slowwave.dialects.ulid import encode
-from slowwave.dialects.ulid.maker import UlidMaker
-from slowwave.dialects.ulid.metadata import Counted, new_metadata, rebuilt
-from slowwave.dialects.ulid.records import integer
 from slowwave.errors import UsageError
-from slowwave.records.append import append_records
-from slowwave.records.lock import locked_file
+from slowwave.formats.append import append_records, locked_file
+from slowwave.formats.model import Text, Thinking, ToolCall
+from slowwave.formats.times import millisecond_time
+from slowwave.formats.ulid import dialect
+from slowwave.formats.ulid.dialect import integer
+from slowwave.formats.ulid.metadata import Counted, UlidMaker, new_metadata, rebuilt
 from slowwave.stores.writing.base import Block, Compaction, Draft, Means, Target, Writer
 from slowwave.stores.writing.linear import check_speaker, valid
 from slowwave.stores.writing.ulid_history import copied, files_before, first_kept
@@ -83,7 +81,7 @@ class UlidWriter(Writer):
             self._begin_once(path)
 
         def line(seq: int) -> bytes:
-            return encode.message_line(role, blocks, seq=seq, at=now, call_id=call_id, is_error=draft.is_error)
+            return dialect.message_line(role, blocks, seq=seq, at=now, call_id=call_id, is_error=draft.is_error)
 
         return self._append(path, line, now)
 
@@ -100,7 +98,7 @@ class UlidWriter(Writer):
 
         def line(seq: int) -> bytes:
             read, modified = files_before(path)
-            return encode.compaction_line(
+            return dialect.compaction_line(
                 compaction.summary,
                 seq=seq,
                 at=now,

@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.ulid.dialect import ULID
-from slowwave.dialects.ulid.metadata import Counted
-from slowwave.dialects.ulid.records import DECODER, integer, is_message
 from slowwave.errors import UsageError
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem, SessionFiles
+from slowwave.formats.ulid.dialect import DECODER, ULID, integer, is_message
+from slowwave.formats.ulid.metadata import Counted
 from slowwave.stores.writing.lookup import records_backward, unknown
 
 

@@ -9,15 +9,14 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.ulid.ids import checked_ulid
-from slowwave.dialects.ulid.metadata import METADATA, Counted, encoded, read_metadata, rebuilt
-from slowwave.dialects.ulid.records import DECODER, Record, integer, is_message
 from slowwave.errors import CorruptStateError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
-from slowwave.records.lines import read_records
-from slowwave.records.model import REFUSALS, Problem
-from slowwave.records.tail import lines_backward
-from slowwave.records.values import clean
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import REFUSALS, Problem
+from slowwave.formats.salvage import clean
+from slowwave.formats.tail import lines_backward
+from slowwave.formats.ulid.dialect import DECODER, Record, integer, is_message
+from slowwave.formats.ulid.metadata import METADATA, Counted, checked_ulid, encoded, read_metadata, rebuilt
 
 LOG = "session.jsonl"
 # A writer without a lock may have put a smaller number behind a larger one, but not far.

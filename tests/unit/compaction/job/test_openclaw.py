@@ -15,7 +15,7 @@ from slowwave.compaction.job.openclaw import (
     soft_tokens,
 )
 from slowwave.compaction.job.story import compact_sessions
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project, StoredSession
 from tests.unit.compaction.job import talks

@@ -24,7 +24,7 @@ from pathlib import Path
 from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 
 dialect, path = sys.argv[1], Path(sys.argv[2])
 planned(read_session(dialect, SessionFiles(path.stem, (path,))), Budget())
@@ -38,7 +38,7 @@ def test_a_plan_loads_its_own_dialect_alone(dialect: str) -> None:
         [sys.executable, "-c", PLAN, dialect, str(OF[dialect])], capture_output=True, text=True, check=True
     )
     modules = done.stdout.split()
-    packages = {m.split(".")[2] for m in modules if m.startswith("slowwave.dialects.") and m.count(".") > 2}
+    packages = {m.split(".")[2] for m in modules if m.startswith("slowwave.formats.registry.") and m.count(".") > 2}
     assert dialect in packages
     assert packages <= {dialect} | FAMILY.get(dialect, set[str]())
     assert not [m for m in modules if any(m == heavy or m.startswith(f"{heavy}.") for heavy in HEAVY)]

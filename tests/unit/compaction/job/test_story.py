@@ -11,8 +11,8 @@ from slowwave.compaction.job import appending
 from slowwave.compaction.job.book import file_of, read_book
 from slowwave.compaction.job.by_hand import compact_one
 from slowwave.compaction.job.summary import Gone, Summary, by_ledger
-from slowwave.dialects.model import Message
 from slowwave.errors import UsageError
+from slowwave.formats.model import Message
 from slowwave.report import Item, Report
 from slowwave.stores.model import StoredSession
 from tests.unit.compaction.job.talks import IDS, KEEPING, NOW, WRITTEN, Talk, compacted, job

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from slowwave.memory.candidates import append_candidates
 from slowwave.memory.model import Candidate, Evidence, ExtractedRange, SessionRef
-from tests.unit.dialects.openclaw_files import session as openclaw_session
+from tests.unit.formats.openclaw_files import session as openclaw_session
 from tests.unit.retention.job.homes import DAY, Home
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone
 

@@ -16,7 +16,7 @@ from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.known import known_projects
 from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import restore, trash_folder, trash_items
-from tests.unit.dialects.openclaw_files import session
+from tests.unit.formats.openclaw_files import session
 from tests.unit.retention.job.homes import DAY, NOW, Home
 
 DAYS = {"agent:main:main": 400, "agent:main:telegram:dm:1": 40, "agent:main:cron:job": 35, "agent:main:work": 2}

@@ -260,7 +260,7 @@ def test_a_client_that_writes_between_archive_and_trash_loses_nothing(
 
 
 def test_two_runs_at_once_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowwave.records.lock import locked_file  # noqa: PLC0415 - only here
+    from slowwave.formats.append import locked_file  # noqa: PLC0415 - only here
 
     monkeypatch.setattr("slowwave.retention.alone.COMES_BACK_S", 0.0)
     home = Home(tmp_path)

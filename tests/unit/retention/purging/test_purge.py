@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.dialects.cersei.dialect import Cersei, Mode
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.normal import normal_form
+from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles
 from slowwave.memory.candidates import append_candidates, read_candidates
 from slowwave.memory.evidence import check_all
 from slowwave.memory.model import Candidate, Evidence, ExtractedRange, SessionRef

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.crabtalk import meta
+from slowwave.formats import crabtalk
 from slowwave.places import home_folder
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
@@ -130,7 +130,7 @@ def test_an_unchanged_session_is_not_opened(tmp_path: Path, monkeypatch: pytest.
     with changed.open("ab") as log:
         log.write(b'{"role":"user","content":"more"}\n')
     opened: list[Path] = []
-    monkeypatch.setattr(meta, "meta_line_of", opened.append)
+    monkeypatch.setattr(crabtalk, "meta_line_of", opened.append)
     walk = Walk[Remembered]([])
     walk.enter({}, lambda: known)
     assert [one.path for one in Crabtalk().sessions(Place("crabtalk", str(tmp_path)), walk)] == [str(changed)]

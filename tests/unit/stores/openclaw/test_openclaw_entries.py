@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.openclaw.keys import SessionKey, agent_id, dm_key, parse_key, room_key, thread_key, topic_key
 from slowwave.errors import UsageError
+from slowwave.formats.openclaw.keys import SessionKey, agent_id, dm_key, parse_key, room_key, thread_key, topic_key
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.openclaw.entries import Known, SessionEntry, entry_of, merged
 from slowwave.stores.openclaw.store import SessionStore, read_store, update_store

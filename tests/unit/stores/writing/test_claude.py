@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.model import Text, ToolCall
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats.model import Text, ToolCall
 from slowwave.stores import last
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction

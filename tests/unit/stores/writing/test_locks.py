@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.times import millisecond_time
 from slowwave.errors import LockHeldError, RefusedError
+from slowwave.formats.times import millisecond_time
 from slowwave.processes import created_at
 from slowwave.stores.openclaw import lock as openclaw_lock
 from slowwave.stores.openclaw import store
@@ -22,8 +22,8 @@ from slowwave.stores.openclaw.lock import held_lock, holder, lock_path
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing import codex_lock
 from slowwave.stores.writing.base import Compaction
-from tests.unit.dialects.codex_files import THREAD, meta, rollout, turn
-from tests.unit.dialects.pi_files import Session
+from tests.unit.formats.codex_files import THREAD, meta, rollout, turn
+from tests.unit.formats.pi_files import Session
 from tests.unit.stores.writing.written import records, sessions_in, unchanged
 
 NOBODY = 2**22 + 1  # above the largest id that Linux gives

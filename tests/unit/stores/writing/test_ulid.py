@@ -12,12 +12,11 @@ import pytest
 
 from slowwave import files
 from slowwave.clock import FixedClock
-from slowwave.dialects.model import SessionFiles, Text, Thinking, ToolCall
-from slowwave.dialects.ulid.dialect import ULID
-from slowwave.dialects.ulid.ids import ulid_time
-from slowwave.dialects.ulid.maker import UlidMaker
 from slowwave.errors import LockHeldError, NotFoundError, UsageError
-from slowwave.records.lock import locked_file
+from slowwave.formats.append import locked_file
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.ulid.dialect import ULID
+from slowwave.formats.ulid.metadata import UlidMaker, ulid_time
 from slowwave.stores.writing import ulid_log
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
 from slowwave.stores.writing.registry import writer_for
