@@ -16,7 +16,10 @@ LIBRARY = ROOT / "lib" / "slowwave"
 MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
+    "compaction": 30,
     "formats": 53,
+    "retention": 27,
+    "settings": 4,
 }
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
@@ -31,8 +34,9 @@ PREFECT_ALLOWED = {
     "cli/doctor.py",
 }
 
-_ABOVE_FORMATS = {
+_ABOVE_CORE = {
     *(
+        "formats",
         "stores",
         "extraction",
         "consolidation",
@@ -50,14 +54,13 @@ _ABOVE_FORMATS = {
 }
 # a folder, or a module at the top of the library, and what it must not import
 FORBIDDEN = {
-    "errors": _ABOVE_FORMATS | {"settings", "report", "files", "processes"},
-    "clock": _ABOVE_FORMATS | {"settings", "report", "files", "processes"},
-    "files": _ABOVE_FORMATS | {"settings", "report", "processes"},
-    "processes": _ABOVE_FORMATS | {"settings", "report", "files"},
-    # of retention its rules alone, which are settings
-    "settings": _ABOVE_FORMATS - {"retention"} | {"report"},
-    "report": _ABOVE_FORMATS | {"settings"},
-    "formats": _ABOVE_FORMATS | {"report"},
+    "errors": _ABOVE_CORE | {"settings", "report", "files", "processes"},
+    "clock": _ABOVE_CORE | {"settings", "report", "files", "processes"},
+    "files": _ABOVE_CORE | {"settings", "report", "processes"},
+    "processes": _ABOVE_CORE | {"settings", "report", "files"},
+    "settings": _ABOVE_CORE | {"report"},
+    "report": _ABOVE_CORE | {"settings"},
+    "formats": _ABOVE_CORE - {"formats"} | {"report"},
     "stores": {
         "retention",
         "extraction",
@@ -81,9 +84,9 @@ FORBIDDEN = {
         "service",
         "cli",
     },
-    "models": _ABOVE_FORMATS - {"models"} | {"report"},
+    "models": _ABOVE_CORE - {"models"} | {"report"},
     # the core: text and nothing else
-    "shell": _ABOVE_FORMATS | {"settings", "report", "files", "processes", "clock", "errors"},
+    "shell": _ABOVE_CORE | {"settings", "report", "files", "processes", "clock", "errors"},
     "compaction": {"retention", "consolidation", "samples", "observability", "jobs", "service", "cli"},
     "extraction": {"retention", "consolidation", "compaction", "samples", "observability", "jobs", "service", "cli"},
     "consolidation": {"retention", "samples", "observability", "jobs", "service", "cli"},

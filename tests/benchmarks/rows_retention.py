@@ -11,8 +11,9 @@ from sessions_data import VERSION, Maker, claude_lines, fleet
 
 from slowwave.formats.model import SessionFiles, SessionOrigin
 from slowwave.quantities import ByteCount, Count, Period
-from slowwave.retention.job.fleet import Fleet
-from slowwave.retention.policy import Policy, decide
+from slowwave.retention.policy import decide
+from slowwave.retention.sessions import Fleet
+from slowwave.settings.rules import Policy
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack
 from slowwave.stores.model import Project, StoredSession

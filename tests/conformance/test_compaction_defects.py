@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.by_hand import compact_one
 from slowwave.compaction.job.reading import read_session
+from slowwave.compaction.job.story import compact_one
 from slowwave.errors import CorruptStateError, SlowwaveError
 from slowwave.formats.model import SessionFiles
 from slowwave.report import Report

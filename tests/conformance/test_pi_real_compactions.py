@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.cuts import find_cut
-from slowwave.compaction.items import Item
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.compaction.plan import Plan, prepare
-from slowwave.compaction.triggers import KEEP_RECENT_TOKENS, Budget
-from slowwave.compaction.usage import context_tokens
+from slowwave.compaction.items import Item, context_tokens
+from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Plan, find_cut, prepare
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.pi.records import Entry, Loaded, path_of

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from slowwave.retention.job.cleanup import CLEANUP_DAYS
+from slowwave.retention.rescue import CLEANUP_DAYS
 from slowwave.stores.openclaw.lock import lock_path
 from slowwave.stores.writing.codex_lock import is_held
 from tests.properties.retain_disk import seen
 from tests.properties.retain_opencode import Opencode
 from tests.properties.retain_oracle import PEOPLE
 from tests.properties.retain_truth import Truth
-from tests.unit.retention.job.fleets import ADD
-from tests.unit.retention.job.homes import DAY, Home
+from tests.unit.retention.fleets import ADD
+from tests.unit.retention.homes import DAY, Home
 
 _MOST_IN_DATABASE = 40
 

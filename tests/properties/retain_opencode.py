@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.unit.formats import opencode_files
-from tests.unit.retention.job.homes import DAY, Home
+from tests.unit.retention.homes import DAY, Home
 
 
 class Opencode:

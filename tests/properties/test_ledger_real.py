@@ -9,12 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from slowwave.compaction.exchanges import exchanges
-from slowwave.compaction.file_lists import of_tags
-from slowwave.compaction.file_operations import of_messages
-from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
+from slowwave.compaction.calls import exchanges
+from slowwave.compaction.entries import LedgerSettings
+from slowwave.compaction.files import files_of_line, of_messages, of_tags
+from slowwave.compaction.ledger import ledger_of, rendered
 from slowwave.compaction.proof import checked, probes_of
-from slowwave.compaction.shell_files import files_of_line
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import by_name, sniff
 

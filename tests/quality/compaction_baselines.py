@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import items_of
-from slowwave.compaction.pruning import cleared, prune
-from slowwave.compaction.serialise import flat
+from slowwave.compaction.plan import cleared, prune
+from slowwave.compaction.requests import flat
+from slowwave.compaction.tokens import PI
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import Block, Message, ToolResult
 

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
     if args.action not in _WRITING:
         return _DOES[args.action](args)
-    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - only what writes
+    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     # an erasure at work has read what is held, and would not know of another one
     with beside_jobs(os.environ):
@@ -118,7 +118,7 @@ def _hold(args: argparse.Namespace) -> int:
 
 def _numbers(holds: "Sequence[Hold]", settings: "Settings") -> dict[str, int]:
     """Return how many sessions each hold holds."""
-    from slowwave.retention.held import held_sessions  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.erase.machine import held_sessions  # noqa: PLC0415 - --help stays fast
     from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
 
     found = held_sessions(holds, known_projects(settings, os.environ).projects if holds else (), os.environ)

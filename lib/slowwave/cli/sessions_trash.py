@@ -12,7 +12,7 @@ from slowwave.cli.sessions_target import chosen_session
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.places import archive_folder
-from slowwave.retention.by_hand import bring_back, bring_back_as, refuse_held, remove_by_hand
+from slowwave.retention.manual import bring_back, bring_back_as, refuse_held, remove_by_hand
 from slowwave.stores.removal import plan_removal
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, trash_folder, trash_items
 

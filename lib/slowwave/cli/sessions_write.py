@@ -158,7 +158,7 @@ def _noted_summary(args: argparse.Namespace, found: FoundSession, compaction: Co
     """Append a summary that a person wrote, noted so that it can be taken back."""
     from slowwave.cli.sessions_compact import stored_session  # noqa: PLC0415 - of few commands
     from slowwave.compaction.job.book import folder_of  # noqa: PLC0415 - as above
-    from slowwave.compaction.job.by_hand import noted_by_hand  # noqa: PLC0415 - as above
+    from slowwave.compaction.job.story import noted_by_hand  # noqa: PLC0415 - as above
 
     session = stored_session(found)
     with noted_by_hand(session, folder_of(os.environ), compaction) as note:

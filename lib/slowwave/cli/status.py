@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 def _write_report() -> int:
     """Write the page of the nights anew and print its path."""
     from slowwave.observability.page.store import view_of, write_page  # noqa: PLC0415 - --help stays fast
-    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
+    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
 
     with beside_jobs(os.environ):
         view = view_of(os.environ)

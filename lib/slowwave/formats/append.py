@@ -174,12 +174,9 @@ def _write_or_undo(fd: int, data: bytes, size: int) -> None:
 
 # The lock under which slowwave changes a transcript: an advisory lock on the file itself.
 #
-# ``flock`` on the data file's own descriptor, and nothing beside the file: it ends with the process however that
-# dies,
-# needs no stale-lock rule, leaves no lock file that a client would take for something of its own, and is the
-# primitive
-# of :func:`filelock.lock_descriptor`, so tools built on either exclude each other. It is polled, since a blocking
-# call
+# ``flock`` on the data file's own descriptor, and nothing beside the file: it ends with the process however that dies,
+# needs no stale-lock rule, leaves no lock file that a client would take for something of its own, and is the primitive
+# of :func:`filelock.lock_descriptor`, so tools built on either exclude each other. It is polled, since a blocking call
 # could not give up. The clients themselves take no lock; a live session is left alone by the gates above this layer.
 
 _FIRST_PAUSE_S = 0.0001

@@ -314,13 +314,6 @@ def _meta(files: SessionFiles) -> Meta | None:
 
 # Lines as crabtalk writes them (RFC 0064), for appending: one JSON object with its newline, nothing decided here.
 #
-# ::
-#
-# meta_line(agent, sender, *, at, title="", uptime=0) -> bytes
-# message_line(role, content="", *, reasoning="", call_id="", calls=(), agent="") -> bytes
-# line_of(message) -> bytes | None
-# compact_line(summary, *, title=None, archived_at=None) -> bytes
-#
 # Empty fields of a message are left out; who sent it and whether it was injected are never written. The fields of RFC
 # 0135 (``agent`` of a message, ``title`` and ``archived_at`` of a marker) are there only when they are given.
 
@@ -339,8 +332,7 @@ CRABTALK = Crabtalk()
 
 # The first line of a session: found without reading the rest, and written anew with every field that it had.
 #
-# crabtalk itself truncates the whole file to change it, and puts the present time in the place of ``created_at``;
-# here
+# crabtalk itself truncates the whole file to change it, and puts the present time in the place of ``created_at``; here
 # the time stays, and fields that this version does not know stay, too.
 
 
@@ -390,8 +382,7 @@ def changed_line(span: Span, changes: Mapping[str, object]) -> bytes:
 # Names of crabtalk's files: ``{agent}_{sender_slug}_{seq}.jsonl``, and ``_{title_slug}`` for every title set.
 #
 # A name alone does not tell where the agent ends: ``crab_user_1`` can be agent ``crab`` or ``crab_user``. What a file
-# is stands in its first line; crabtalk itself goes by names, and one odd name hides all sessions from it. A slug
-# never
+# is stands in its first line; crabtalk itself goes by names, and one odd name hides all sessions from it. A slug never
 # holds an underscore, so with the agent known the rest of a name can be read in one way only.
 
 SUFFIX = ".jsonl"

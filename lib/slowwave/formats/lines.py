@@ -216,8 +216,7 @@ def read_range(fd: int, start: int, stop: int) -> bytes:
 #
 # Their plain bytes go to a temporary file without a name: readers need to go back in long lines and to read from the
 # end, and a transcript may be larger than the memory. Of a file that is damaged or cut short everything before the
-# damage
-# is there, and the damage is reported.
+# damage is there, and the damage is reported.
 
 SUFFIX = ".zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"

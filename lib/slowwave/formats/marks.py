@@ -74,8 +74,7 @@ def is_pi(record: dict[str, object]) -> bool:
 # By which records a session of Clawdbot or OpenClaw is told from one of pi, whose form it has.
 #
 # Clawdbot notes the model in a ``custom`` entry of its own before the first prompt; OpenClaw names itself in entries
-# and
-# messages, and counts its headers from 4. A session without any of these is told by the place that it lies in.
+# and messages, and counts its headers from 4. A session without any of these is told by the place that it lies in.
 
 # Entries of the client before its first prompt; a session that shows none of its marks by then is taken for pi's.
 MOST_RECORDS = 32

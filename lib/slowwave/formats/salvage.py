@@ -200,8 +200,8 @@ def _report(line: OddLine, piece: Piece, problems: list[Problem]) -> None:
 
 # Where JSON ends or breaks, found on the bytes: no recursion, no copies, whatever the size and nesting.
 #
-# Python's decoder says neither where a value that is merely cut short ends nor where exactly a torn one breaks, and
-# it needs the whole line as text; both places decide what can be saved from a damaged line.
+# Python's decoder says neither where a value that is merely cut short ends nor where exactly a torn one breaks, and it
+# needs the whole line as text; both places decide what can be saved from a damaged line.
 
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 _STRING_BODY = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')

@@ -136,10 +136,8 @@ def line_around(path: Path, offset: int) -> tuple[int, bytes]:
 
 # The end of a session as records: a suffix of its bytes that begins at a line and grows backward as far as needed.
 #
-# Whatever is decided on a suffix may rest on its records alone, never on what stands before them. The records have
-# the
-# same bytes and offsets as in a reading of the whole session; the numbers of lines count from where each reading
-# began.
+# Whatever is decided on a suffix may rest on its records alone, never on what stands before them. The records have the
+# same bytes and offsets as in a reading of the whole session; the numbers of lines count from where each reading began.
 
 T = TypeVar("T")
 # The first growth; each following one doubles what is held.

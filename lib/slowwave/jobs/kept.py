@@ -8,7 +8,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.places import archive_folder
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds
-from slowwave.retention.rescued import rescue_packs, rescued_bytes
+from slowwave.retention.rescue import rescue_packs, rescued_bytes
 from slowwave.settings import RetentionSettings
 from slowwave.stores.freeing import trash_size
 from slowwave.stores.trash import trash_folder, trash_items

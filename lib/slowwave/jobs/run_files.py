@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from slowwave.places import state_folder
-from slowwave.retention.beside import remove_leftovers
+from slowwave.retention.sessions import remove_leftovers
 
 KEPT = timedelta(days=30)
 _FILES = ("*.manifest.json", "*.model.json")

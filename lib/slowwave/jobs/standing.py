@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from slowwave.clock import Clock
+from slowwave.compaction.job.append import content_stamp
 from slowwave.compaction.job.book import all_books, folder_of
-from slowwave.compaction.job.derived import content_stamp
 from slowwave.consolidation.backlog import backlog_of, waiting_since
 from slowwave.consolidation.gates import changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import refusal

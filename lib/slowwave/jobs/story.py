@@ -33,8 +33,8 @@ from slowwave.jobs.steps import (
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
-from slowwave.retention.alone import beside_jobs
-from slowwave.retention.policy.check import check
+from slowwave.retention.locks import beside_jobs
+from slowwave.retention.policy import check
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 

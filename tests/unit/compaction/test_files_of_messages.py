@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.file_lists import FileOperations, of_lists
-from slowwave.compaction.file_operations import of_messages
-from slowwave.compaction.paths import key_of, shown
+from slowwave.compaction.files import FileOperations, key_of, of_lists, of_messages, shown
 from slowwave.formats.model import ToolCall
 from tests.unit.compaction.messages import message
 from tests.unit.compaction.sessions import CWD, Talk

@@ -19,11 +19,10 @@ from slowwave.formats.rows import RowReader
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.databases import clean_database, found_in_database
+from slowwave.retention.erase.databases import clean_database, found_in_database
+from slowwave.retention.erase.mask import masked, overwritten
+from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.holds import read_holds
-from slowwave.retention.masking import masked
-from slowwave.retention.subjects.wanted import Asked, Subjects
-from slowwave.retention.zipped import overwritten
 from slowwave.secrets.redactor import Redactor
 from slowwave.stores.archive.model import PackedSession
 from slowwave.stores.archive.writing import Wanted, write_pack

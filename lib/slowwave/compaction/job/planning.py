@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from slowwave.compaction.cuts import Cut, cut_points
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.live.earlier import joined_ranges
-from slowwave.compaction.plan import NoPlan, Plan, divided, prepare, prepare_whole
-from slowwave.compaction.triggers import Budget
+from slowwave.compaction.live.trail import joined_ranges
+from slowwave.compaction.plan import Budget, Cut, NoPlan, Plan, cut_points, divided, prepare, prepare_whole
 from slowwave.formats.model import Other, Span, Thinking
 
 # Characters in which a client introduces a summary to the model.

@@ -261,8 +261,7 @@ def _is_message(entry: Entry, deleted: set[str]) -> bool:
 # What was counted before the newest summary of a Cersei session, kept so that only new lines are looked at next time.
 #
 # It is a cache by the rules of the catalogue: files with the same device, inode, size and time are trusted, one that
-# has
-# grown by the hash of the bytes before the cursor as well. Throwing it away costs nothing but time.
+# has grown by the hash of the bytes before the cursor as well. Throwing it away costs nothing but time.
 
 # Counting what is shorter costs less than a millisecond or two of keeping it.
 LEAST_BYTES = 4 << 20

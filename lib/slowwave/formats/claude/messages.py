@@ -193,11 +193,9 @@ def _origin(node: Node, blocks: list[Block]) -> Origin:
 
 # Words that a person typed outside of plain user records.
 #
-# Three places hold them. A prompt typed while the agent works is a ``queue-operation``: older clients write it
-# nowhere
+# Three places hold them. A prompt typed while the agent works is a ``queue-operation``: older clients write it nowhere
 # else, newer ones a second time as a user record or an attachment. A person who rejects a tool call gives the reason
-# inside of the tool's result, and answers to the agent's questions are a tool's result, too. Each becomes a message
-# of
+# inside of the tool's result, and answers to the agent's questions are a tool's result, too. Each becomes a message of
 # its own with origin ``typed`` whose span is that record; the result itself stays a message of origin ``tool``.
 
 _REJECTION = "The user doesn't want to proceed with this tool use."
@@ -305,10 +303,8 @@ def _answers(node: Node) -> list[Block]:
 
 # Who is behind the text of a user record: only a person's own words may become a preference.
 #
-# The client puts much into user records that nobody typed: commands and their output, caveats, reminders, skill
-# bodies,
-# hook output, task notifications, notes about interrupts. ``isMeta`` marks only some of it (corpus.md 11), so the
-# text
+# The client puts much into user records that nobody typed: commands and their output, caveats, reminders, skill bodies,
+# hook output, task notifications, notes about interrupts. ``isMeta`` marks only some of it (corpus.md 11), so the text
 # itself is looked at too.
 
 # Elements that the client writes around what it adds; what stands outside of them in the same text was typed.

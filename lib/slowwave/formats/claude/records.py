@@ -61,8 +61,7 @@ def content_of(head: Head | None) -> object:
 # The parent graph of a Claude Code session: which records belong to the conversation that goes on.
 #
 # The graph forks for two reasons. Parallel tool calls hang each result under the piece of the message that made the
-# call, so the walk from the last record to the root alone misses 11.7 % of all tool results in real sessions. A
-# rewind
+# call, so the walk from the last record to the root alone misses 11.7 % of all tool results in real sessions. A rewind
 # hangs a second prompt under an older record and leaves the old branch where it is, without any mark.
 
 CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -146,8 +145,7 @@ class Tree:
 # Which records of a session lie on a branch that a rewind left behind.
 #
 # Only a second prompt under one parent makes a rewind: everything else that hangs beside the live branch (pieces and
-# results of parallel tool calls, hooks, attachments) belongs to the conversation. Records from before a compaction
-# are
+# results of parallel tool calls, hooks, attachments) belongs to the conversation. Records from before a compaction are
 # not abandoned; the boundary names its predecessor in ``logicalParentUuid``.
 
 

@@ -376,8 +376,7 @@ BRIDGE_S = 5.0
 
 # The part of a compacted Claude Code session that alone determines its context: the window of the last boundary.
 #
-# The window is the last ``compact_boundary`` record, everything behind it in the file, and the messages before it
-# that
+# The window is the last ``compact_boundary`` record, everything behind it in the file, and the messages before it that
 # its metadata preserves. When the conversation that goes on lies in it as a whole, nothing else counts: not for a
 # reading of the whole file, and so a reading from the end gives the same. Where a parent, a named leaf or a preserved
 # message lies outside, or the conversation does not come from that boundary (a rewind to before it), there is no

@@ -227,8 +227,7 @@ def _parts_text(parts: list[object], limit: Limit | None) -> str:
 
 # Which texts of user messages the Codex harness wrote: context that no person typed.
 #
-# Source: the client's registry of contextual fragments (each has an opening and a closing mark, compared without
-# regard
+# Source: the client's registry of contextual fragments (each has an opening and a closing mark, compared without regard
 # to case) and real files (corpus.md 14).
 
 SUMMARY_PREFIX = (

@@ -182,8 +182,7 @@ def _started(meta: dict[str, Any]) -> object:
 
 # Ordinals of paginated rollouts, as they should be: counting up by one, whatever a crash or an old version left.
 #
-# The client resumes after a torn line with an ordinal that it has used already, and after a line without one it
-# refuses
+# The client resumes after a torn line with an ordinal that it has used already, and after a line without one it refuses
 # the rollout (formats.md §8.3; clients.md §5.3 variants 22 to 24). In memory every line gets a number of its own; the
 # bytes stay as they are.
 
@@ -209,8 +208,7 @@ def renumber(lines: Sequence[Line]) -> int:
 
 # Which items Codex itself can parse: of one with a field missing or of another type it drops the whole line.
 #
-# Source: tried on client 0.169. Items of a type that the client does not know are no such error, nor are fields that
-# it
+# Source: tried on client 0.169. Items of a type that the client does not know are no such error, nor are fields that it
 # does not know.
 
 _Id = str | None

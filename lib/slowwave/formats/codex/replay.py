@@ -184,8 +184,7 @@ def summary_of(line: Line) -> str:
 
 # Where the history of a Codex rollout begins: the newest whole compaction that no rollback took back.
 #
-# Source: tried on client 0.169, whose reconstruction reads a rollout from its end. Lines belong to a turn by the ids
-# in
+# Source: tried on client 0.169, whose reconstruction reads a rollout from its end. Lines belong to a turn by the ids in
 # its marks. In a paginated rollout the client never reads further back than the newest compaction that numbers its
 # window, or a later header; a rollback cannot reach over it.
 

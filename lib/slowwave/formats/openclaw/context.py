@@ -73,8 +73,7 @@ def _strict(own: str) -> str:
 # Which entries OpenClaw goes on from: pi's tree, whose leaf a record of its own can move, and the client's own index.
 #
 # A ``leaf`` entry names the entry to go on from (``targetId``, null for none); it counts only when the file has that
-# entry before it, as the client demands. The next entry of any other type is the leaf again. Source: OpenClaw
-# 2026.9.6.
+# entry before it, as the client demands. The next entry of any other type is the leaf again. Source: OpenClaw 2026.9.6.
 
 OWN_TYPES = (LEAF, RESET)
 
@@ -138,11 +137,9 @@ def active_entries(loaded: Loaded, path: list[Entry]) -> set[int] | None:
 
 # Calls and results put right before a model sees them, in memory only: the client does not write this back.
 #
-# Results come directly behind the answer that called for them, in the order of the calls; a call without a result
-# gets
-# one that says so; a second result of the same call and results that nobody called for are left out.
-# Source: ``session-transcript-repair`` of Clawdbot 2026.1.27; answers that failed keep their calls as they are, as
-# later
+# Results come directly behind the answer that called for them, in the order of the calls; a call without a result gets
+# one that says so; a second result of the same call and results that nobody called for are left out. Source:
+# ``session-transcript-repair`` of Clawdbot 2026.1.27; answers that failed keep their calls as they are, as later
 # versions do, since such answers are not sent.
 
 _MISSING = "missing tool result in session history; inserted synthetic error result for transcript repair."

@@ -127,8 +127,7 @@ def _from_rows(result: OpenclawTranscript) -> Loaded:
 
 # Messages of Clawdbot and OpenClaw, and which part of a user's message a person really wrote.
 #
-# The gateway puts the sender and the time in front of what arrives over a channel, its own notes around it, and
-# passes
+# The gateway puts the sender and the time in front of what arrives over a channel, its own notes around it, and passes
 # on messages of other sessions in the user's role (``provenance``).
 
 _OTHERS = ("inter_session", "internal_system")

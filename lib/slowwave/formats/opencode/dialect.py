@@ -104,8 +104,8 @@ def _unknown(stored: Sequence[Stored]) -> dict[str, int]:
 
 # One pass over a session in opencode's database that holds a single message at a time, whatever it has of them.
 #
-# Messages and parts come in two streams of the same order, joined by SQLite over its indexes. Answers with many
-# parts come in pieces; a person's message is needed whole, since its texts are one prompt.
+# Messages and parts come in two streams of the same order, joined by SQLite over its indexes. Answers with many parts
+# come in pieces; a person's message is needed whole, since its texts are one prompt.
 
 PIECE_BYTES = 1 << 20
 # Each message in the order of MESSAGES, its parts by their ids. CROSS JOIN keeps SQLite from another order of the

@@ -284,8 +284,7 @@ def file_bytes(path: Path) -> bytes:
 
 # Places of values in a JSON text, also in one that is cut short: a file that holds one object over many lines.
 #
-# The bytes are looked at as Latin-1, in which every byte is one character: JSON's own marks are ASCII, so positions
-# in
+# The bytes are looked at as Latin-1, in which every byte is one character: JSON's own marks are ASCII, so positions in
 # the text are byte offsets in the file.
 
 _DECODER = json.JSONDecoder(strict=False)

@@ -121,8 +121,7 @@ def text_or_empty(value: object) -> str:
 # Bytes of a pi session to entries, migrated to version 3 in memory as pi migrates them on disk.
 #
 # Version 1 has neither ids nor parents and names the first kept entry by its index over all entries of the file, the
-# header being 0; version 2 calls the role ``custom`` ``hookMessage``. A version above 3 is read unchanged, as pi
-# does.
+# header being 0; version 2 calls the role ``custom`` ``hookMessage``. A version above 3 is read unchanged, as pi does.
 
 # What pi's line parser gives up: it skips the whole line, also the good objects on it.
 _UNREADABLE_LINE = frozenset({"glued", "garbage", "torn", "nul"})
@@ -251,8 +250,7 @@ def _at(seen: list[Entry], index: object) -> str | None:
 
 # The tree of a pi session: the path that its client goes on from, and the branches that were left behind.
 #
-# The leaf is the last entry of the file, of whatever type; ``branch`` in the client moves it without a record, the
-# next
+# The leaf is the last entry of the file, of whatever type; ``branch`` in the client moves it without a record, the next
 # append tells. Parents are followed by id; a cycle, on which pi hangs for ever, ends the walk here.
 
 

@@ -262,11 +262,6 @@ def is_message(record: Record) -> bool:
 
 # Lines of the ULID specification, for appending: one JSON object with its newline, nothing decided here.
 #
-# ::
-#
-# message_line(role, blocks, *, seq, at, call_id=None, is_error=False) -> bytes
-# compaction_line(summary, *, seq, at, first_kept, tokens_before, read_files, modified_files) -> bytes
-#
 # Content is always a list of blocks (S7.12), and a file that was read and modified is modified only (S7.16).
 
 

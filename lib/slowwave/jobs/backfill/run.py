@@ -22,7 +22,7 @@ from slowwave.jobs.parameters import clock_of, run_of
 from slowwave.observability.logs import json_logs, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report, Span
-from slowwave.retention.alone import beside_jobs
+from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.redactor import NAMELESS
 
 # lets one shard land

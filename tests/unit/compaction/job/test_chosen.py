@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.job.chosen import Chosen, chosen_by_client
+from slowwave.compaction.job.settings import Chosen, chosen_by_client
 from slowwave.errors import UsageError
 from slowwave.stores import claude_settings
 from tests.unit.compaction.job.talks import Talk, compacted, job

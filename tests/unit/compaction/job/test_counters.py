@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from slowwave.compaction.estimates import CODEX
 from slowwave.compaction.job.reading import read_session
+from slowwave.compaction.tokens import CODEX
 from slowwave.formats.model import SessionFiles
 from tests.unit.formats import codex_files
 
