@@ -20,6 +20,7 @@ MOST_FILES = {
     "formats": 53,
     "retention": 27,
     "settings": 4,
+    "stores": 42,
 }
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.

@@ -18,9 +18,9 @@ from slowwave.memory.folder import STATE_FILE
 from slowwave.report import Gate
 from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
-from slowwave.stores.one import session_of_path
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.opened import known_head
+from slowwave.stores.walk import session_of_path
+from slowwave.stores.writing.registry import known_head
 
 
 def read_session(path: Path) -> Transcript:

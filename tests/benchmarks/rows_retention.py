@@ -14,8 +14,8 @@ from slowwave.quantities import ByteCount, Count, Period
 from slowwave.retention.policy import decide
 from slowwave.retention.sessions import Fleet
 from slowwave.settings.rules import Policy
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.model import Project, StoredSession
 
 _LARGE, _LARGE_BYTES = 6, 20_000_000

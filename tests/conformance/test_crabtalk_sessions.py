@@ -24,8 +24,7 @@ from slowwave.formats.crabtalk import (
 from slowwave.formats.messages import PlainMessage, normal_form
 from slowwave.formats.model import Message, Origin, SessionFiles, Text
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter
-from slowwave.stores.writing.crabtalk_files import latest_file
+from slowwave.stores.writing.crabtalk import CrabtalkWriter, latest_file
 
 NOW = datetime(2026, 2, 25, 10, tzinfo=UTC)
 META = {"agent": "crab", "created_by": "user", "created_at": "2026-02-25T10:00:00+00:00", "title": "", "uptime_secs": 0}

@@ -23,7 +23,7 @@ from slowwave.formats.ulid.dialect import ULID, UlidTranscript
 from slowwave.formats.ulid.metadata import is_ulid
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.writing.base import Block, Compaction, Draft, Means, Target
 from slowwave.stores.writing.ulid import UlidWriter
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slowwave import files
 from slowwave.retention.audit import AuditLog
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import trash_folder, trash_items
 from tests.unit.retention.fleets import ADD, INDEXES, remember

@@ -14,9 +14,8 @@ from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import Hold, place_hold, release_hold
 from slowwave.retention.manual import bring_back
 from slowwave.stores.archive.shelf import Shelf, Shelved
-from slowwave.stores.client_index import any_stands
-from slowwave.stores.freeing import is_whole
-from slowwave.stores.trash import TrashItem, trash_folder, trash_items
+from slowwave.stores.client_notes import any_stands
+from slowwave.stores.trash import TrashItem, is_whole, trash_folder, trash_items
 from tests.faults.calls import Fault, closed, denied, faulty, full_from, in_child, kill, once
 from tests.faults.retain_homes import leftovers
 from tests.properties.retain_clients import Clients

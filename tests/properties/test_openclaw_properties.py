@@ -17,9 +17,8 @@ from slowwave.formats.openclaw.dialect import OPENCLAW, OpenclawTranscript
 from slowwave.formats.openclaw.keys import parse_key
 from slowwave.formats.pi.context import Said
 from slowwave.formats.pi.records import DECODER, entry_of
-from slowwave.stores.openclaw.store import read_store, update_store
-from slowwave.stores.openclaw.transcripts import artifact_of
-from slowwave.stores.openclaw.values import Fields, values_of
+from slowwave.stores.openclaw.sessions import artifact_of
+from slowwave.stores.openclaw.store import Fields, read_store, update_store, values_of
 from tests.unit.formats.openclaw_files import Agent, session
 from tests.unit.formats.pi_files import call
 

@@ -19,7 +19,7 @@ import pytest
 from slowwave.retention import context, manual
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.removal import Freer
-from slowwave.stores.archive import writing
+from slowwave.stores.archive import writer
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.properties.retain_world import World
 from tests.unit.consolidation.dreams import no_fsync
@@ -66,7 +66,7 @@ def _frees_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def _packs_another_byte(patch: pytest.MonkeyPatch) -> None:
-    real = writing._read
+    real = writer._read
 
     def changed(fd: int, into: memoryview) -> int:
         number = real(fd, into)
@@ -76,8 +76,8 @@ def _packs_another_byte(patch: pytest.MonkeyPatch) -> None:
     def compared(*_: object) -> None:
         return
 
-    patch.setattr(writing, "_read", changed)
-    patch.setattr(writing, "_compare", compared)
+    patch.setattr(writer, "_read", changed)
+    patch.setattr(writer, "_compare", compared)
 
 
 def _restores_without_times(patch: pytest.MonkeyPatch) -> None:

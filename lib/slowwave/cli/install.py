@@ -45,7 +45,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False) -> int:
     from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - --help stays fast
     from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
-    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+    from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     settings = settings_of(args)
     with nullcontext() if args.dry_run else beside_jobs(os.environ):

@@ -17,7 +17,7 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder
 from slowwave.settings import Settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 
 T = TypeVar("T")
 

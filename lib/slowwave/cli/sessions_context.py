@@ -17,7 +17,7 @@ from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Transcript
 from slowwave.formats.registry import Dialect, Notes, read_for_context
-from slowwave.stores.notes import FileNotes, context_notes
+from slowwave.stores.catalogue import FileNotes, context_notes
 
 
 def context(args: argparse.Namespace) -> int:

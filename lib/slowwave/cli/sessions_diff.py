@@ -13,7 +13,7 @@ from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.cli.sessions_trash import copy_of
 from slowwave.errors import DONE, NotFoundError
 from slowwave.formats.messages import normal_form, state_of
-from slowwave.stores.put_by import laid_out_copy
+from slowwave.stores.archive.sessions import laid_out_copy
 
 
 def diff(args: argparse.Namespace) -> int:

@@ -63,7 +63,7 @@ def _archived(paths: list[Path]) -> "dict[Path, Shelved]":
 
 def _print_archived(packed: "dict[Path, Shelved]", problems: list[Problem], *, as_json: bool) -> int:
     """Print the words of archived transcripts; return how many could not be read."""
-    from slowwave.stores.archive.opened import laid_out_file  # noqa: PLC0415 - as above
+    from slowwave.stores.archive.sessions import laid_out_file  # noqa: PLC0415 - as above
 
     failed = 0
     for path, one in packed.items():

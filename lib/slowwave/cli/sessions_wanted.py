@@ -6,7 +6,7 @@ from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
 from slowwave.formats.registry import NAMES
 from slowwave.moments import moment
-from slowwave.stores.search.wanted import Wanted
+from slowwave.stores.discovery import Wanted
 
 
 def wanted_by(args: argparse.Namespace, *, text: str = "") -> Wanted:

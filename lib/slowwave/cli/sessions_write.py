@@ -14,12 +14,10 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, NotFoundError, UsageError
 from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.places import archive_folder, home_folder
-from slowwave.stores.ids import found_sessions, meant_session
+from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.walk import FoundSession
-from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked
-from slowwave.stores.writing.begin import folder_for
-from slowwave.stores.writing.lookup import unknown
-from slowwave.stores.writing.opened import Opened, Writers, held
+from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked, unknown
+from slowwave.stores.writing.registry import Opened, Writers, folder_for, held
 
 _BYTES_PER_TOKEN = 4
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from slowwave.errors import NotFoundError
 from slowwave.settings import Settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.roots import store_roots
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from slowwave.jobs.model import language_model
 from slowwave.jobs.run import Run
 from slowwave.report import Report
 from slowwave.secrets.key import redactor_of
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project, StoredSession
 
 

@@ -39,7 +39,7 @@ from slowwave.retention.locks import erasing
 from slowwave.secrets.blocked import Blocked, block, read_blocked
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 
 

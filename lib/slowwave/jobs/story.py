@@ -35,7 +35,7 @@ from slowwave.observability.progress import watcher
 from slowwave.report import Report
 from slowwave.retention.locks import beside_jobs
 from slowwave.retention.policy import check
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 
 

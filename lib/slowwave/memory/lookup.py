@@ -14,7 +14,7 @@ from slowwave.errors import UnreadableError
 from slowwave.formats.codex.home import find_rollout, sibling, thread_in_name
 from slowwave.formats.lines import MOST_BYTES, SUFFIX, open_plain, plain_of
 from slowwave.memory.model import Evidence
-from slowwave.stores.archive.inside import PackedPlaces, is_inside
+from slowwave.stores.archive.shelf import PackedPlaces, is_inside
 
 _BLANK = b" \t\r\n\0"
 _TRANSCRIPTS = (".jsonl", f".jsonl{SUFFIX}")

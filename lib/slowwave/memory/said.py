@@ -12,7 +12,7 @@ from slowwave.memory.evidence import Checked
 from slowwave.memory.lookup import PlainFiles
 from slowwave.memory.names import name_from_json
 from slowwave.secrets.redactor import NAMELESS
-from slowwave.stores.archive.inside import pack_of
+from slowwave.stores.archive.shelf import pack_of
 
 # what is shown around the words that matter
 _AROUND = 240

@@ -27,11 +27,10 @@ from slowwave.moments import told
 from slowwave.places import data_folder, state_folder
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.sessions import Member, named_after, paths_of, session_files
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import Pack, PackedSession
 from slowwave.stores.archive.shelf import Shelved, ids_of
-from slowwave.stores.belongings import belongings_of
 from slowwave.stores.model import StoredSession
+from slowwave.stores.removal import belongings_of
 from slowwave.stores.trash import TrashItem, ids_in
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.sessions import Fleet, paths_of, remove_leftovers
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 from slowwave.stores.trash import trash_folder
 

@@ -17,7 +17,7 @@ from slowwave.stores.trash import MANIFEST, TrashItem, restore, trash_folder
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.shelf import Shelved
-    from slowwave.stores.writing.opened import Writers
+    from slowwave.stores.writing.registry import Writers
 
 
 # a copy says where the file lies that it was made from
@@ -38,7 +38,7 @@ def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[s
     if not holds:
         return
     from slowwave.retention.sessions import Fleet, key_of  # noqa: PLC0415 - as above
-    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+    from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     fleet = Fleet(known_projects(settings, environ).projects)
     members = {key_of(one): member for member in fleet.members.values() for one in member.sessions}
@@ -93,7 +93,7 @@ def bring_back_as(
         CorruptStateError: the pack or the audit log is damaged.
         OSError: it left the trash meanwhile, or something cannot be written.
     """
-    from slowwave.stores.put_by import laid_out_copy  # noqa: PLC0415 - few sessions come back so
+    from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - few sessions come back so
 
     with alone(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
         writer, target = writers.known(found)

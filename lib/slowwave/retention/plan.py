@@ -14,11 +14,9 @@ from slowwave.retention.policy import Decision, Guard, Shortfall, Verdict, decid
 from slowwave.retention.sessions import Fleet, Member
 from slowwave.settings import RetentionSettings
 from slowwave.settings.rules import KEEPS, LIMITS, Rules, Subject
-from slowwave.stores.client_index import entry_note
+from slowwave.stores.client_notes import entry_note
 from slowwave.stores.openclaw.store import NAME, read_store
-from slowwave.stores.openclaw.upkeep import Goes, upkeep
-from slowwave.stores.openclaw.upkeep_look import client_session_settings, look_at
-from slowwave.stores.openclaw.upkeep_rules import UpkeepRules, upkeep_rules
+from slowwave.stores.openclaw.upkeep import Goes, UpkeepRules, client_session_settings, look_at, upkeep, upkeep_rules
 from slowwave.stores.trash import TrashItem, throw_away
 
 # the word for an item of the report

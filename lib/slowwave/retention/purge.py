@@ -35,8 +35,8 @@ from slowwave.retention.purge_plan import (
 )
 from slowwave.retention.rescue import wanted_of
 from slowwave.retention.sessions import Member
-from slowwave.stores.belongings import belongings_of
 from slowwave.stores.model import StoredSession
+from slowwave.stores.removal import belongings_of
 
 RULE = "purge"
 # whose records can be hidden for good

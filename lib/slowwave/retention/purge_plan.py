@@ -23,7 +23,7 @@ from slowwave.formats.rewrite import FileState, file_state
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import plain_bytes
-from slowwave.stores.fork import with_value
+from slowwave.stores.writing.fork import with_value
 
 # what a tombstone can hide (``session_storage.rs``, second pass of the loader)
 _HIDEABLE = frozenset({"user", "assistant", "system", "summary"})

@@ -17,15 +17,13 @@ from slowwave.retention.holds import facts_of_item, held_by, read_holds
 from slowwave.retention.plan import REMOVED, note, refuse
 from slowwave.retention.policy import Verdict
 from slowwave.retention.sessions import Member, remove_leftovers
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.rows import with_rows
-from slowwave.stores.archive.shelf import Shelved
-from slowwave.stores.archive.writing import Wanted
-from slowwave.stores.freeing import finish_freeing, free, is_whole
+from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.shelf import Shelved, with_rows
+from slowwave.stores.archive.writer import Wanted
+from slowwave.stores.locks import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, lock_path
 from slowwave.stores.model import StoredSession
-from slowwave.stores.openclaw.lock import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, lock_path
 from slowwave.stores.removal import Removal, plan_removal, remove
-from slowwave.stores.trash import TrashItem, restore, trash_items
+from slowwave.stores.trash import TrashItem, finish_freeing, free, is_whole, restore, trash_items
 from slowwave.stores.walk import FoundFile, FoundSession
 
 # a pack is read and compared before anything in it goes: larger ones would only make more wait for it

@@ -24,14 +24,12 @@ from slowwave.retention.audit import Told, of_shelved
 from slowwave.retention.context import Context, reason_of
 from slowwave.retention.plan import due_by_client
 from slowwave.retention.sessions import Member, key_of, paths_of
-from slowwave.stores.archive.model import SUFFIX, PackedSession
-from slowwave.stores.archive.rows import with_rows
-from slowwave.stores.archive.shelf import Shelf, Shelved, ids_of
-from slowwave.stores.archive.writing import Wanted
-from slowwave.stores.belongings import belongings_of, sessions_in_home
-from slowwave.stores.claude_settings import persons_files, policy_files
-from slowwave.stores.kinds.claude import PROJECTS, ClaudeHome
+from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.shelf import Shelved, ids_of, pack_name, rescued_bytes, with_rows
+from slowwave.stores.archive.writer import Wanted
+from slowwave.stores.kinds import PROJECTS, ClaudeHome, persons_files, policy_files
 from slowwave.stores.model import Project
+from slowwave.stores.removal import belongings_of, sessions_in_home
 from slowwave.stores.trash import trash_items
 
 RULE = "rescue"
@@ -394,33 +392,3 @@ def _kept(path: str) -> Kept | None:
     except FileNotFoundError:
         return None
     return Kept(path, at.st_size, at.st_mtime_ns) if stat.S_ISREG(at.st_mode) else None
-
-
-# What was archived since its client was about to delete it: packs of their own, and the room that these take.
-
-_NAME = "rescue"
-
-
-def pack_name(run_id: str) -> str:
-    """Return what packs of a run are called, up to their number."""
-    return f"{run_id}-{_NAME}"
-
-
-def rescue_packs(archive: Path) -> list[Path]:
-    """Return these packs.
-
-    Raises:
-        UnreadableError: the archive cannot be listed.
-    """
-    names = ((path, path.name.removesuffix(SUFFIX).rpartition("-")[0]) for path in Shelf(archive).packs())
-    return [path for path, name in names if name.endswith(f"-{_NAME}")]
-
-
-def rescued_bytes(archive: Path) -> int:
-    """Return the bytes that they take.
-
-    Raises:
-        UnreadableError: the archive cannot be listed.
-        OSError: a pack cannot be looked at.
-    """
-    return sum(path.stat().st_size for path in rescue_packs(archive))

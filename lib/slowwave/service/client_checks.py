@@ -6,8 +6,7 @@ Nothing breaks then: what is not understood is kept, counted and shown. But it m
 from collections.abc import Iterator
 
 from slowwave.service.check import Check
-from slowwave.stores.model import Discovery
-from slowwave.stores.versions import newest_version, version_order
+from slowwave.stores.model import Discovery, newest_version, version_order
 
 # The newest releases whose sessions and behaviour the tests hold (docs/conformance.md); of pi the form of its files.
 TESTED = {"claude": "2.1.330", "codex": "0.169.0", "opencode": "1.18.33", "pi": "3"}

@@ -22,7 +22,7 @@ from slowwave.jobs.story import run_job
 from slowwave.memory.delivery.deliver import install as bring
 from slowwave.memory.delivery.register import Rule
 from slowwave.settings import load_settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from tests.conformance.clients.report import RECORD, Row
 from tests.conformance.clients.resume import install, version, why_not
 from tests.conformance.clients.start import ASKING, Started, started

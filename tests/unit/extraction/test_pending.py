@@ -12,7 +12,7 @@ from slowwave.extraction.taking import EXTRACTOR
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project, StoredSession
 from tests.unit.retention.homes import Home
 

@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
 from slowwave.formats.registry import NAMES, RecordDialect, by_name, detect, sniff
-from slowwave.stores.kinds.registry import BY_NAME
+from slowwave.stores.kinds import BY_NAME
 from slowwave.stores.writing.registry import READ_ONLY, WRITABLE
 from tests.unit.formats.opencode_files import database
 

@@ -20,7 +20,7 @@ from slowwave.memory.section import BEGIN, END
 from slowwave.report import Item
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores.model import Project, StoredSession
-from slowwave.stores.spelling import spelled
+from slowwave.stores.projects import spelled
 from tests.unit.consolidation.dreams import House, no_fsync
 
 SAID = "Use pnpm for installs"

@@ -17,7 +17,7 @@ from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.report import Report
 from slowwave.settings import RetentionSettings, Settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from tests.faults.hostile_sessions import Link, session
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)

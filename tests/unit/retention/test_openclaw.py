@@ -13,7 +13,7 @@ from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold
 from slowwave.retention.sessions import Fleet
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import restore, trash_folder, trash_items
 from tests.unit.formats.openclaw_files import session

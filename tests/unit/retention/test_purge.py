@@ -20,7 +20,7 @@ from slowwave.memory.model import Candidate, Evidence, ExtractedRange, SessionRe
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold
 from slowwave.retention.purge_plan import plan_purge
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf
 from tests.unit.retention.homes import Home
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone
@@ -257,7 +257,7 @@ def test_a_killed_purge_never_shows_what_was_hidden_and_the_next_run_completes_i
                 raise _Killed
 
         with monkeypatch.context() as patched:
-            for module in ("files", "stores.moving", "retention.audit"):
+            for module in ("files", "stores.trash", "retention.audit"):
                 patched.setattr(f"slowwave.{module}.at_fault_point", stop)
             try:
                 home.run()

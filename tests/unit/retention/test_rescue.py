@@ -19,10 +19,10 @@ from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.observability.history import read_nights
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.rescue import cleanup_days, rescue_packs
-from slowwave.stores import claude_settings
-from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.shelf import Shelf
+from slowwave.retention.rescue import cleanup_days
+from slowwave.stores import kinds
+from slowwave.stores.archive.pack import Pack
+from slowwave.stores.archive.shelf import Shelf, rescue_packs
 from tests.unit.retention.homes import Home
 
 
@@ -245,7 +245,7 @@ def test_the_client_cleans_up_by_the_settings_of_where_it_is_started_unless_a_po
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = tmp_path / "policy"
-    monkeypatch.setattr(claude_settings, "POLICY", policy)
+    monkeypatch.setattr(kinds, "CLAUDE_POLICY", policy)
     shop = tmp_path / "shop"
 
     def days(place: str, number: int) -> float:

@@ -24,8 +24,8 @@ from slowwave.retention.erase.mask import masked, overwritten
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.holds import read_holds
 from slowwave.secrets.redactor import Redactor
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.client_notes import Note
 from tests.unit.extraction.talk import RULES
 from tests.unit.formats import openclaw_files, opencode_files

@@ -8,8 +8,7 @@ import pytest
 from slowwave.formats.openclaw.keys import parse_key
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.discovery import find_projects
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.discovery import find_projects, list_sessions
 from tests.unit.formats import openclaw_files
 from tests.unit.stores.families import named, pi
 

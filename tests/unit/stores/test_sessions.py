@@ -17,7 +17,7 @@ from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, Us
 from slowwave.formats.model import ToolCall
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
-from slowwave.stores.writing.opened import held
+from slowwave.stores.writing.registry import held
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 from tests.unit.stores.writing.written import unchanged
 

@@ -6,14 +6,13 @@ It is taken away again when the client would not go on from exactly the summary 
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
-from uuid import UUID
 
 from slowwave.clock import FixedClock
 from slowwave.compaction.items import Item
-from slowwave.compaction.job.book import Expected
+from slowwave.compaction.job.book import Expected, content_stamp, ids_of, time_of
 from slowwave.compaction.job.planning import tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import Plan
@@ -26,7 +25,7 @@ from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import FoundFile, FoundSession
 from slowwave.stores.writing.base import Means
-from slowwave.stores.writing.opened import Opened, Writers, held
+from slowwave.stores.writing.registry import Opened, Writers, held
 from slowwave.stores.writing.ulid import UlidWriter
 
 
@@ -266,50 +265,6 @@ def _digest(path: Path, start: int, stop: int) -> str:
     with open_regular(path) as file:
         file.seek(start)
         return hashlib.sha256(file.read(stop - start)).hexdigest()
-
-
-# Ids and times of what is appended, derived from the session itself: the same input leaves the same bytes.
-
-_TAIL_BYTES = 4096
-
-
-def content_stamp(paths: Sequence[Path]) -> str:
-    """Return what changes whenever something is appended to one of these files, or its end is rewritten.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
-    digest = hashlib.sha256()
-    for path in paths:
-        with open_regular(path) as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _TAIL_BYTES))
-            digest.update(b"%d\0%b\0" % (size, file.read()))
-    return digest.hexdigest()[:32]
-
-
-def ids_of(session: str, stamp: str) -> Callable[[], str]:
-    """Return a maker of UUIDs that gives the same ones for the same content of the same session."""
-    number = 0
-
-    def make() -> str:
-        nonlocal number
-        number += 1
-        return str(
-            UUID(
-                bytes=hashlib.sha256(f"{session}\0{stamp}\0{number}".encode(errors="replace")).digest()[:16], version=4
-            )
-        )
-
-    return make
-
-
-def time_of(at: datetime | None, paths: Sequence[Path]) -> datetime:
-    """Return the time of a compaction: that of the last message, else of the last change.
-
-    A session that was compacted must not look as if somebody had worked in it.
-    """
-    return at or datetime.fromtimestamp(max(path.stat().st_mtime for path in paths), UTC)
 
 
 # What a client has to go on from after a compaction, noted before it is appended, and whether it does.

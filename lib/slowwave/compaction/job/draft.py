@@ -24,10 +24,9 @@ from slowwave.errors import UsageError
 from slowwave.formats.pi.dialect import PiTranscript
 from slowwave.formats.registry import by_name
 from slowwave.stores.model import StoredSession
-from slowwave.stores.writing.base import Compaction, checked
-from slowwave.stores.writing.lookup import first_record, unknown
-from slowwave.stores.writing.opened import Opened
-from slowwave.stores.writing.pi_tail import on_disk
+from slowwave.stores.writing.base import Compaction, checked, first_record, unknown
+from slowwave.stores.writing.pi import on_disk
+from slowwave.stores.writing.registry import Opened
 
 
 class Draft:

@@ -235,7 +235,7 @@ class Rested:
     def _files_of(self, dialect: str, path: Path) -> str:
         files = settings_files(dialect, path, self._root)
         if dialect == "openclaw":
-            from slowwave.stores.openclaw.config import config_file  # noqa: PLC0415 - only where this client is
+            from slowwave.stores.openclaw.store import config_file  # noqa: PLC0415 - only where this client is
 
             config = config_file(path)
             files += [config] if config is not None else []

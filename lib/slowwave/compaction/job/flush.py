@@ -12,9 +12,7 @@ from slowwave.files import private_folder
 from slowwave.formats.append import append_records
 from slowwave.report import Item
 from slowwave.stores.model import StoredSession
-from slowwave.stores.openclaw.config import compaction_config
-from slowwave.stores.openclaw.entries import SessionEntry
-from slowwave.stores.openclaw.store import NAME, read_store, update_entry
+from slowwave.stores.openclaw.store import NAME, SessionEntry, compaction_config, read_store, update_entry
 
 
 def flush(session: StoredSession, stamp: str, run: Compacting, cwd: str, book: Book | None = None) -> None:

@@ -17,7 +17,7 @@ from slowwave.errors import UsageError
 from slowwave.formats.model import SessionFiles, Transcript
 from slowwave.formats.registry import Dialect, TailDialect, by_name
 from slowwave.formats.times import parse_time
-from slowwave.stores.writing.lookup import first_record, records_backward
+from slowwave.stores.writing.base import first_record, records_backward
 
 if TYPE_CHECKING:
     from slowwave.compaction.live.codex import CodexTrail

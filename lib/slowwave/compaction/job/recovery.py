@@ -14,7 +14,6 @@ from slowwave.compaction.job.append import (
     Order,
     State,
     append,
-    content_stamp,
     difference,
     files_of,
     found_of,
@@ -22,7 +21,7 @@ from slowwave.compaction.job.append import (
     state_of,
     take_back,
 )
-from slowwave.compaction.job.book import Appended, Book, Pending, read_book, write_book
+from slowwave.compaction.job.book import Appended, Book, Pending, content_stamp, read_book, write_book
 from slowwave.compaction.job.flush import note_compaction, noted
 from slowwave.compaction.job.run import Compacting, alone
 from slowwave.errors import NotFoundError
@@ -30,7 +29,7 @@ from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import by_name, read_for_context
 from slowwave.stores.model import StoredSession
 from slowwave.stores.writing.base import Means
-from slowwave.stores.writing.opened import Writers, held
+from slowwave.stores.writing.registry import Writers, held
 from slowwave.stores.writing.ulid import UlidWriter
 
 

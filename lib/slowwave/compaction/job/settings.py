@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from slowwave.compaction.tokens import fields_of
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.stores.claude_settings import persons_files, policy_files
+from slowwave.stores.kinds import persons_files, policy_files
 
 _SWITCHES = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
 _TRUE = ("1", "true", "yes", "on")
@@ -111,7 +111,7 @@ def chosen_by_client(dialect: str, transcript: Path, cwd: str) -> Chosen:
 
 def _floor_of(transcript: Path) -> int:
     """Return OpenClaw's floor; a configuration that cannot be read stands for the default, as in the client."""
-    from slowwave.stores.openclaw.config import compaction_config  # noqa: PLC0415 - only where this client is
+    from slowwave.stores.openclaw.store import compaction_config  # noqa: PLC0415 - only where this client is
 
     try:
         return reserve_floor(compaction_config(transcript))

@@ -7,8 +7,8 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.compaction.job.append import Growth, content_stamp, files_of, growth_to_be, sizes_of
-from slowwave.compaction.job.book import Appended, Book, file_of, read_book, write_book
+from slowwave.compaction.job.append import Growth, files_of, growth_to_be, sizes_of
+from slowwave.compaction.job.book import Appended, Book, content_stamp, file_of, read_book, write_book
 from slowwave.compaction.job.draft import Clearing, Draft, clear, clearing_of, drafted, why_not, write
 from slowwave.compaction.job.due import Rested, due
 from slowwave.compaction.job.flush import flush

@@ -13,8 +13,7 @@ from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.run import Run
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
-from slowwave.stores.known import known_projects
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.discovery import known_projects, list_sessions
 from slowwave.stores.model import Project, StoredSession
 
 LastActivity = Callable[[StoredSession], datetime]

@@ -52,9 +52,9 @@ from slowwave.retention.erase.transcripts import (
 )
 from slowwave.retention.holds import Facts, Hold, facts_of, held_by, held_reason
 from slowwave.retention.sessions import Fleet, remove_leftovers
-from slowwave.stores.archive.changing import change_pack
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf
+from slowwave.stores.archive.writer import change_pack
 from slowwave.stores.model import Project
 from slowwave.stores.trash import ids_in, trash_folder, trash_items
 

@@ -24,8 +24,8 @@ from slowwave.retention.erase.sessions import drop_lines, lines_of
 from slowwave.retention.erase.transcripts import FilePlan, Line, plain_bytes, plan_file
 from slowwave.retention.sessions import home_files, remove_leftovers
 from slowwave.settings import Settings
-from slowwave.stores.archive.model import SUFFIX as PACK
-from slowwave.stores.kinds.registry import HOMES
+from slowwave.stores.archive.pack import SUFFIX as PACK
+from slowwave.stores.kinds import HOMES
 from slowwave.stores.model import Project
 from slowwave.stores.roots import is_persons_home
 from slowwave.stores.trash import trash_folder

@@ -41,10 +41,9 @@ from slowwave.retention.erase.transcripts import (
 )
 from slowwave.retention.holds import files_below, files_of, texts_in
 from slowwave.retention.sessions import remove_leftovers, session_files
-from slowwave.stores.belongings import belongings_of
 from slowwave.stores.model import Project, StoredSession
-from slowwave.stores.writing.base import Target
-from slowwave.stores.writing.claimed import ClaimedWriter
+from slowwave.stores.removal import belongings_of
+from slowwave.stores.writing.base import ClaimedWriter, Target
 from slowwave.stores.writing.registry import READ_ONLY, writer_for
 
 

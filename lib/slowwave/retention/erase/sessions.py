@@ -26,11 +26,10 @@ from slowwave.secrets.records import record_name, record_names
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.catalogue import own_catalogue
-from slowwave.stores.freeing import finish_freeing, free
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.removal import plan_removal, remove
-from slowwave.stores.trash import TrashItem, ids_in, trash_folder, trash_items
+from slowwave.stores.trash import TrashItem, finish_freeing, free, ids_in, trash_folder, trash_items
 
 REASON = "erased"
 

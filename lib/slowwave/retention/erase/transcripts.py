@@ -19,8 +19,8 @@ from slowwave.formats.rows import RowReader
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
-from slowwave.stores.archive.model import SUFFIX as PACK
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import SUFFIX as PACK
+from slowwave.stores.archive.pack import Pack
 
 # of each transcript what is recorded of it: ranges of bytes with their hash
 Ranges = Mapping[Path, Sequence[tuple[int, int, str]]]

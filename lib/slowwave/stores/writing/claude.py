@@ -13,14 +13,10 @@ from slowwave.formats.claude import encode
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.formats.model import SessionFiles
-from slowwave.stores.forking import write_fork
-from slowwave.stores.ids import base_path
-from slowwave.stores.last import LastRecord, leaf_record
-from slowwave.stores.writing.base import Compaction, Draft, Target
-from slowwave.stores.writing.cersei import said
-from slowwave.stores.writing.claimed import ClaimedWriter
-from slowwave.stores.writing.extract import claude_path
-from slowwave.stores.writing.lookup import record_with, unknown
+from slowwave.stores.roots import base_path
+from slowwave.stores.writing.base import ClaimedWriter, Compaction, Draft, Target, record_with, unknown
+from slowwave.stores.writing.cersei import LastRecord, claude_path, leaf_record, said
+from slowwave.stores.writing.fork import write_fork
 
 
 class ClaudeWriter(ClaimedWriter):

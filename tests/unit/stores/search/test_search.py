@@ -10,13 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from slowwave.stores.catalogue import Catalogue, catalogue_path
-from slowwave.stores.listing import list_sessions
-from slowwave.stores.rows import SessionRow
-from slowwave.stores.search.file import index_path
-from slowwave.stores.search.fold import folded
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import Refreshed, SearchIndex
-from slowwave.stores.search.query import Term, terms_of
 from slowwave.stores.search.ranking import Hit, search
+from slowwave.stores.search.segments import index_path
+from slowwave.stores.search.words import Term, folded, terms_of
+from slowwave.stores.summary import SessionRow
 from tests.unit.formats import codex_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, tombstone, write
 

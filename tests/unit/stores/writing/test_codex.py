@@ -10,7 +10,7 @@ from slowwave.errors import NotFoundError, UsageError
 from slowwave.formats.codex.messages import SUMMARY_PREFIX
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing import codex_history
+from slowwave.stores.writing import codex
 from slowwave.stores.writing.base import Compaction
 from tests.unit.formats import codex_files
 from tests.unit.formats.codex_files import THREAD, call, event, line, message, meta, output, rollout, said, turn
@@ -106,7 +106,7 @@ def test_without_a_kept_message_the_users_own_words_stay_within_the_clients_budg
     sessions.compact(THREAD, Compaction("so far"))
     history = records(path)[-1]["payload"]["replacement_history"]
     assert [item["content"][0]["text"] for item in history] == ["one", "two", f"{SUMMARY_PREFIX}\nso far"]
-    monkeypatch.setattr(codex_history, "USER_TOKENS", 1)
+    monkeypatch.setattr(codex, "USER_TOKENS", 1)
     sessions.compact(THREAD, Compaction("again"))
     history = records(path)[-1]["payload"]["replacement_history"]
     assert [item["content"][0]["text"] for item in history] == ["two", f"{SUMMARY_PREFIX}\nagain"]

@@ -19,8 +19,7 @@ from slowwave.formats.crabtalk import CRABTALK
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter
-from slowwave.stores.writing.crabtalk_files import file_of
+from slowwave.stores.writing.crabtalk import CrabtalkWriter, file_of
 from slowwave.stores.writing.registry import writer_for
 
 NOW = datetime(2026, 2, 25, 10, tzinfo=UTC)
