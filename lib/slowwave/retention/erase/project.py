@@ -17,6 +17,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.blocks import section_in
 from slowwave.memory.delivery.deliver import REFUSED, refresh
 from slowwave.memory.delivery.git import has_git, tracked
+from slowwave.memory.delivery.hooks import prune_tables
 from slowwave.memory.delivery.register import Placed, Register, placed_of, read_register
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import VERSION, Event, read_ledger
@@ -281,6 +282,8 @@ def erase_from_delivered(memory: Path, eraser: Eraser) -> None:
         LockHeldError: somebody else delivers.
         OSError: the data folder cannot be written.
     """
+    if not eraser.dry_run:
+        prune_tables(memory, (), eraser.environ)
     register = read_register(eraser.environ)
     placed = placed_of(memory, register) if register is not None else {}
     if not placed:
@@ -308,6 +311,8 @@ def erase_from_delivered(memory: Path, eraser: Eraser) -> None:
 
 def erase_from_lost(memories: Collection[Path], eraser: Eraser) -> None:
     """Do the same for what was delivered of memory folders that are not there any more; the errors are the same."""
+    if not eraser.dry_run:
+        prune_tables(None, (), eraser.environ)
     register = read_register(eraser.environ) or Register()
     known = {memory.resolve() for memory in memories}
     lost = {Path(name_from_json(one.memory)).resolve() for one in register.files.values()} - known
