@@ -12,7 +12,7 @@ from prefect.tasks import Task
 from slowwave.jobs.pages import printable
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.tally import Plan, Tally, plan_job
-from slowwave.retention.alone import beside_jobs
+from slowwave.retention.locks import beside_jobs
 from tasks.discretion import discreet_errors
 from tasks.logs import logged, name_run
 

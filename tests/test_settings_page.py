@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from slowwave.retention.policy.model import ClassRules
 from slowwave.settings import ENV_PREFIX, Settings, default_text
+from slowwave.settings.rules import ClassRules
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 WORDS = {

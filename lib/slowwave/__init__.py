@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slowwave.dialects.model import Message, Text, ToolCall, Transcript
+    from slowwave.formats.model import Message, Text, ToolCall, Transcript
     from slowwave.library import Dreaming, context_of, read_session
     from slowwave.stores.sessions import Sessions
     from slowwave.stores.writing.base import Compaction, Draft
@@ -30,11 +30,11 @@ _PLACES = {
     "Compaction": "stores.writing.base",
     "Draft": "stores.writing.base",
     "Dreaming": "library",
-    "Message": "dialects.model",
+    "Message": "formats.model",
     "Sessions": "stores.sessions",
-    "Text": "dialects.model",
-    "ToolCall": "dialects.model",
-    "Transcript": "dialects.model",
+    "Text": "formats.model",
+    "ToolCall": "formats.model",
+    "Transcript": "formats.model",
     "context_of": "library",
     "read_session": "library",
 }

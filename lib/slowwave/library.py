@@ -11,17 +11,16 @@ from slowwave.clock import Clock, SystemClock
 from slowwave.consolidation.gates import changed_since, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, held, refusal
 from slowwave.consolidation.state import read_state, render_state
-from slowwave.dialects.base import read_for_context
-from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.registry import by_name
 from slowwave.files import atomic_write, private_folder
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import by_name, read_for_context
 from slowwave.memory.folder import STATE_FILE
 from slowwave.report import Gate
 from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
-from slowwave.stores.one import session_of_path
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.opened import known_head
+from slowwave.stores.walk import session_of_path
+from slowwave.stores.writing.registry import known_head
 
 
 def read_session(path: Path) -> Transcript:

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from slowwave.dialects import detect
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import detect
 
 
 def main() -> None:

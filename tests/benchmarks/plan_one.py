@@ -5,9 +5,8 @@ from pathlib import Path
 
 from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.plan import NoPlan
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles
+from slowwave.compaction.plan import Budget, NoPlan
+from slowwave.formats.model import SessionFiles
 
 
 def main() -> None:

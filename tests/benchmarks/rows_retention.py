@@ -9,12 +9,13 @@ from measure import Row, compared, cpu_of
 from rows_store import SHORT, bare_walk
 from sessions_data import VERSION, Maker, claude_lines, fleet
 
-from slowwave.dialects.model import SessionFiles, SessionOrigin
+from slowwave.formats.model import SessionFiles, SessionOrigin
 from slowwave.quantities import ByteCount, Count, Period
-from slowwave.retention.job.fleet import Fleet
-from slowwave.retention.policy import Policy, decide
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.retention.policy import decide
+from slowwave.retention.sessions import Fleet
+from slowwave.settings.rules import Policy
+from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.model import Project, StoredSession
 
 _LARGE, _LARGE_BYTES = 6, 20_000_000

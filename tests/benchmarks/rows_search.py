@@ -16,11 +16,11 @@ from measure import Row, cpu_of_call, seconds
 
 from slowwave.settings import load_settings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.listing import list_sessions
-from slowwave.stores.rows import SessionRow
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.query import terms_of
 from slowwave.stores.search.ranking import search
+from slowwave.stores.search.words import terms_of
+from slowwave.stores.summary import SessionRow
 
 SESSIONS, MESSAGES, WORDS = 2_000, 50, 40
 QUERIES = 400

@@ -12,8 +12,7 @@ from sessions_data import VERSION, Maker, claude_lines, fleet
 
 from slowwave.settings import load_settings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.discovery import changed_since
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.discovery import changed_since, list_sessions
 
 # what takes a fraction of a second is run so many times more often
 SHORT = 3

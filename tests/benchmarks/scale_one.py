@@ -16,8 +16,8 @@ import orjson
 from slowwave.clock import SystemClock
 from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles
+from slowwave.compaction.plan import Budget
+from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.ending import end
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.shards import land_shard

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.records.lines import read_records
+from slowwave.formats.lines import read_records
 
 
 class Envelope(msgspec.Struct, gc=False):

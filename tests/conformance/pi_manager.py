@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from slowwave.dialects.branching import children_of, parents_of
-from slowwave.dialects.pi.dialect import PiTranscript
-from slowwave.dialects.pi.records import Entry
+from slowwave.formats.messages import children_of, parents_of
+from slowwave.formats.pi.dialect import PiTranscript
+from slowwave.formats.pi.records import Entry
 from slowwave.stores.sessions import Sessions
-from tests.unit.dialects.pi_files import Session
+from tests.unit.formats.pi_files import Session
 
 START = datetime(2026, 3, 15, 11, tzinfo=UTC)
 

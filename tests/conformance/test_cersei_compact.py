@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.breaker import MOST_FAILURES, Breaker
-from slowwave.compaction.estimates import CERSEI
-from slowwave.compaction.job.book import read_book, write_book
-from slowwave.compaction.job.derived import content_stamp
-from slowwave.compaction.rounds import compact_prompt, keep_index, rounds, snip, wrapped_summary
-from slowwave.compaction.triggers import is_over_share, warning_level
-from slowwave.compaction.windows import context_window
-from slowwave.dialects.model import Message
+from slowwave.compaction.job.book import MOST_FAILURES, Breaker, content_stamp, read_book, write_book
+from slowwave.compaction.plan import is_over_share, warning_level
+from slowwave.compaction.requests import compact_prompt, keep_index, rounds, snip, wrapped_summary
+from slowwave.compaction.tokens import CERSEI, context_window
+from slowwave.formats.model import Message
 from tests.unit.compaction.job.talks import Talk, compacted, job
 from tests.unit.compaction.messages import answer, result, user
 

@@ -1,11 +1,10 @@
 """Cersei's own tests of session memories, by their names, against slowwave's gates, parser and file format."""
 
-from slowwave.dialects.model import Text, ToolCall
-from slowwave.dialects.plain import PlainMessage
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.lines_reply import parse_reply
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import Span, Text, ToolCall
 from slowwave.memory.extracted import add_lines, fact_line
-from slowwave.records.model import Span
 from slowwave.settings import ExtractionSettings
 
 SPAN = Span(0, 1, 0, b"{}")

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.dialects.cersei.dialect import CERSEI, CerseiTranscript
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.append import append_record
-from slowwave.records.parts import part_paths
-from slowwave.stores.places import spelled
+from slowwave.formats.append import append_record, part_paths
+from slowwave.formats.cersei.dialect import CERSEI, CerseiTranscript
+from slowwave.formats.model import SessionFiles
+from slowwave.stores.projects import spelled
 from slowwave.stores.sessions import Sessions
 
 

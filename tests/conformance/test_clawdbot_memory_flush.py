@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.estimates import PI
-from slowwave.compaction.flush import (
+from slowwave.compaction.items import Item, Usage
+from slowwave.compaction.job.due import due
+from slowwave.compaction.job.reading import Reading
+from slowwave.compaction.job.settings import (
     RESERVE_FLOOR,
     SOFT_THRESHOLD_TOKENS,
+    Chosen,
     flushed,
     has_flushed,
     reserve_floor,
     soft_threshold,
 )
-from slowwave.compaction.items import Item
-from slowwave.compaction.job.chosen import Chosen
-from slowwave.compaction.job.due import due
-from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.usage import Usage
+from slowwave.compaction.tokens import PI
 from slowwave.settings import CompactionSettings
 
 BOUNDARY = 176_000

@@ -6,11 +6,11 @@ Its memory pipeline (leases, retries, watermarks) is no part of a rollout and is
 import json
 from pathlib import Path
 
-from slowwave.dialects.codex.dialect import CODEX
-from slowwave.dialects.codex.home import find_rollout, rollout_named, thread_name
-from slowwave.dialects.codex.injected import SUMMARY_PREFIX
-from slowwave.stores.walk import session_id
-from tests.unit.dialects.codex_files import (
+from slowwave.formats.append import session_id
+from slowwave.formats.codex.dialect import CODEX
+from slowwave.formats.codex.home import find_rollout, rollout_named, thread_name
+from slowwave.formats.codex.messages import SUMMARY_PREFIX
+from tests.unit.formats.codex_files import (
     THREAD,
     compacted,
     compressed,

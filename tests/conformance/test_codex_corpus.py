@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import zstandard
 
-from slowwave.dialects import detect
-from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
-from slowwave.dialects.codex.messages import CodexMessage
-from slowwave.dialects.codex.records import KNOWN_ITEMS
-from slowwave.dialects.model import Injected, SessionFiles, Text, ToolCall, ToolResult
+from slowwave.formats.codex.dialect import CODEX, CodexTranscript
+from slowwave.formats.codex.messages import CodexMessage
+from slowwave.formats.codex.records import KNOWN_ITEMS
+from slowwave.formats.model import Injected, SessionFiles, Text, ToolCall, ToolResult
+from slowwave.formats.registry import detect
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "codex"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.by_hand import compact_one
 from slowwave.compaction.job.reading import read_session
-from slowwave.dialects.model import SessionFiles
+from slowwave.compaction.job.story import compact_one
 from slowwave.errors import CorruptStateError, SlowwaveError
+from slowwave.formats.model import SessionFiles
 from slowwave.report import Report
 from slowwave.stores.model import StoredSession
 from tests.properties import compaction_scan as scan

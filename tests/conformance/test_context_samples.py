@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects import detect
-from slowwave.dialects.claude.context import context_of
-from slowwave.dialects.claude.dialect import CLAUDE
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.normal import normal_form
+from slowwave.formats.claude.context import context_of
+from slowwave.formats.claude.dialect import CLAUDE
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import detect
 
 SAMPLES = sorted((Path(__file__).parents[1] / "samples" / "claude").glob("*.jsonl"))
 

@@ -10,17 +10,21 @@ from pathlib import Path
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.dialects.crabtalk import encode
-from slowwave.dialects.crabtalk.dialect import CRABTALK, CrabtalkTranscript
-from slowwave.dialects.crabtalk.names import latest_session, sender_slug, sequence_of, session_id
-from slowwave.dialects.crabtalk.records import Meta
-from slowwave.dialects.model import Message, Origin, SessionFiles, Text
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.plain import PlainMessage
 from slowwave.errors import UnreadableError
+from slowwave.formats import crabtalk
+from slowwave.formats.crabtalk import (
+    CRABTALK,
+    CrabtalkTranscript,
+    Meta,
+    latest_session,
+    sender_slug,
+    sequence_of,
+    session_id,
+)
+from slowwave.formats.messages import PlainMessage, normal_form
+from slowwave.formats.model import Message, Origin, SessionFiles, Text
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter
-from slowwave.stores.writing.crabtalk_files import latest_file
+from slowwave.stores.writing.crabtalk import CrabtalkWriter, latest_file
 
 NOW = datetime(2026, 2, 25, 10, tzinfo=UTC)
 META = {"agent": "crab", "created_by": "user", "created_at": "2026-02-25T10:00:00+00:00", "title": "", "uptime_secs": 0}
@@ -114,8 +118,8 @@ def test_append_skips_auto_injected() -> None:
     def message(text: str, origin: Origin) -> Message:
         return PlainMessage("user", (Text(text),), (), origin)
 
-    assert encode.line_of(message("injected", "injected")) is None
-    assert encode.line_of(message("real", "typed")) == b'{"role":"user","content":"real"}\n'
+    assert crabtalk.line_of(message("injected", "injected")) is None
+    assert crabtalk.line_of(message("real", "typed")) == b'{"role":"user","content":"real"}\n'
 
 
 def test_load_context_roundtrip(writer: CrabtalkWriter, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects import detect
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.openclaw.dialect import OPENCLAW
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.openclaw.dialect import OPENCLAW
+from slowwave.formats.registry import detect
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 CLIENTS = SHARED / "clients" / "corpus"

@@ -13,13 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.openclaw.keys import Inbound, derive_key, group_name, session_key
 from slowwave.errors import UnreadableError
-from slowwave.stores.kinds.openclaw import OpenclawHome
-from slowwave.stores.openclaw.entries import SessionEntry
-from slowwave.stores.openclaw.facts import facts_beside
-from slowwave.stores.openclaw.store import SessionStore, read_store, update_entry, update_store
-from slowwave.stores.openclaw.transcripts import transcript_name
+from slowwave.formats.openclaw.keys import Inbound, derive_key, group_name, session_key
+from slowwave.stores.kinds import OpenclawHome
+from slowwave.stores.openclaw.sessions import facts_beside, transcript_name
+from slowwave.stores.openclaw.store import SessionEntry, SessionStore, read_store, update_entry, update_store
 
 MAIN = "agent:main:main"
 

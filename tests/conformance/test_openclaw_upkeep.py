@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from slowwave.stores.openclaw.upkeep import Beside, Goes, Kept, is_protected, is_synthetic, upkeep
-from slowwave.stores.openclaw.upkeep_rules import UpkeepRules, acts_from, byte_size, upkeep_rules
+from slowwave.stores.openclaw.upkeep import (
+    Beside,
+    Goes,
+    Kept,
+    UpkeepRules,
+    acts_from,
+    byte_size,
+    is_protected,
+    is_synthetic,
+    upkeep,
+    upkeep_rules,
+)
 
 DAY = 86_400_000.0
 NOW = 1_000 * DAY

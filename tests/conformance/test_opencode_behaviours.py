@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.opencode.dialect import OPENCODE
 from slowwave.errors import UnreadableError
-from tests.unit.dialects.opencode_files import SESSION, Session, database, done, read, spoken, words
+from slowwave.formats.opencode.dialect import OPENCODE
+from tests.unit.formats.opencode_files import SESSION, Session, database, done, read, spoken, words
 
 
 def test_files_of_a_tree_without_an_owner_are_skipped_and_reading_changes_nothing(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects import detect
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.normal import normal_form
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import detect
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "clients" / "corpus"
 CASES = sorted(CORPUS.glob("opencode/*/context.json"))

@@ -1,9 +1,9 @@
 """When opencode prunes old outputs of tools, with its thresholds of 40,000 and 20,000 tokens."""
 
-from slowwave.compaction.estimates import OPENCODE
 from slowwave.compaction.items import items_of
-from slowwave.compaction.pruning import CLEARED, Pruning, cleared, prune
-from slowwave.dialects.model import Message
+from slowwave.compaction.plan import CLEARED, Pruning, cleared, prune
+from slowwave.compaction.tokens import OPENCODE
+from slowwave.formats.model import Message
 from tests.unit.compaction.messages import answer, result, summary, user
 
 OUTPUT = "x" * 40_000  # ten thousand tokens

@@ -7,17 +7,14 @@ does not test and does wrong (``findCutPoint``, ``prepareCompaction``) is in ``t
 from pathlib import Path
 from typing import Any
 
-from slowwave.compaction.cuts import Cut, find_cut
-from slowwave.compaction.items import Item
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.compaction.plan import Plan, prepare
+from slowwave.compaction.items import Item, Usage, context_tokens, usage_of
+from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Cut, Plan, find_cut, is_over_budget, prepare
 from slowwave.compaction.requests import joined
-from slowwave.compaction.triggers import KEEP_RECENT_TOKENS, Budget, is_over_budget
-from slowwave.compaction.usage import Usage, context_tokens, usage_of
-from slowwave.dialects.pi.dialect import PI
+from slowwave.formats.pi.dialect import PI
 from slowwave.stores.writing.base import Compaction
 from tests.conformance.pi_manager import Manager
-from tests.unit.dialects.pi_files import Session, call
+from tests.unit.formats.pi_files import Session, call
 
 HUNDRED = Budget(reserve_tokens=10_000)
 

@@ -5,14 +5,11 @@ By their names; the calls of a model are requests here, and nothing is sent.
 
 from collections.abc import Iterable
 
-from slowwave.compaction.items import Item, item_of
-from slowwave.compaction.named_files import of_calls
-from slowwave.compaction.plan import Plan
-from slowwave.compaction.requests import NO_HISTORY, SECTIONS, joined, requests
-from slowwave.compaction.serialise import ULID_SEPARATOR, flat
-from slowwave.compaction.triggers import Budget
-from slowwave.compaction.usage import ContextTokens
-from slowwave.dialects.model import Message, Other, Text, Thinking, ToolCall
+from slowwave.compaction.files import of_calls
+from slowwave.compaction.items import ContextTokens, Item, item_of
+from slowwave.compaction.plan import Budget, Plan
+from slowwave.compaction.requests import NO_HISTORY, SECTIONS, ULID_SEPARATOR, flat, joined, requests
+from slowwave.formats.model import Message, Other, Text, Thinking, ToolCall
 from tests.unit.compaction.messages import answer, message, result, user
 
 

@@ -13,7 +13,7 @@ from slowwave.errors import SlowwaveError, UnreadableError, UsageError
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
 from tests.conformance.pi_manager import Manager, Ticking
-from tests.unit.dialects.pi_files import HEADER, Session
+from tests.unit.formats.pi_files import HEADER, Session
 
 VALID = b'{"type":"session","id":"abc","timestamp":"2025-01-01T00:00:00Z","cwd":"/tmp"}\n'
 HEADLESS = (

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.pi.dialect import PI
 from slowwave.errors import UnreadableError
-from tests.unit.dialects.pi_files import HEADER, Session, read
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.pi.dialect import PI
+from tests.unit.formats.pi_files import HEADER, Session, read
 
 
 def talk(*texts: str) -> Session:

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.cuts import find_cut
-from slowwave.compaction.items import Item
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.compaction.plan import Plan, prepare
-from slowwave.compaction.triggers import KEEP_RECENT_TOKENS, Budget
-from slowwave.compaction.usage import context_tokens
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.pi.dialect import PI
-from slowwave.dialects.pi.load import Loaded
-from slowwave.dialects.pi.records import Entry
-from slowwave.dialects.pi.tree import path_of
+from slowwave.compaction.items import Item, context_tokens
+from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Plan, find_cut, prepare
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.pi.dialect import PI
+from slowwave.formats.pi.records import Entry, Loaded, path_of
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 # one file is test data of another program, with numbers that nobody counted

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from slowwave.dialects.model import SessionFiles, ToolResult
-from slowwave.dialects.pi.dialect import PI
+from slowwave.formats.model import SessionFiles, ToolResult
+from slowwave.formats.pi.dialect import PI
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 FILES = sorted([*CORPUS.glob("pi/*/*.jsonl"), *CORPUS.glob("openclaw/*/*.jsonl")])

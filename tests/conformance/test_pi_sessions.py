@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tests.conformance.pi_manager import Manager
-from tests.unit.dialects.pi_files import Session
+from tests.unit.formats.pi_files import Session
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.pi.dialect import PI
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats.pi.dialect import PI
 from slowwave.stores.writing.base import Compaction
 from tests.conformance.pi_manager import Manager
-from tests.unit.dialects.pi_files import Session
+from tests.unit.formats.pi_files import Session
 
 UNKNOWN = "nonexistent"
 

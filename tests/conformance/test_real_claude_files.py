@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects import detect
-from slowwave.dialects.claude.dialect import CLAUDE, ClaudeTranscript
-from slowwave.dialects.model import SessionFiles, ToolCall, ToolResult
+from slowwave.formats.claude.dialect import CLAUDE, ClaudeTranscript
+from slowwave.formats.model import SessionFiles, ToolCall, ToolResult
+from slowwave.formats.registry import detect
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "claude-code"
 FILES = sorted(CORPUS.rglob("*.jsonl"))

@@ -12,20 +12,18 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.compaction.estimates import rule_of
 from slowwave.compaction.items import items_of
-from slowwave.compaction.plan import Plan, prepare
-from slowwave.compaction.requests import SECTIONS, Part, joined, requests
-from slowwave.compaction.serialise import ULID_SEPARATOR, flat
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles, Text, ToolCall
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.ulid.dialect import ULID, UlidTranscript
-from slowwave.dialects.ulid.ids import is_ulid
+from slowwave.compaction.plan import Budget, Plan, prepare
+from slowwave.compaction.requests import SECTIONS, ULID_SEPARATOR, Part, flat, joined, requests
+from slowwave.compaction.tokens import rule_of
 from slowwave.errors import UsageError
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles, Text, ToolCall
+from slowwave.formats.ulid.dialect import ULID, UlidTranscript
+from slowwave.formats.ulid.metadata import is_ulid
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.writing.base import Block, Compaction, Draft, Means, Target
 from slowwave.stores.writing.ulid import UlidWriter
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.faults.hostile_sessions import Link, session
-from tests.unit.dialects import openclaw_files, opencode_files
+from tests.unit.formats import openclaw_files, opencode_files
 
 ULID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 SESSION = "5d2c9f1e-8c1b-4a55-9d61-0f5a3c2b1e00"

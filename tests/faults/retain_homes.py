@@ -7,11 +7,11 @@ from pathlib import Path
 
 from slowwave import files
 from slowwave.retention.audit import AuditLog
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import trash_folder, trash_items
-from tests.unit.retention.job.fleets import ADD, INDEXES, remember
-from tests.unit.retention.job.homes import Home, Tree
+from tests.unit.retention.fleets import ADD, INDEXES, remember
+from tests.unit.retention.homes import Home, Tree
 
 # what one run over a prepared home does
 DOES = {"freed": 7, "archived": 7, "removed": 7, "rescued": 1, "purged": 1, "refused_needed": 1, "openclaw_entries": 1}

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from slowwave import files
-from slowwave.records.append import append_forking, append_record
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
-from slowwave.records.rewrite import rewrite_without
-from slowwave.records.tail import last_lines
+from slowwave.formats.append import append_forking, append_record
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
+from slowwave.formats.rewrite import rewrite_without
+from slowwave.formats.tail import last_lines
 
 ROUNDS = 200 if os.environ.get("DRILLS") == "full" else 15
 BODY = b"x" * 6_000_000  # long enough for a kill to fall into the middle of the write

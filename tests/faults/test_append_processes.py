@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from slowwave.errors import MovedError
-from slowwave.records.append import append_forking, append_record
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
-from slowwave.records.parts import part_paths
-from slowwave.records.rewrite import rewrite_without
+from slowwave.formats.append import append_forking, append_record, part_paths
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
+from slowwave.formats.rewrite import rewrite_without
 from slowwave.stores.sessions import Sessions
 
 PROCESSES = 8

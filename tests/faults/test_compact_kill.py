@@ -15,11 +15,10 @@ import pytest
 from msgspec.structs import replace
 
 from slowwave import files
-from slowwave.compaction.job import settling
+from slowwave.compaction.job import recovery
 from slowwave.compaction.job.book import Book, read_book, write_book
-from slowwave.compaction.job.by_hand import prune_one
-from slowwave.compaction.job.settling import as_it_stands, is_open
-from slowwave.compaction.job.undoing import undo
+from slowwave.compaction.job.recovery import as_it_stands, is_open, undo
+from slowwave.compaction.job.story import prune_one
 from slowwave.errors import NotFoundError, UsageError
 from tests.faults.killed import killed_at
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job
@@ -177,7 +176,7 @@ def test_a_compaction_that_its_client_would_not_go_on_from_is_taken_back_after_a
     found = [
         (t, f) for t, f in steps("pi", tmp_path, compact, nothing) if is_open(book_of(t, f)) and content(t) != before
     ]
-    monkeypatch.setattr(settling, "difference", something_else)
+    monkeypatch.setattr(recovery, "difference", something_else)
     for talk, folder in found:
         report = compacted(talk, job(folder, dry_run=True))
         assert not report.warnings

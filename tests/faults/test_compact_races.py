@@ -13,7 +13,7 @@ import pytest
 
 from slowwave import files
 from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.undoing import undo
+from slowwave.compaction.job.recovery import undo
 from slowwave.report import Report
 from slowwave.stores.model import StoredSession
 from tests.faults.measured import slowwave

@@ -19,7 +19,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.errors import REFUSED, LockHeldError
 from slowwave.places import state_folder
-from slowwave.retention.alone import GATE, beside_jobs, erasing
+from slowwave.retention.locks import GATE, beside_jobs, erasing
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.test_subjects_erased import GATES, NAME, aged, home_of, left_in
 
@@ -178,7 +178,7 @@ def test_whatever_writes_waits_for_an_erasure(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home_of(tmp_path, monkeypatch)
-    monkeypatch.setattr("slowwave.retention.alone.WAIT_S", 0.0)
+    monkeypatch.setattr("slowwave.retention.locks.WAIT_S", 0.0)
     with erasing(os.environ):
         assert main(words) == REFUSED
     assert "an erasure is still at work" in capsys.readouterr().err

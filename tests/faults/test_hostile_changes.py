@@ -11,15 +11,14 @@ import msgspec
 import pytest
 
 from slowwave.cli import main, sessions_target
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import UnreadableError
+from slowwave.formats import lines
+from slowwave.formats import lines as record_lines
+from slowwave.formats.lines import LONG_LINE_BYTES, raw_lines, read_records
+from slowwave.formats.model import Problem, Span
+from slowwave.formats.registry import NAMES
+from slowwave.formats.tail import lines_backward
 from slowwave.jobs import story
-from slowwave.records import lines as record_lines
-from slowwave.records import longline
-from slowwave.records.lines import LONG_LINE_BYTES, read_records
-from slowwave.records.model import Problem, Span
-from slowwave.records.search import raw_lines
-from slowwave.records.tail import lines_backward
 from slowwave.stores import catalogue
 from tests.faults.hostile_sessions import Link, read, session, write
 from tests.unit.stores import store_builder
@@ -93,7 +92,7 @@ def test_a_long_line_that_shrinks_while_it_is_measured_and_read(
     class System:
         pread = staticmethod(shrinking)
 
-    monkeypatch.setattr(longline, "os", System)
+    monkeypatch.setattr(lines, "os", System)
     problems: list[Problem] = []
     found = [s.raw[:8] for s in spans(path, problems)]
     assert found[0] == b'{"n":1}'

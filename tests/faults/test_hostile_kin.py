@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from tests.unit.dialects import claude_files, codex_files, openclaw_files, opencode_files, pi_files
+from tests.unit.formats import claude_files, codex_files, openclaw_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import as_bytes, cersei
 
 pytestmark = pytest.mark.timeout(60)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.registry import NAMES, sniff
+from slowwave.formats.registry import NAMES, sniff
 from tests.faults.hostile_sessions import HEADERS, LINES, TREES, Link, read, session, write
 
 pytestmark = pytest.mark.timeout(30)

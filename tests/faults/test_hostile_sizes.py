@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from slowwave.dialects.registry import NAMES
+from slowwave.formats.registry import NAMES
 from tests.faults.hostile_sessions import LINES, Link, read, session, write
 from tests.faults.measured import MB, slowwave
-from tests.unit.dialects import openclaw_files, opencode_files
+from tests.unit.formats import openclaw_files, opencode_files
 
 # "all" takes what "full" does for one dialect for every dialect: half an hour
 ALL = os.environ.get("DRILLS") == "all"

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import LockHeldError, NotFoundError
-from slowwave.retention.alone import alone
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.by_hand import bring_back
+from slowwave.retention.locks import alone
+from slowwave.retention.manual import bring_back
 from slowwave.stores.trash import trash_folder, trash_items
 from tests.faults.retain_homes import copied, leftovers, prepared, saved
 from tests.unit.consolidation.dreams import no_fsync
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.homes import Home
 
 STARTS = 50 if os.environ.get("DRILLS") else 3
 
@@ -86,7 +86,7 @@ def test_a_run_waits_for_a_session_that_comes_back_and_else_says_why_it_did_noth
 ) -> None:
     home = Home(tmp_path)
     home.add("claude", 1, 40)
-    monkeypatch.setattr("slowwave.retention.alone.COMES_BACK_S", 0.0)
+    monkeypatch.setattr("slowwave.retention.locks.COMES_BACK_S", 0.0)
     with alone(home.environ):
         report = home.run()
     (gate,) = report.gates
@@ -101,7 +101,7 @@ def test_a_session_comes_back_only_when_no_run_is_at_work(tmp_path: Path, monkey
     home.add("claude", 1, 40)
     home.run()
     (item,) = trash_items(trash_folder(home.environ))
-    monkeypatch.setattr("slowwave.retention.by_hand.WAIT_S", 0.0)
+    monkeypatch.setattr("slowwave.retention.manual.WAIT_S", 0.0)
     with alone(home.environ), pytest.raises(LockHeldError, match="another run of retain"):
         bring_back(item, home.environ, home.clock)
     assert bring_back(item, home.environ, home.clock) == []

@@ -26,7 +26,7 @@ from tests.faults.calls import (
 )
 from tests.faults.retain_homes import DOES, copied, leftovers, prepared, saved, totals
 from tests.unit.consolidation.dreams import no_fsync
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.homes import Home
 
 STRIDE = 1 if os.environ.get("DRILLS") == "all" else 41
 

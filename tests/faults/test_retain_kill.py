@@ -17,7 +17,7 @@ from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import restore, trash_folder, trash_items
 from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync
-from tests.unit.retention.job.homes import DIALECTS, Home, Tree, tree
+from tests.unit.retention.homes import DIALECTS, Home, Tree, tree
 
 STRIDE = 1 if os.environ.get("DRILLS") == "full" else 4
 MOST_POINTS = 2_000

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.stores.sessions import Sessions
-from tests.unit.dialects.codex_files import THREAD, meta, rollout, turn
+from tests.unit.formats.codex_files import THREAD, meta, rollout, turn
 from tests.unit.stores.writing.written import records
 
 WRITERS, TIMES = 3, 25

@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.retention.audit import AuditLog
 from tests.flows.test_jobs import artifacts, flow_state, report_of
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.homes import Home
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 

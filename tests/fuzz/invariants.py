@@ -11,19 +11,15 @@ from unittest.mock import patch
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import TailDialect
-from slowwave.dialects.model import Message, Origin, Role, SessionFiles, SessionKind, Transcript
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.registry import NAMES, sniff
-from slowwave.dialects.texts import words_in
 from slowwave.errors import SlowwaveError
-from slowwave.records import suffix
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem, Span
-from slowwave.records.rewrite import rewrite_without
-from slowwave.records.search import lines_with
-from slowwave.records.tail import find_last, last_lines, line_around, lines_backward
+from slowwave.formats import tail
+from slowwave.formats.lines import lines_with, read_records
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import Message, Origin, Problem, Role, SessionFiles, SessionKind, Span, Transcript
+from slowwave.formats.registry import NAMES, TailDialect, by_name, sniff
+from slowwave.formats.rewrite import rewrite_without
+from slowwave.formats.tail import find_last, last_lines, line_around, lines_backward
+from slowwave.formats.texts import words_in
 from slowwave.stores.scan import scan
 from slowwave.stores.walk import FoundFile, FoundSession
 
@@ -62,7 +58,7 @@ def check_session(dialect: str, paths: Sequence[Path]) -> Transcript | None:
     _written(forms)
     if isinstance(rules, TailDialect):
         # so small that a suffix stops inside of small files, too
-        with patch.object(suffix, "STEP_BYTES", 200):
+        with patch.object(tail, "STEP_BYTES", 200):
             end = rules.tail(transcript.files)
         assert end is None or normal_form(rules.context(end)) == forms
     return transcript

@@ -19,7 +19,7 @@ import slowwave
 
 MOST_SECONDS = 5.0
 _LIBRARY = Path(slowwave.__file__).parent
-_LISTING = ("slowwave.stores.scan", "slowwave.stores.folds", "slowwave.stores.summary")
+_LISTING = ("slowwave.stores.scan", "slowwave.stores.scan", "slowwave.stores.summary")
 # Whose packages a dialect rests on, beside its own.
 _SHARED = {"openclaw": ("openclaw", "pi"), "cersei-bare": ("cersei",), "ulid": ("ulid", "pi")}
 
@@ -70,11 +70,11 @@ def _modules() -> list[str]:
 def _is_followed(target: str, module: str) -> bool:
     """Say whether new ways through a module are what the target looks for; what only carries it is left fast."""
     if target == "records":
-        return module.startswith("slowwave.records")
-    package = module.removeprefix("slowwave.dialects.").partition(".")
+        return module.startswith("slowwave.formats")
+    package = module.removeprefix("slowwave.formats.registry.").partition(".")
     is_shared = not package[2] and not (_LIBRARY / "dialects" / package[0]).is_dir()
     own = package[0] in _SHARED.get(target, (target,))
-    return module in _LISTING or (module.startswith("slowwave.dialects.") and (own or is_shared))
+    return module in _LISTING or (module.startswith("slowwave.formats.registry.") and (own or is_shared))
 
 
 class _Target:

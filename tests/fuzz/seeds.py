@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from slowwave.dialects.cersei import encode as cersei
-from slowwave.dialects.model import ToolCall
-from slowwave.dialects.registry import NAMES
+from slowwave.formats.cersei import encode as cersei
+from slowwave.formats.model import ToolCall
+from slowwave.formats.registry import NAMES
 from tests.fuzz.layout import SEPARATOR
-from tests.unit.dialects import claude_files, codex_files, opencode_files, pi_files
+from tests.unit.formats import claude_files, codex_files, opencode_files, pi_files
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 FINDINGS = SAMPLES / "fuzz"
@@ -192,14 +192,14 @@ def _openclaw() -> list[bytes]:
 
 
 def _crabtalk() -> list[bytes]:
-    from slowwave.dialects.crabtalk import encode  # noqa: PLC0415 - beside its only use
+    from slowwave.formats import crabtalk  # noqa: PLC0415 - beside its only use
 
     lines = [
-        encode.meta_line("crab", "user", at=_AT, title="T"),
-        encode.message_line("user", "old"),
-        encode.compact_line("so far", title="t", archived_at=_AT),
-        encode.message_line("assistant", "", reasoning="hm", calls=[ToolCall("c1", "ls", {"path": "."})]),
-        encode.message_line("tool", "a.py", call_id="c1"),
+        crabtalk.meta_line("crab", "user", at=_AT, title="T"),
+        crabtalk.message_line("user", "old"),
+        crabtalk.compact_line("so far", title="t", archived_at=_AT),
+        crabtalk.message_line("assistant", "", reasoning="hm", calls=[ToolCall("c1", "ls", {"path": "."})]),
+        crabtalk.message_line("tool", "a.py", call_id="c1"),
     ]
     return [b"".join(lines)]
 

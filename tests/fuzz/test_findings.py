@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.records.search import lines_with
+from slowwave.formats.lines import lines_with
 from slowwave.stores.scan import scan
 from tests.fuzz.invariants import check_listing, check_session, found
 from tests.fuzz.layout import SEPARATOR, written
-from tests.unit.dialects import codex_files as files
+from tests.unit.formats import codex_files as files
 
 
 def lines(*rows: dict[str, Any]) -> bytes:

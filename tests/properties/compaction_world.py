@@ -7,7 +7,7 @@ from typing import Any
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.report import Report
 from slowwave.stores.model import Project, StoredSession
 from tests.properties import compaction_scan as scan

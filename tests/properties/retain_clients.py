@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from slowwave.retention.job.cleanup import CLEANUP_DAYS
-from slowwave.stores.openclaw.lock import lock_path
-from slowwave.stores.writing.codex_lock import is_held
+from slowwave.retention.rescue import CLEANUP_DAYS
+from slowwave.stores.locks import is_held_by_codex, lock_path
 from tests.properties.retain_disk import seen
 from tests.properties.retain_opencode import Opencode
 from tests.properties.retain_oracle import PEOPLE
 from tests.properties.retain_truth import Truth
-from tests.unit.retention.job.fleets import ADD
-from tests.unit.retention.job.homes import DAY, Home
+from tests.unit.retention.fleets import ADD
+from tests.unit.retention.homes import DAY, Home
 
 _MOST_IN_DATABASE = 40
 
@@ -110,7 +109,7 @@ class Clients:
 
     def write_to(self, path: Path) -> None:
         """Let a client append to a session, as it does: under its lock where it has one."""
-        if lock_path(path).exists() or (".codex" in path.parts and is_held(path)):
+        if lock_path(path).exists() or (".codex" in path.parts and is_held_by_codex(path)):
             return
         with path.open("ab") as file:
             file.write(path.read_bytes().splitlines(keepends=True)[-1])

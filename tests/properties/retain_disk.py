@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.files import TEMP_PREFIX
-from slowwave.stores.archive.model import SUFFIX, digest
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import SUFFIX, Pack, digest
 from slowwave.stores.trash import MANIFEST, trash_folder
-from tests.unit.retention.job.fleets import INDEXES
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.fleets import INDEXES
+from tests.unit.retention.homes import Home
 
 File = tuple[bytes, int, int]
 Tree = dict[str, File]

@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.unit.dialects import opencode_files
-from tests.unit.retention.job.homes import DAY, Home
+from tests.unit.formats import opencode_files
+from tests.unit.retention.homes import DAY, Home
 
 
 class Opencode:

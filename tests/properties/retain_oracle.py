@@ -6,7 +6,7 @@ from datetime import datetime
 
 from slowwave.retention.holds import Hold
 from tests.properties.retain_disk import File, Tree
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.homes import Home
 
 PEOPLE = ("Erika Mustermann", "Jürgen Groß", "Ann O'Neill")
 _IDLE_S = 30 * 60

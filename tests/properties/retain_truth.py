@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 
 from tests.properties.retain_disk import Disk, File, Tree, seen
-from tests.unit.retention.job.fleets import HIDDEN
-from tests.unit.retention.job.homes import DAY, Home
+from tests.unit.retention.fleets import HIDDEN
+from tests.unit.retention.homes import DAY, Home
 
 GRACE_S = 7 * DAY
 

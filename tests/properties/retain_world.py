@@ -11,19 +11,18 @@ from uuid import UUID
 
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.by_hand import bring_back
 from slowwave.retention.holds import Hold, place_hold, release_hold
+from slowwave.retention.manual import bring_back
 from slowwave.stores.archive.shelf import Shelf, Shelved
-from slowwave.stores.client_index import any_stands
-from slowwave.stores.freeing import is_whole
-from slowwave.stores.trash import TrashItem, trash_folder, trash_items
+from slowwave.stores.client_notes import any_stands
+from slowwave.stores.trash import TrashItem, is_whole, trash_folder, trash_items
 from tests.faults.calls import Fault, closed, denied, faulty, full_from, in_child, kill, once
 from tests.faults.retain_homes import leftovers
 from tests.properties.retain_clients import Clients
 from tests.properties.retain_disk import seen
 from tests.properties.retain_oracle import PEOPLE, must_stay
 from tests.properties.retain_truth import GRACE_S, Truth
-from tests.unit.retention.job.homes import DAY, Home
+from tests.unit.retention.homes import DAY, Home
 
 _MOST_CALLS = 600
 # so many days apart every byte is read anew

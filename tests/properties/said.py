@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from slowwave.dialects.model import Block, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats.model import Block, Text, Thinking, ToolCall, ToolResult
 from slowwave.stores.writing.base import Block as Written
 from slowwave.stores.writing.base import Draft
 

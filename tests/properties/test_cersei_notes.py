@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import read_for_context
-from slowwave.dialects.cersei import counted, glance
-from slowwave.dialects.model import SessionFiles
-from slowwave.records import suffix
-from slowwave.stores.notes import MOST, FileNotes
+from slowwave.formats import tail as formats_tail
+from slowwave.formats.cersei import tail as cersei_tail
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import by_name, read_for_context
+from slowwave.stores.catalogue import MOST, FileNotes
 from tests.properties.damage import damaged
 from tests.properties.test_cersei_tail import session
 from tests.properties.test_tail_context import forms
@@ -69,13 +68,13 @@ def replaced(path: Path, raw: bytes) -> None:
 def test_sessions_that_grow_give_the_same_with_notes_of_before(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suffix, "STEP_BYTES", 200)
-    monkeypatch.setattr(counted, "LEAST_BYTES", 1)
+    monkeypatch.setattr(formats_tail, "STEP_BYTES", 200)
+    monkeypatch.setattr(cersei_tail, "LEAST_BYTES", 1)
     tails = hits = 0
     for seed in range(block * 40, block * 40 + 40):
         chance = random.Random(seed)
-        monkeypatch.setattr(glance, "_BLOCK_BYTES", chance.choice((1, 100, 400, 1 << 17)))
-        monkeypatch.setattr(glance, "_ODD_LINES", chance.choice((1, 2, 100)))
+        monkeypatch.setattr(cersei_tail, "_BLOCK_BYTES", chance.choice((1, 100, 400, 1 << 17)))
+        monkeypatch.setattr(cersei_tail, "_ODD_LINES", chance.choice((1, 2, 100)))
         raw = b"".join(session(chance) for _ in range(3))
         raw = damaged(raw, seed) if chance.random() < 0.4 else raw
         notes = SpiedNotes(tmp_path / f"notes{seed}")
@@ -123,18 +122,18 @@ def tombstone_of(uuid: str) -> bytes:
 def counted_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list to which the place is added at which each look at a file begins."""
     starts: list[int] = []
-    add_file = glance.Glance.add_file
+    add_file = cersei_tail.Glance.add_file
 
-    def spying(self: glance.Glance, path: Path, stop: int | None, *, start: int = 0) -> bool:
+    def spying(self: cersei_tail.Glance, path: Path, stop: int | None, *, start: int = 0) -> bool:
         starts.append(start)
         return add_file(self, path, stop, start=start)
 
-    monkeypatch.setattr(glance.Glance, "add_file", spying)
+    monkeypatch.setattr(cersei_tail.Glance, "add_file", spying)
     return starts
 
 
 def test_only_what_is_new_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counted, "LEAST_BYTES", 10_000)
+    monkeypatch.setattr(cersei_tail, "LEAST_BYTES", 10_000)
     starts = counted_bytes(monkeypatch)
     path, notes = tmp_path / "s.jsonl", FileNotes(tmp_path / "notes")
     files = SessionFiles("s", (path,))
@@ -173,7 +172,7 @@ def test_a_tombstone_of_a_note_deletes_what_comes_later(tmp_path: Path) -> None:
 def test_a_note_counts_what_is_deleted_and_what_is_hidden_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counted, "LEAST_BYTES", 1)
+    monkeypatch.setattr(cersei_tail, "LEAST_BYTES", 1)
     path, notes = tmp_path / "s.jsonl", SpiedNotes(tmp_path / "notes")
     files = SessionFiles("s", (path,))
     path.write_bytes(lines_of(5) + tombstone_of("u1") + summary_of(4, "s1") + lines_of(2, 5) + summary_of(2, "s2"))
@@ -187,7 +186,7 @@ def test_a_note_counts_what_is_deleted_and_what_is_hidden_before_it(
 def test_a_session_of_which_the_beginning_was_changed_in_place_is_counted_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counted, "LEAST_BYTES", 1)
+    monkeypatch.setattr(cersei_tail, "LEAST_BYTES", 1)
     path, notes = tmp_path / "s.jsonl", SpiedNotes(tmp_path / "notes")
     files = SessionFiles("s", (path,))
     path.write_bytes(lines_of(2) + summary_of(2, "s1"))
@@ -202,7 +201,7 @@ def test_a_session_of_which_the_beginning_was_changed_in_place_is_counted_anew(
 
 @pytest.mark.parametrize("note", [b"", b"\x00" * 40, b"\x95\x02\x90\x00\xc4\x00\x94\x00\x90\x90\x90"])
 def test_a_note_that_says_nothing_is_written_anew(note: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counted, "LEAST_BYTES", 1)
+    monkeypatch.setattr(cersei_tail, "LEAST_BYTES", 1)
     path, notes = tmp_path / "s.jsonl", FileNotes(tmp_path / "notes")
     path.write_bytes(lines_of(5) + summary_of(5, "s1"))
     assert same_with_notes(SessionFiles("s", (path,)), notes, 0)

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import read_for_context
-from slowwave.dialects.cersei import glance
-from slowwave.dialects.model import SessionFiles
-from slowwave.records import suffix
+from slowwave.formats import tail as formats_tail
+from slowwave.formats.cersei import tail as cersei_tail
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import by_name, read_for_context
 from tests.properties.damage import damaged
 from tests.properties.test_tail_context import forms
 
@@ -95,14 +94,14 @@ def parts(chance: random.Random, raw: bytes, folder: Path) -> SessionFiles:
 
 @pytest.mark.parametrize("block", range(6))
 def test_odd_sessions_give_the_same_from_their_end(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suffix, "STEP_BYTES", 200)
+    monkeypatch.setattr(formats_tail, "STEP_BYTES", 200)
     cersei = by_name("cersei")
     tails = 0
     for seed in range(block * 100, block * 100 + 100):
         chance = random.Random(seed)
-        monkeypatch.setattr(glance, "_BLOCK_BYTES", chance.choice((1, 100, 400, 1 << 17)))
-        monkeypatch.setattr(glance, "_PACKED", chance.choice((1, 3, 4096)))
-        monkeypatch.setattr(glance, "_ODD_LINES", chance.choice((1, 2, 5, 100)))
+        monkeypatch.setattr(cersei_tail, "_BLOCK_BYTES", chance.choice((1, 100, 400, 1 << 17)))
+        monkeypatch.setattr(cersei_tail, "_PACKED", chance.choice((1, 3, 4096)))
+        monkeypatch.setattr(cersei_tail, "_ODD_LINES", chance.choice((1, 2, 5, 100)))
         raw = session(chance)
         files = parts(chance, damaged(raw, seed) if chance.random() < 0.6 else raw, tmp_path)
         short = read_for_context(cersei, files)
@@ -131,7 +130,7 @@ def test_a_deleted_summary_hides_nothing(tmp_path: Path) -> None:
 def test_the_messages_that_a_summary_leaves_are_read_from_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suffix, "STEP_BYTES", 500)
+    monkeypatch.setattr(formats_tail, "STEP_BYTES", 500)
     says = [{"type": "user", "uuid": f"u{n}", "message": {"role": "user", "content": "x" * 900}} for n in range(60)]
     first = {"type": "summary", "uuid": "s1", "summary": "a", "messages_compacted": 30}
     second = {"type": "summary", "uuid": "s2", "summary": "b", "messages_compacted": 15}

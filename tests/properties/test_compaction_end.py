@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.planning import dropped_by, planned
 from slowwave.compaction.job.reading import Reading, read_session
-from slowwave.compaction.plan import NoPlan, Plan
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.registry import sniff
+from slowwave.compaction.plan import Budget, NoPlan, Plan
 from slowwave.errors import SlowwaveError, UsageError
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import sniff
 from tests.properties.damage import damaged
 from tests.unit.compaction.job.talks import IDS, Talk
 

@@ -12,12 +12,12 @@ from slowwave.clock import FixedClock
 from slowwave.compaction.calls import answers
 from slowwave.compaction.job.book import read_book
 from slowwave.compaction.job.reading import read_session
+from slowwave.compaction.job.recovery import undo
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
 from slowwave.compaction.job.summary import by_ledger
-from slowwave.compaction.job.undoing import undo
-from slowwave.dialects.model import Message, SessionFiles
-from slowwave.dialects.registry import sniff
+from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats.registry import sniff
 from slowwave.report import Report
 from slowwave.settings import load_settings
 from slowwave.stores.model import Project, StoredSession

@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.compaction.calls import answers
-from slowwave.compaction.cuts import find_cut
-from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.compaction.plan import NoPlan, Plan, prepare
-from slowwave.compaction.rounds import keep_index, rounds, snip
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import Message
+from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.plan import Budget, NoPlan, Plan, find_cut, prepare
+from slowwave.compaction.requests import keep_index, rounds, snip
+from slowwave.compaction.tokens import PI
+from slowwave.formats.model import Message
 from tests.unit.compaction.messages import answer, result, user
-from tests.unit.dialects.pi_files import Session, call
+from tests.unit.formats.pi_files import Session, call
 
 _SIZES = st.sampled_from([0, 1, 3, 40, 400, 4000])
 # few ids, so that they come again, are answered twice, late, or never

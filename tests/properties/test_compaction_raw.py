@@ -17,9 +17,9 @@ import pytest
 from slowwave.compaction.job.book import read_book
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.story import compact_sessions
-from slowwave.dialects.model import Message, SessionFiles
-from slowwave.dialects.registry import sniff
 from slowwave.errors import UsageError
+from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats.registry import sniff
 from tests.properties import compaction_scan as scan
 from tests.properties.compaction_world import orphans
 from tests.properties.test_compaction_job import CORPUS, one_session, real_job

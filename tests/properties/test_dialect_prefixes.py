@@ -19,10 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.registry import NAMES, sniff
 from slowwave.errors import SlowwaveError
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import NAMES, by_name, sniff
 from tests.fuzz.seeds import seeds
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone
 

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.dialects.model import Block, Message, ToolResult
 from slowwave.errors import UsageError
+from slowwave.formats.model import Block, Message, ToolResult
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
 from tests.properties.said import CALLS, TEXTS, Said, answer, result, user
-from tests.unit.dialects import codex_files
+from tests.unit.formats import codex_files
 from tests.unit.stores.writing.written import sessions_in
 
 FORMS = ("bare", "wrapped", "paginated")

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.compaction.exchanges import exchanges
-from slowwave.compaction.failures import signatures
-from slowwave.compaction.file_lists import of_tags
-from slowwave.compaction.file_operations import of_messages
-from slowwave.compaction.ledger import LedgerSettings, ledger_of, render
+from slowwave.compaction.calls import exchanges, signatures
+from slowwave.compaction.entries import LedgerSettings
+from slowwave.compaction.files import of_messages, of_tags
+from slowwave.compaction.ledger import ledger_of, render
 from slowwave.compaction.proof import checked, probes_of
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 from slowwave.secrets.redactor import NAMELESS
 from tests.unit.compaction.sessions import CWD, Talk
 from tests.unit.compaction.test_ledger import HEADINGS

@@ -9,14 +9,13 @@ from typing import Any, cast
 
 import pytest
 
-from slowwave.compaction.exchanges import exchanges
-from slowwave.compaction.file_lists import of_tags
-from slowwave.compaction.file_operations import of_messages
-from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
+from slowwave.compaction.calls import exchanges
+from slowwave.compaction.entries import LedgerSettings
+from slowwave.compaction.files import files_of_line, of_messages, of_tags
+from slowwave.compaction.ledger import ledger_of, rendered
 from slowwave.compaction.proof import checked, probes_of
-from slowwave.compaction.shell_files import files_of_line
-from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.registry import by_name, sniff
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import by_name, sniff
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 LEAST_BYTES = 150_000

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.clock import FixedClock
-from slowwave.dialects.crabtalk.dialect import CRABTALK
-from slowwave.dialects.model import Block, SessionFiles, Text
-from slowwave.dialects.ulid.dialect import ULID
+from slowwave.formats.crabtalk import CRABTALK
+from slowwave.formats.model import Block, SessionFiles, Text
+from slowwave.formats.ulid.dialect import ULID
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter
-from slowwave.stores.writing.crabtalk_files import file_of
+from slowwave.stores.writing.crabtalk import CrabtalkWriter, file_of
 from slowwave.stores.writing.ulid import UlidWriter
 from tests.properties.said import CALLS, TEXTS, Said, answer, result, user
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.listing import Listing, list_sessions
+from slowwave.stores.discovery import Listing, list_sessions
 from slowwave.stores.walk import Walk
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, write
 

@@ -9,20 +9,18 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.openclaw.dialect import OPENCLAW, OpenclawTranscript
-from slowwave.dialects.openclaw.keys import parse_key
-from slowwave.dialects.openclaw.repair import repaired
-from slowwave.dialects.pi.context import Said
-from slowwave.dialects.pi.records import DECODER, entry_of
 from slowwave.errors import UnreadableError
-from slowwave.records.model import Span
-from slowwave.stores.openclaw.store import read_store, update_store
-from slowwave.stores.openclaw.transcripts import artifact_of
-from slowwave.stores.openclaw.values import Fields, values_of
-from tests.unit.dialects.openclaw_files import Agent, session
-from tests.unit.dialects.pi_files import call
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles, Span
+from slowwave.formats.openclaw.context import repaired
+from slowwave.formats.openclaw.dialect import OPENCLAW, OpenclawTranscript
+from slowwave.formats.openclaw.keys import parse_key
+from slowwave.formats.pi.context import Said
+from slowwave.formats.pi.records import DECODER, entry_of
+from slowwave.stores.openclaw.sessions import artifact_of
+from slowwave.stores.openclaw.store import Fields, read_store, update_store, values_of
+from tests.unit.formats.openclaw_files import Agent, session
+from tests.unit.formats.pi_files import call
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

@@ -9,13 +9,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
-from slowwave.records.salvage import split
-from slowwave.records.syntax import scan_value
-from slowwave.records.tail import lines_backward
-from slowwave.records.utf8 import is_utf8
-from slowwave.records.values import clean
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem, is_utf8
+from slowwave.formats.salvage import clean, scan_value, split
+from slowwave.formats.tail import lines_backward
 
 
 class Anything(msgspec.Struct, gc=False):

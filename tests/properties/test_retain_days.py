@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.retention import by_hand, guards
+from slowwave.retention import context, manual
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.job.free import Freer
-from slowwave.stores.archive import writing
+from slowwave.retention.removal import Freer
+from slowwave.stores.archive import writer
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.properties.retain_world import World
 from tests.unit.consolidation.dreams import no_fsync
-from tests.unit.retention.job.fleets import ADD
-from tests.unit.retention.job.homes import DAY
+from tests.unit.retention.fleets import ADD
+from tests.unit.retention.homes import DAY
 
 DAYS, FLEETS = {"all": (1_095, 12), "full": (365, 2)}.get(os.environ.get("DRILLS", ""), (25, 2))
 # what three years of any fleet must have met
@@ -55,7 +55,7 @@ def _ignores_holds(patch: pytest.MonkeyPatch) -> None:
     def nobody(*_: object) -> str:
         return ""
 
-    patch.setattr(guards, "held_by", nobody)
+    patch.setattr(context, "held_by", nobody)
 
 
 def _frees_at_once(patch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def _frees_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def _packs_another_byte(patch: pytest.MonkeyPatch) -> None:
-    real = writing._read
+    real = writer._read
 
     def changed(fd: int, into: memoryview) -> int:
         number = real(fd, into)
@@ -76,12 +76,12 @@ def _packs_another_byte(patch: pytest.MonkeyPatch) -> None:
     def compared(*_: object) -> None:
         return
 
-    patch.setattr(writing, "_read", changed)
-    patch.setattr(writing, "_compare", compared)
+    patch.setattr(writer, "_read", changed)
+    patch.setattr(writer, "_compare", compared)
 
 
 def _restores_without_times(patch: pytest.MonkeyPatch) -> None:
-    real = by_hand.restore
+    real = manual.restore
 
     def untimed(item: TrashItem, trash: Path) -> list[str]:
         said = real(item, trash)
@@ -89,7 +89,7 @@ def _restores_without_times(patch: pytest.MonkeyPatch) -> None:
             os.utime(file.path)
         return said
 
-    patch.setattr(by_hand, "restore", untimed)
+    patch.setattr(manual, "restore", untimed)
 
 
 @pytest.mark.parametrize("broken", [_ignores_holds, _frees_at_once, _packs_another_byte, _restores_without_times])

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from slowwave.quantities import ByteCount, Count, Period
-from slowwave.retention.policy import ClassRules, Decision, Policy, Rules, Subject, decide
-from slowwave.retention.policy.model import LEAST_MISSED
+from slowwave.retention.policy import LEAST_MISSED, Decision, decide
+from slowwave.settings.rules import ClassRules, Policy, Rules, Subject
 
 FLEETS = 10_000 if os.environ.get("DRILLS") == "full" else 600
 ZONES = ("UTC", "America/New_York", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe")

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.dialects.opencode import passing
-from slowwave.stores.passing import summary_of_rows
+from slowwave.formats.opencode import dialect
+from slowwave.stores.scan import summary_of_rows, summary_of_whole
 from slowwave.stores.summary import Summary
 from slowwave.stores.walk import FoundFile, FoundSession
-from slowwave.stores.whole import summary_of_whole
-from tests.unit.dialects import openclaw_files, opencode_files, pi_files
-from tests.unit.dialects.opencode_files import Fields, words
-from tests.unit.dialects.pi_files import call
+from tests.unit.formats import openclaw_files, opencode_files, pi_files
+from tests.unit.formats.opencode_files import Fields, words
+from tests.unit.formats.pi_files import call
 
 SEEDS = st.integers(0, 2**32)
 # Rows that a crash, another program or a later version may leave.
@@ -131,7 +130,7 @@ def test_one_pass_over_opencodes_rows_tells_what_reading_all_of_them_does(seed: 
                     db.execute(index)
             if rng.random() < 0.6:
                 damaged(db, rng)
-        with patch.object(passing, "PIECE_BYTES", piece):
+        with patch.object(dialect, "PIECE_BYTES", piece):
             for name in (*names, "opencode"):
                 compared(path, "opencode", name)
 
@@ -212,7 +211,7 @@ def test_an_answer_of_many_parts_counts_once_with_all_of_its_calls(tmp_path: Pat
     made.user("go on")
     made.answer(*(opencode_files.done("x" * 900, call=f"c{n}") for n in range(95)))
     path = opencode_files.database(tmp_path, made)
-    with patch.object(passing, "PIECE_BYTES", 10_000):
+    with patch.object(dialect, "PIECE_BYTES", 10_000):
         summary = compared(path, "opencode", str(made.info["id"]))
     assert (summary.messages, summary.tool_calls, summary.records) == (97, 95, 101)
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.dialects import by_name, detect
-from slowwave.dialects.base import read_for_context
-from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import SlowwaveError
-from slowwave.records import suffix
+from slowwave.formats import tail
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import by_name, detect, read_for_context
 from tests.properties.damage import damaged
 
 HERE = Path(__file__).parents[1]
@@ -30,7 +29,7 @@ SMALL = 200
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a suffix grow by few bytes, so that it stops inside of small files, too."""
-    monkeypatch.setattr(suffix, "STEP_BYTES", SMALL)
+    monkeypatch.setattr(tail, "STEP_BYTES", SMALL)
 
 
 def cersei_session() -> bytes:

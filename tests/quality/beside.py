@@ -18,7 +18,7 @@ def missing(*paths: Path) -> str:
 @cache
 def corpus_sessions() -> tuple[Path, ...]:
     """Return every file of a real client that a dialect knows, in a fixed order."""
-    from slowwave.dialects.registry import sniff  # noqa: PLC0415 - only where there is a corpus
+    from slowwave.formats.registry import sniff  # noqa: PLC0415 - only where there is a corpus
 
     return tuple(
         path

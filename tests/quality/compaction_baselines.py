@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import items_of
-from slowwave.compaction.pruning import cleared, prune
-from slowwave.compaction.serialise import flat
-from slowwave.dialects.model import Block, Message, ToolResult
-from slowwave.dialects.plain import PlainMessage
+from slowwave.compaction.plan import cleared, prune
+from slowwave.compaction.requests import flat
+from slowwave.compaction.tokens import PI
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import Block, Message, ToolResult
 
 KEPT_RESULTS = 10
 MASK = "[output omitted]"

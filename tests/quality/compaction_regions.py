@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from slowwave.compaction.cuts import find_cut
-from slowwave.compaction.estimates import PI, rule_of
-from slowwave.compaction.items import items_of
-from slowwave.compaction.summaries import inner_text
-from slowwave.compaction.triggers import KEEP_RECENT_TOKENS
-from slowwave.dialects.model import Message
-from slowwave.dialects.registry import sniff
+from slowwave.compaction.items import inner_text, items_of
+from slowwave.compaction.plan import KEEP_RECENT_TOKENS, find_cut
+from slowwave.compaction.tokens import PI, rule_of
+from slowwave.formats.model import Message
+from slowwave.formats.registry import sniff
 from tests.quality.beside import corpus_sessions
 from tests.quality.reading import transcript_of
 

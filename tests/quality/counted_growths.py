@@ -6,11 +6,10 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.compaction.javascript import fields_of
-from slowwave.compaction.usage import read_usage, usage_of
-from slowwave.dialects.model import Message
-from slowwave.dialects.registry import by_name, detect
-from slowwave.records.model import REFUSALS
+from slowwave.compaction.items import read_usage, usage_of
+from slowwave.compaction.tokens import fields_of
+from slowwave.formats.model import REFUSALS, Message
+from slowwave.formats.registry import by_name, detect
 from tests.quality.reading import transcript_of
 
 # less is mostly what a provider adds around a message

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from slowwave.clock import FixedClock
-from slowwave.dialects.model import SessionFiles, Text, Transcript
-from slowwave.dialects.registry import by_name, detect
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats.model import SessionFiles, Text, Transcript
+from slowwave.formats.registry import by_name, detect
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.settings import Settings

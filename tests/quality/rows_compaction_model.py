@@ -5,18 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from slowwave.compaction.estimates import PI
-from slowwave.compaction.file_lists import NO_FILES
-from slowwave.compaction.items import items_of
-from slowwave.compaction.job.narrative import by_model
+from slowwave.compaction.files import NO_FILES, of_calls
+from slowwave.compaction.items import context_tokens, items_of
 from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.job.summary import Gone, by_ledger
-from slowwave.compaction.named_files import of_calls
-from slowwave.compaction.plan import Plan
+from slowwave.compaction.job.summary import Gone, by_ledger, by_model
+from slowwave.compaction.plan import Budget, Plan
 from slowwave.compaction.proof import probes_of
 from slowwave.compaction.requests import requests
-from slowwave.compaction.triggers import Budget
-from slowwave.compaction.usage import context_tokens
+from slowwave.compaction.tokens import PI
 from slowwave.models.base import Answer, Ask, ModelUnavailableError, Usage
 from tests.model_server.llama import llama_server
 from tests.model_server.plain import told

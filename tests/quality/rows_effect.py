@@ -29,7 +29,7 @@ from slowwave.samples.script import Script
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Project
-from slowwave.stores.spelling import spelled
+from slowwave.stores.projects import spelled
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
 from tests.quality.timelines import CLIENTS, FATES, Timeline, timelines

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slowwave.dialects.model import SessionFiles, Text
-from slowwave.dialects.registry import by_name, detect
+from slowwave.formats.model import SessionFiles, Text
+from slowwave.formats.registry import by_name, detect
 from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.cue_rules import cues_in
 from tests.quality.gold_found import is_sure

@@ -8,8 +8,8 @@ from functools import cache
 
 import orjson
 
-from slowwave.dialects.model import Text, ToolCall, ToolResult
 from slowwave.extraction.redact import redactor_for
+from slowwave.formats.model import Text, ToolCall, ToolResult
 from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.blocks import blocks
 from tests.quality.intervals import counted

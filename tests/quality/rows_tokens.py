@@ -5,8 +5,7 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from slowwave.compaction.estimates import PI, rule_of
-from slowwave.compaction.tokenizer import PACKAGE, texts_of
+from slowwave.compaction.tokens import PACKAGE, PI, rule_of, texts_of
 from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.counted_growths import LEAST_TOKENS, Growth, growths
 from tests.quality.table import Must, Section, Table

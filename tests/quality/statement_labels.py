@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from slowwave.dialects.model import Text
 from slowwave.extraction.classifier import Voice
 from slowwave.extraction.features import Surroundings
 from slowwave.extraction.texts import choice, standing
+from slowwave.formats.model import Text
 from slowwave.memory.model import Category
 from slowwave.reading.items import Chosen, Part, Said
 from slowwave.reading.session import read

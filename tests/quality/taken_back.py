@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from slowwave.dialects.registry import by_name
 from slowwave.extraction.offline import notes
 from slowwave.extraction.redact import redactor_for
 from slowwave.extraction.taking import taken
+from slowwave.formats.registry import by_name
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.model import Candidate, SessionRef
 from slowwave.reading.session import read

@@ -22,10 +22,10 @@ from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.stage import read_manifest, undo_folder
 from slowwave.memory.undo import undo
 from slowwave.settings import ModelSettings, RetentionSettings, Settings, load_settings
-from slowwave.stores.catalogue_file import VERSION as CATALOGUE
-from slowwave.stores.catalogue_file import open_database
-from slowwave.stores.search.file import VERSION as INDEX
-from slowwave.stores.search.file import open_index
+from slowwave.stores.catalogue import VERSION as CATALOGUE
+from slowwave.stores.catalogue import open_database
+from slowwave.stores.search.segments import VERSION as INDEX
+from slowwave.stores.search.segments import open_index
 from tests.unit.consolidation.dreams import House
 
 FIRST = Path(__file__).parents[1] / "releases" / "0.1"

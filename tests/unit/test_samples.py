@@ -11,9 +11,9 @@ from uuid import RFC_4122, UUID
 import orjson
 import pytest
 
-from slowwave.dialects.model import SessionFiles, Transcript
-from slowwave.dialects.registry import by_name, detect
 from slowwave.errors import UnreadableError
+from slowwave.formats.model import SessionFiles, Transcript
+from slowwave.formats.registry import by_name, detect
 from slowwave.samples import build, secrets
 from slowwave.samples.building import MARKER
 from slowwave.samples.codex import write_codex

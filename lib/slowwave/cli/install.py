@@ -48,8 +48,8 @@ def _run(
 ) -> int:
     from slowwave.consolidation.effect.points import write_points  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - as above
-    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
-    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
+    from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     settings = settings_of(args)
     with nullcontext() if args.dry_run else beside_jobs(os.environ):

@@ -10,8 +10,8 @@ from slowwave.cli.memory_folders import MemoryFolder, the_one
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import harmless, say, say_json
 from slowwave.clock import SystemClock
-from slowwave.dialects.rows import names_row
 from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.formats.rows import names_row
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import Checked, check_all
 from slowwave.memory.foreign import ForeignLine, Source, known_lines

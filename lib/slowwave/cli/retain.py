@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
     if args.action not in _WRITING:
         return _DOES[args.action](args)
-    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - only what writes
+    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     # an erasure at work has read what is held, and would not know of another one
     with beside_jobs(os.environ):
@@ -118,8 +118,8 @@ def _hold(args: argparse.Namespace) -> int:
 
 def _numbers(holds: "Sequence[Hold]", settings: "Settings") -> dict[str, int]:
     """Return how many sessions each hold holds."""
-    from slowwave.retention.held import held_sessions  # noqa: PLC0415 - --help stays fast
-    from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
+    from slowwave.retention.erase.machine import held_sessions  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     found = held_sessions(holds, known_projects(settings, os.environ).projects if holds else (), os.environ)
     return {name: len(sessions) for name, sessions in found.items()}
@@ -162,8 +162,11 @@ def _trash(args: argparse.Namespace) -> int:
     from datetime import datetime  # noqa: PLC0415 - --help stays fast
 
     from slowwave.report import readable  # noqa: PLC0415 - as above
-    from slowwave.stores.freeing import trash_size  # noqa: PLC0415 - as above
-    from slowwave.stores.trash import trash_folder, trash_items  # noqa: PLC0415 - as above
+    from slowwave.stores.trash import (  # noqa: PLC0415 - as above
+        trash_folder,
+        trash_items,
+        trash_size,
+    )
 
     grace = settings_of(args).retention.grace
     now = SystemClock().now()

@@ -51,7 +51,7 @@ def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     """Erase subjects in this process and return the report."""
     from slowwave.jobs.erasing import erase_subjects  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415
-    from slowwave.retention.subjects.wanted import Asked  # noqa: PLC0415
+    from slowwave.retention.erase.subjects import Asked  # noqa: PLC0415
     from slowwave.service.launch import prefect_home  # noqa: PLC0415
 
     clock = SystemClock()

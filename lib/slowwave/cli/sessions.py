@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     module = importlib.import_module(f"slowwave.cli.{name}")
     if name not in _WRITING:
         return int(module.ACTIONS[args.action](args))
-    from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - only what writes
+    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     with beside_jobs(os.environ):
         return int(module.ACTIONS[args.action](args))

@@ -12,9 +12,9 @@ from slowwave.cli.output import say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.clock import SystemClock
 from slowwave.compaction.job.book import Appended, folder_of
-from slowwave.compaction.job.by_hand import compact_one, prune_one
+from slowwave.compaction.job.recovery import undo
 from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.undoing import undo
+from slowwave.compaction.job.story import compact_one, prune_one
 from slowwave.errors import DONE, UsageError
 from slowwave.places import home_folder
 from slowwave.settings import Settings
@@ -55,7 +55,7 @@ def prune(args: argparse.Namespace) -> int:
 
 def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
     """Return what is left behind when a session goes on from an older message."""
-    from slowwave.compaction.job.branching import branch_summary  # noqa: PLC0415 - of one command
+    from slowwave.compaction.job.draft import branch_summary  # noqa: PLC0415 - of one command
 
     session = stored_session(found)
     return branch_summary(session, args.from_message, _run(args, session))

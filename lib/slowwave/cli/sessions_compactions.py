@@ -13,13 +13,12 @@ from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, harmless, say, say_json
 from slowwave.cli.sessions_compact import stored_session
 from slowwave.cli.sessions_target import Target, opened, readable_session
-from slowwave.compaction.job.book import Appended, folder_of, read_book
-from slowwave.compaction.job.dropped import Condition, conditions
+from slowwave.compaction.job.book import Appended, Condition, conditions, folder_of, read_book
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.settling import as_it_stands, is_open
-from slowwave.dialects.model import Message, SessionFiles
+from slowwave.compaction.job.recovery import as_it_stands, is_open
 from slowwave.errors import DONE, UsageError
+from slowwave.formats.model import Message, SessionFiles
 from slowwave.settings import CompactionSettings
 from slowwave.stores.model import StoredSession
 

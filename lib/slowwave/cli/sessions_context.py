@@ -12,12 +12,12 @@ from pathlib import Path
 
 from slowwave.cli.output import bold, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import Target, opened, readable_session
-from slowwave.dialects.base import Dialect, Notes, read_for_context
-from slowwave.dialects.model import SessionFiles, Transcript
-from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
-from slowwave.records.bulk import relaxed_collector
-from slowwave.stores.notes import FileNotes, context_notes
+from slowwave.formats.lines import relaxed_collector
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles, Transcript
+from slowwave.formats.registry import Dialect, Notes, read_for_context
+from slowwave.stores.catalogue import FileNotes, context_notes
 
 
 def context(args: argparse.Namespace) -> int:

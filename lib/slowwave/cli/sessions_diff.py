@@ -11,10 +11,9 @@ from typing import cast
 from slowwave.cli.output import harmless, say, say_json
 from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.cli.sessions_trash import copy_of
-from slowwave.dialects.branching import state_of
-from slowwave.dialects.normal import normal_form
 from slowwave.errors import DONE, NotFoundError
-from slowwave.stores.put_by import laid_out_copy
+from slowwave.formats.messages import normal_form, state_of
+from slowwave.stores.archive.sessions import laid_out_copy
 
 
 def diff(args: argparse.Namespace) -> int:

@@ -12,9 +12,9 @@ from slowwave.cli.sessions_target import chosen_session
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, UsageError
 from slowwave.files import atomic_write
-from slowwave.stores.head import read_head
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.writing.opencode_export import Said, exported
+from slowwave.stores.roots import read_head
+from slowwave.stores.writing.opencode import Said, exported
 
 
 def export(args: argparse.Namespace) -> int:

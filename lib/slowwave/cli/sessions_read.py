@@ -13,8 +13,8 @@ from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
 from slowwave.stores.catalogue import own_catalogue
-from slowwave.stores.listing import Listing, list_sessions
-from slowwave.stores.rows import SessionRow, ShownRow
+from slowwave.stores.discovery import Listing, list_sessions
+from slowwave.stores.summary import SessionRow, ShownRow
 
 _MOST_PROBLEMS = 5
 _WIDTH = 100
@@ -43,7 +43,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 def _forms(rows: Sequence[SessionRow]) -> Iterator[object]:
     """Yield the rows as they are printed, with what their client notes of them where it notes something."""
-    from slowwave.stores.told import ClientFacts  # noqa: PLC0415 - most clients note nothing
+    from slowwave.stores.client_notes import ClientFacts  # noqa: PLC0415 - most clients note nothing
 
     facts = ClientFacts() if any(row.dialect in ("openclaw", "opencode") for row in rows) else None
     for row in rows:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from slowwave.cli.output import say, say_json
 from slowwave.cli.sessions_target import chosen_session, opened
 from slowwave.errors import DONE, UsageError
-from slowwave.stores.head import read_head
 from slowwave.stores.model import StoreProblem
+from slowwave.stores.roots import read_head
 
 # ID and PATH stand for the session's; each was taken from the client's own help, Cersei's from its document
 _COMMANDS: Mapping[str, tuple[str, ...]] = {

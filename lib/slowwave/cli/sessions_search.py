@@ -12,10 +12,9 @@ from slowwave.cli.output import counted, harmless, say, say_json, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
-from slowwave.stores.rows import SessionRow, ShownRow
-from slowwave.stores.search.find import found_sessions
-from slowwave.stores.search.query import MOST_WORDS, terms_of
-from slowwave.stores.search.ranking import Hit
+from slowwave.stores.search.ranking import Hit, found_sessions
+from slowwave.stores.search.words import MOST_WORDS, terms_of
+from slowwave.stores.summary import SessionRow, ShownRow
 
 _WIDTH = 100
 # What is read before a search can answer; from here on the wait is worth a word.

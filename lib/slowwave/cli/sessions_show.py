@@ -10,17 +10,15 @@ from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.cli.tree import tree_lines
-from slowwave.dialects.branching import state_of
-from slowwave.dialects.model import Message, Transcript
-from slowwave.dialects.normal import normal_form
-from slowwave.dialects.openclaw.silent import is_silent
 from slowwave.errors import DONE
-from slowwave.records.model import Problem
+from slowwave.formats.messages import normal_form, state_of
+from slowwave.formats.model import Message, Problem, Transcript
+from slowwave.formats.openclaw.context import is_silent
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
-    from slowwave.stores.rows import SessionRow
     from slowwave.stores.search.kin import Agent
+    from slowwave.stores.summary import SessionRow
 
 _WIDTH = 100
 
@@ -71,7 +69,7 @@ def _told(transcript: Transcript, target: Target) -> Mapping[str, Any]:
     """Return what the client notes of the session beside it."""
     if transcript.dialect not in ("openclaw", "opencode"):
         return {}
-    from slowwave.stores.told import ClientFacts  # noqa: PLC0415 - most clients note nothing
+    from slowwave.stores.client_notes import ClientFacts  # noqa: PLC0415 - most clients note nothing
 
     return ClientFacts().of(transcript.dialect, target.path, transcript.files.id)
 
@@ -83,7 +81,7 @@ def _tell_erased(args: argparse.Namespace, target: Target) -> None:
     if not any_blocked(os.environ):
         return
     from slowwave.secrets.key import blocked_by  # noqa: PLC0415 - most people never erased anything
-    from slowwave.stores.erased import PROBLEM, is_erased  # noqa: PLC0415 - as above
+    from slowwave.stores.catalogue import PROBLEM, is_erased  # noqa: PLC0415 - as above
 
     if is_erased(target.found, blocked_by(settings_of(args), os.environ)):
         warn(f"session {target.found.id}: {PROBLEM}")
@@ -138,7 +136,7 @@ def _rows_around(
     from slowwave.secrets.key import blocked_by  # noqa: PLC0415  # only a tree needs the stores
     from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # as above
     from slowwave.stores.model import StoreProblem  # noqa: PLC0415  # as above
-    from slowwave.stores.search.around import rows_around  # noqa: PLC0415  # as above
+    from slowwave.stores.search.kin import rows_around  # noqa: PLC0415  # as above
 
     path = transcript.files.paths[0].absolute()
     odd: list[StoreProblem] = []

@@ -8,20 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from slowwave.cli.options import settings_of
-from slowwave.dialects import by_name
-from slowwave.dialects.base import Dialect
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.registry import EXPECTED
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError
+from slowwave.formats.model import Problem, SessionFiles
+from slowwave.formats.registry import EXPECTED, Dialect, by_name
 from slowwave.places import archive_folder
-from slowwave.records.model import Problem
-from slowwave.stores.head import read_head
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.one import session_of_path
-from slowwave.stores.walk import SUFFIX, FoundSession
+from slowwave.stores.roots import read_head
+from slowwave.stores.walk import SUFFIX, FoundSession, session_of_path
 
 if TYPE_CHECKING:
-    from slowwave.stores.archive.listed import Archived
+    from slowwave.stores.archive.sessions import Archived
 
 
 def path_of(name: str) -> Path | None:
@@ -63,7 +59,7 @@ def readable_session(args: argparse.Namespace, name: str, *, around: bool = Fals
     if archived is None:
         yield Target(found, "", found.path)
         return
-    from slowwave.stores.archive.opened import laid_out  # noqa: PLC0415  # few sessions are archived
+    from slowwave.stores.archive.sessions import laid_out  # noqa: PLC0415  # few sessions are archived
 
     with laid_out(archived.shelved, archived.row, os.environ, around=around) as (there, base):
         yield Target(there, base, archived.row.path)
@@ -109,13 +105,13 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     if path is not None:
         archived = _archived_at(path) if has_archive and not os.path.lexists(path) else None
         return (archived.as_found(), archived) if archived else (_of_file(path), None)
-    from slowwave.stores.ids import found_sessions, newest_session  # noqa: PLC0415  # a file needs none
+    from slowwave.stores.roots import found_sessions, newest_session  # noqa: PLC0415  # a file needs none
 
     problems: list[StoreProblem] = []
     sessions = found_sessions(settings_of(args), os.environ, problems)
     packed: list[tuple[FoundSession, Archived]] = []
     if name and has_archive and all(session.id != name for session in sessions):
-        from slowwave.stores.archive.listed import archived_sessions  # noqa: PLC0415  # as above
+        from slowwave.stores.archive.sessions import archived_sessions  # noqa: PLC0415  # as above
 
         packed = [(one.as_found(), one) for one in archived_sessions(settings_of(args), os.environ, sessions, problems)]
     every = [*sessions, *(found for found, _ in packed)]
@@ -128,12 +124,12 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
 
 def _meant(name: str, sessions: list[FoundSession]) -> FoundSession:
     """Return the session with an id, else the one that its client knows by this name."""
-    from slowwave.stores.ids import meant_session  # noqa: PLC0415  # a file needs none
+    from slowwave.stores.roots import meant_session  # noqa: PLC0415  # a file needs none
 
     try:
         return meant_session(name, sessions)
     except NotFoundError:
-        from slowwave.stores.told import known_by  # noqa: PLC0415  # most names are ids
+        from slowwave.stores.client_notes import known_by  # noqa: PLC0415  # most names are ids
 
         found = known_by(name, sessions)
         if found is None:
@@ -142,7 +138,7 @@ def _meant(name: str, sessions: list[FoundSession]) -> FoundSession:
 
 
 def _archived_at(path: Path) -> "Archived | None":
-    from slowwave.stores.archive.listed import archived_at  # noqa: PLC0415  # as above
+    from slowwave.stores.archive.sessions import archived_at  # noqa: PLC0415  # as above
 
     return archived_at(path, os.environ)
 
@@ -181,6 +177,6 @@ def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFil
 
 
 def _cersei_code() -> Dialect:
-    from slowwave.dialects.cersei.dialect import Cersei  # noqa: PLC0415  # rarely asked for
+    from slowwave.formats.cersei.dialect import Cersei  # noqa: PLC0415  # rarely asked for
 
     return Cersei("code")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from slowwave.cli.output import tell_damage, warn
-from slowwave.dialects.texts import Words, words_in
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError
+from slowwave.formats.model import Problem
+from slowwave.formats.texts import Words, words_in
 from slowwave.places import archive_folder
-from slowwave.records.model import Problem
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.shelf import Shelved
@@ -63,7 +63,7 @@ def _archived(paths: list[Path]) -> "dict[Path, Shelved]":
 
 def _print_archived(packed: "dict[Path, Shelved]", problems: list[Problem], *, as_json: bool) -> int:
     """Print the words of archived transcripts; return how many could not be read."""
-    from slowwave.stores.archive.opened import laid_out_file  # noqa: PLC0415 - as above
+    from slowwave.stores.archive.sessions import laid_out_file  # noqa: PLC0415 - as above
 
     failed = 0
     for path, one in packed.items():

@@ -12,12 +12,12 @@ from slowwave.cli.sessions_target import chosen_session
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.places import archive_folder
-from slowwave.retention.by_hand import bring_back, bring_back_as, refuse_held, remove_by_hand
+from slowwave.retention.manual import bring_back, bring_back_as, refuse_held, remove_by_hand
 from slowwave.stores.removal import plan_removal
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, trash_folder, trash_items
 
 if TYPE_CHECKING:
-    from slowwave.stores.archive.model import PackedFile
+    from slowwave.stores.archive.pack import PackedFile
     from slowwave.stores.archive.shelf import Shelved
 
 
@@ -79,7 +79,7 @@ def restore(args: argparse.Namespace) -> int:
 def _restore_as(args: argparse.Namespace) -> int:
     """Restore the transcript of one session under a new id, beside what lies in its place."""
     from slowwave.cli.sessions_write import writers_for  # noqa: PLC0415 - only here
-    from slowwave.stores.ids import found_sessions  # noqa: PLC0415 - as above
+    from slowwave.stores.roots import found_sessions  # noqa: PLC0415 - as above
 
     if args.all or len(args.ids) != 1:
         raise UsageError("--as gives one session one new id: write the id of one session")

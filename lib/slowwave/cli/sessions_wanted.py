@@ -3,10 +3,10 @@
 import argparse
 
 from slowwave.clock import SystemClock
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import UsageError
+from slowwave.formats.registry import NAMES
 from slowwave.moments import moment
-from slowwave.stores.search.wanted import Wanted
+from slowwave.stores.discovery import Wanted
 
 
 def wanted_by(args: argparse.Namespace, *, text: str = "") -> Wanted:

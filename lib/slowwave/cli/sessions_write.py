@@ -12,14 +12,12 @@ from slowwave.cli.output import say, say_json, warn
 from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse_archived
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, NotFoundError, UsageError
+from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.places import archive_folder, home_folder
-from slowwave.records.parts import SUFFIX, numbered_parts, session_stem
-from slowwave.stores.ids import found_sessions, meant_session
+from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.walk import FoundSession
-from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked
-from slowwave.stores.writing.begin import folder_for
-from slowwave.stores.writing.lookup import unknown
-from slowwave.stores.writing.opened import Opened, Writers, held
+from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked, unknown
+from slowwave.stores.writing.registry import Opened, Writers, folder_for, held
 
 _BYTES_PER_TOKEN = 4
 
@@ -158,7 +156,7 @@ def _noted_summary(args: argparse.Namespace, found: FoundSession, compaction: Co
     """Append a summary that a person wrote, noted so that it can be taken back."""
     from slowwave.cli.sessions_compact import stored_session  # noqa: PLC0415 - of few commands
     from slowwave.compaction.job.book import folder_of  # noqa: PLC0415 - as above
-    from slowwave.compaction.job.by_hand import noted_by_hand  # noqa: PLC0415 - as above
+    from slowwave.compaction.job.story import noted_by_hand  # noqa: PLC0415 - as above
 
     session = stored_session(found)
     with noted_by_hand(session, folder_of(os.environ), compaction) as note:

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
-from slowwave.dialects.branching import State, children_of, parents_of, state_of
-from slowwave.dialects.model import Message, Transcript
+from slowwave.formats.messages import State, children_of, parents_of, state_of
+from slowwave.formats.model import Message, Transcript
 
 WIDTH = 100
 # Deeper nesting is drawn at this depth; the words would have no room left.

@@ -1,13 +1,14 @@
 """A session's context as the items that a compaction weighs, whatever dialect it is of."""
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, cast
 
-from slowwave.compaction.estimates import Rule
-from slowwave.compaction.file_lists import NO_FILES, FileOperations, of_tags, without_tags
-from slowwave.compaction.summaries import inner_text
-from slowwave.compaction.usage import Usage
-from slowwave.dialects.model import Message
+from slowwave.compaction.files import NO_FILES, FileOperations, of_tags, without_tags
+from slowwave.compaction.tokens import Rule, fields_of
+from slowwave.formats.model import Message
+from slowwave.formats.salvage import whole
 
 Kind = Literal[
     "user",  # what starts a turn: a person's words, a command that they ran, a message that stands for theirs
@@ -17,6 +18,21 @@ Kind = Literal[
     "compaction",  # the summary of what came before
     "setting",  # says nothing to the model
 ]
+
+
+class Usage(NamedTuple):
+    """The counters of one answer."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total: int = 0
+
+    @property
+    def context_tokens(self) -> int:
+        """The size of the context after this answer: the provider's total, else the sum of its counters."""
+        return self.total or self.input + self.output + self.cache_read + self.cache_write
 
 
 class Item(NamedTuple):
@@ -94,3 +110,146 @@ def _compaction(message: Message, rule: Rule) -> Item:
     summary = inner_text(message.text)
     item = Item(message.id, "compaction", rule.of_message(message), message)
     return item._replace(summary=without_tags(summary), files=of_tags(summary))
+
+
+# Summaries among the messages of a context, without the words that their clients put around them.
+
+_INNER = re.compile(r"<(?P<tag>summary|context_summary)>\n?(?P<text>.*)\n?</(?P=tag)>", re.DOTALL)
+# client: Claude Code writes a sentence, its thoughts, and the summary itself behind them
+_ANALYSIS = re.compile(
+    r"\A.{0,300}?(?:<analysis>.*?</analysis>|^Analysis:\n.*?^(?=Summary:))", re.DOTALL | re.MULTILINE
+)
+_LEAD = re.compile(r"\A(?:This session is being continued from a previous conversation[^\n]*\s+)?(?:Summary:\s*)?")
+_TAIL = re.compile(
+    r"^(?:If you need specific details from before compaction|Please continue the conversation from where we left"
+    r"|Continue the conversation from where it left off)[^\n]*\n?",
+    re.MULTILINE,
+)
+# client: pi says of which kind a summary is
+_OF_BRANCH = "summary of a branch"
+
+
+def inner_text(text: str) -> str:
+    """Return a summary without its wrapping; one that has none as it is."""
+    inner = _INNER.search(text)
+    return (inner["text"] if inner is not None else _bare(text)).strip()
+
+
+def _bare(text: str) -> str:
+    return _TAIL.sub("", _LEAD.sub("", _ANALYSIS.sub("", text).lstrip()))
+
+
+def last_summary(messages: Sequence[Message]) -> str:
+    """Return the summary of the last compaction among messages, and those of branches after it; "" for none."""
+    found: list[str] = []
+    for message in messages:
+        if message.origin != "summary" or not message.text.strip():
+            continue
+        if _OF_BRANCH not in message.text[:200]:
+            found.clear()
+        found.append(inner_text(message.text))
+    return "\n\n".join(found)
+
+
+# What a model's provider counted: the numbers in answers, and how far they can be believed.
+#
+# Source: ``calculateContextTokens``, ``getLastAssistantUsage``, ``estimateContextTokens`` of pi 0.58.3. An aborted or
+# failed answer carries no valid numbers; numbers from before a compaction describe a context that is gone.
+
+# each client's names, in the order: input, output, read from the cache, written to the cache, total
+_NAMES = (
+    ("input", "input_tokens", "inputTokens"),
+    ("output", "output_tokens", "outputTokens"),
+    ("cacheRead", "cache_read_input_tokens"),
+    ("cacheWrite", "cache_creation_input_tokens"),
+    ("totalTokens", "total_tokens"),
+)
+_FAILED = ("aborted", "error")
+
+
+class Counted(Protocol):
+    """One message of a context, as far as its size goes."""
+
+    @property
+    def tokens(self) -> int:
+        """Its estimate."""
+        ...
+
+    @property
+    def usage(self) -> Usage | None:
+        """What an answer's provider counted; None in messages that are no valid answers."""
+        ...
+
+    @property
+    def is_stale(self) -> bool:
+        """It was written before the latest compaction."""
+        ...
+
+
+class ContextTokens(NamedTuple):
+    """The size of a context: counted up to an answer, guessed behind it; ``counted`` is 0 where nothing was."""
+
+    counted: int
+    guessed: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.counted + self.guessed
+
+
+def has_failed(answer: Mapping[str, object]) -> bool:
+    """Say whether an answer ended before it was whole: with an error, or because somebody stopped it."""
+    return answer.get("stopReason") in _FAILED
+
+
+def usage_of(answer: Mapping[str, object]) -> Usage | None:
+    """Return the counters of an assistant's message, or None when it has none or they are not valid.
+
+    Counters of 0 are no count: they stand in answers that no provider gave.
+    """
+    if answer.get("role", "assistant") != "assistant" or has_failed(answer):
+        return None
+    found = answer.get("usage")
+    usage = read_usage(cast("Mapping[str, object]", found)) if isinstance(found, Mapping) else Usage()
+    return usage if usage.context_tokens else None
+
+
+def read_usage(counters: Mapping[str, object]) -> Usage:
+    """Return counters in any client's names; what is no number counts 0."""
+    return Usage(*(next((n for name in names if (n := _number(counters.get(name)))), 0) for names in _NAMES))
+
+
+def context_tokens(spoken: Sequence[Counted]) -> ContextTokens:
+    """Return the size of a context from the last believable counters and the estimates behind them."""
+    for at in range(len(spoken) - 1, -1, -1):
+        usage = spoken[at].usage
+        if usage is not None and not spoken[at].is_stale:
+            return ContextTokens(usage.context_tokens, sum(item.tokens for item in spoken[at + 1 :]))
+    return ContextTokens(0, sum(item.tokens for item in spoken))
+
+
+def _number(value: object) -> int:
+    return int(value) if isinstance(value, int | float) and 0 < value < math.inf else 0
+
+
+# The model that a session of Cersei talks to: its messages name it in ``metadata``, or as Claude Code's do.
+
+_NAMED = b'"model"'
+
+
+def model_in(items: Sequence[Item]) -> str:
+    """Return the name of the model that answered last, "" where no answer names one."""
+    for item in reversed(items):
+        if item.kind != "assistant" or item.message is None:
+            continue
+        for span in item.message.sources[:1]:
+            if _NAMED in span.raw and (model := _model_of(span.raw)):
+                return model
+    return ""
+
+
+def _model_of(raw: bytes) -> str:
+    message = fields_of(whole(raw).get("message"))
+    named = (fields_of(message.get("metadata")).get("model"), message.get("model"))
+    return next((model for model in named if isinstance(model, str)), "")

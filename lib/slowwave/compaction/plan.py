@@ -6,15 +6,16 @@ between the two. Nothing is decided twice: without new words since the last comp
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
+from typing import Literal, NamedTuple
 
-from slowwave.compaction.cuts import Cut, find_cut, find_cut_before
-from slowwave.compaction.file_lists import NO_FILES, FileOperations
-from slowwave.compaction.items import Item
-from slowwave.compaction.live.earlier import Earlier
-from slowwave.compaction.named_files import of_calls
-from slowwave.compaction.triggers import Budget
-from slowwave.compaction.usage import ContextTokens, context_tokens
+from slowwave.compaction.calls import answers
+from slowwave.compaction.files import NO_FILES, FileOperations, of_calls
+from slowwave.compaction.items import ContextTokens, Item, context_tokens
+from slowwave.compaction.live.trail import Earlier
+from slowwave.compaction.tokens import OPENCODE, Rule
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import Block, Message, ToolResult
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,34 @@ class NoPlan:
     reason: str
 
 
+# When a context is too large: the thresholds of every source, each compared exactly as its client compares.
+#
+# pi and the ULID specification leave room for the answer (more than window - reserve); OpenClaw does not let that room
+# shrink below a floor; Cersei and Codex take a share of the window (at or above it); crabtalk a number of tokens.
+
+RESERVE_TOKENS = 16_384
+KEEP_RECENT_TOKENS = 20_000
+
+
+class Budget(NamedTuple):
+    """The settings of a compaction.
+
+    A reserve below ``reserve_floor`` is raised to it (0 turns the floor off). With ``keep_messages`` so many messages
+    stay, and not so many tokens (Cersei).
+    """
+
+    enabled: bool = True
+    reserve_tokens: int = RESERVE_TOKENS
+    keep_recent_tokens: int = KEEP_RECENT_TOKENS
+    reserve_floor: int = 0
+    keep_messages: int = 0
+
+    @property
+    def reserve(self) -> int:
+        """The tokens that are left free."""
+        return max(self.reserve_tokens, self.reserve_floor)
+
+
 def prepare(
     items: Sequence[Item], budget: Budget, *, least_tokens: int = 1, earlier: Earlier | None = None
 ) -> Plan | NoPlan:
@@ -125,6 +154,18 @@ def _nothing_new(region: Sequence[Item], previous: Item | None) -> NoPlan | None
     return None
 
 
+class Cut(NamedTuple):
+    """Where to cut a sequence of items.
+
+    Attributes:
+        first_kept: index of the first item that stays; settings right before the first message stay with it.
+        turn_start: index of the item that began the turn which the cut splits, or None when it splits none.
+    """
+
+    first_kept: int
+    turn_start: int | None = None
+
+
 def divided(items: Sequence[Item], cut: Cut, earlier: Earlier | None = None) -> Plan:
     """Return the plan that cuts a context, without its latest compaction, at a place; refusals are not looked at."""
     previous, region = _apart(items)
@@ -160,3 +201,247 @@ def _refusal(plan: Plan, budget: Budget, least_tokens: int) -> NoPlan | None:
     if plan.tokens_summarised < least_tokens:
         return NoPlan(f"{plan.tokens_summarised:,} tokens to summarise, {least_tokens:,} needed")
     return None
+
+
+# Where the kept range of a compaction begins.
+#
+# Source: ``findCutPoint`` of pi 0.58.3 and §7.5.3 of the ULID specification, with what they promise and miss mended: a
+# call is never parted from its result, also where other messages stand between them; a result at the end that is larger
+# than the whole kept range still gives a cut; a setting in front of a person's message does not make it look like the
+# middle of the turn before.
+
+
+def find_cut(items: Sequence[Item], keep_recent_tokens: int) -> Cut:
+    """Return the cut that keeps about ``keep_recent_tokens``: the first boundary at or after the item that fills them.
+
+    Where no boundary follows, it is the last one before. When everything fits, the first boundary is returned, which
+    leaves nothing to summarise.
+    """
+    points = cut_points(items)
+    if not points:
+        return Cut(0)
+    filled = _filled_at(items, keep_recent_tokens)
+    return _cut_at(items, points[0] if filled is None else next((p for p in points if p >= filled), points[-1]))
+
+
+def find_cut_before(items: Sequence[Item], keep_messages: int) -> Cut:
+    """Return the cut that keeps so many messages: the last boundary that leaves no fewer (Cersei)."""
+    spoken = [at for at, item in enumerate(items) if item.speaks]
+    most = spoken[-keep_messages] if len(spoken) >= keep_messages else 0
+    return _cut_at(items, next((p for p in reversed(cut_points(items)) if p <= most), 0))
+
+
+def _cut_at(items: Sequence[Item], at: int) -> Cut:
+    start = _turn_start(items, at)
+    first = at
+    while first > 0 and items[first - 1].kind == "setting":
+        first -= 1
+    return Cut(first, start if start is not None and start < first else None)
+
+
+class Reach(NamedTuple):
+    """What the end of a context says about its cut, whatever stands before that end.
+
+    Attributes:
+        loose: ids of results behind the cut whose calls are not among the items; if one of these calls stands before
+            them, the cut parts it from its result.
+        has_turn: the beginning of the turn around the cut is among the items.
+    """
+
+    loose: frozenset[str]
+    has_turn: bool
+
+
+def reach(items: Sequence[Item], keep_recent_tokens: int, *, least: int = 0) -> Reach | None:
+    """Return what the end of a context says about :func:`find_cut`, None where it does not even reach to the cut.
+
+    Args:
+        items: the end of a context.
+        keep_recent_tokens: as for :func:`find_cut`.
+        least: so many items are to stand behind the cut; 0 for the cut itself, else for a place at or before it.
+    """
+    filled = _filled_at(items, keep_recent_tokens)
+    if filled is None:
+        return None
+    points = cut_points(items)
+    if least:
+        at = next((p for p in reversed(points) if p <= min(filled, len(items) - least)), 0)
+    else:
+        at = next((p for p in points if p >= filled), points[-1] if points else 0)
+    if not any(item.speaks for item in items[:at]):
+        return None
+    links = answers((item.calls, item.results) for item in items)
+    loose = {
+        call
+        for item, own in zip(items[at:], links[at:], strict=True)
+        for call, answer in zip(item.results, own, strict=True)
+        if answer is None or answer.is_double
+    }
+    return Reach(frozenset(loose), _turn_start(items, at) is not None)
+
+
+def cut_points(items: Sequence[Item]) -> list[int]:
+    """Return the indexes at which a kept range may begin."""
+    parting = parted(items)
+    return [i for i, item in enumerate(items) if item.kind in ("user", "assistant", "note") and not parting[i]]
+
+
+def parted(items: Sequence[Item]) -> list[bool]:
+    """Say for every index whether a cut before it would part a call from its result."""
+    changes = [0] * (len(items) + 1)
+    for at, found in enumerate(answers((item.calls, item.results) for item in items)):
+        for answer in found:
+            if answer is not None:
+                changes[answer.at + 1] += 1
+                changes[at + 1] -= 1
+    return [depth > 0 for depth in accumulate(changes[:-1])]
+
+
+def _filled_at(items: Sequence[Item], keep_recent_tokens: int) -> int | None:
+    """Return the index of the item with which the newest ones fill the budget, or None when all of them fit."""
+    total = 0
+    for at in range(len(items) - 1, -1, -1):
+        total += items[at].tokens
+        if items[at].speaks and total >= keep_recent_tokens:
+            return at
+    return None
+
+
+def _turn_start(items: Sequence[Item], at: int) -> int | None:
+    """Return the index of the item that began the turn of the one at ``at``."""
+    return next((i for i in range(at, -1, -1) if items[i].kind == "user"), None)
+
+
+# Cersei
+KEEP_RECENT_MESSAGES = 10
+AUTO_COMPACT_SHARE = 0.90
+WARNING_SHARE = 0.80
+CRITICAL_SHARE = 0.95
+CRABTALK_THRESHOLD = 100_000
+Level = Literal["ok", "warning", "critical"]
+
+
+def is_over_budget(tokens: int, window: int, budget: Budget) -> bool:
+    """Say whether a context leaves less room than the reserve (pi, OpenClaw, the ULID specification)."""
+    return budget.enabled and tokens > window - budget.reserve
+
+
+def is_over_share(tokens: int, window: int, share: float = AUTO_COMPACT_SHARE) -> bool:
+    """Say whether a context fills a share of the window (Cersei, Codex); an unknown window of 0 never fills."""
+    return window > 0 and tokens / window >= share
+
+
+def warning_level(tokens: int, window: int) -> Level:
+    """Return how full the window is (Cersei)."""
+    if is_over_share(tokens, window, CRITICAL_SHARE):
+        return "critical"
+    return "warning" if is_over_share(tokens, window, WARNING_SHARE) else "ok"
+
+
+def is_over_threshold(tokens: int, threshold: int = CRABTALK_THRESHOLD) -> bool:
+    """Say whether a context is larger than a fixed number of tokens (crabtalk)."""
+    return tokens > threshold
+
+
+# Old outputs of tools that a summary does not need: cleared first, so that there is less to summarise.
+#
+# Source: ``SessionCompaction.prune`` of opencode. From the newest output backwards: those of the last two turns and the
+# newest 40,000 tokens before them stay; the rest goes, but only when that frees more than 20,000. It stops at a summary
+# and at an output that was cleared before: what lies behind was looked at already.
+
+PROTECTED_TOKENS = 40_000
+MINIMUM_TOKENS = 20_000
+SPARED_TURNS = 2
+SPARED_TOOLS = frozenset({"skill"})
+CLEARED = "[Old tool result content cleared]"
+
+
+class Output(NamedTuple):
+    """The output of a tool: the item that holds it, which of its results it is, and its size."""
+
+    at: int
+    number: int
+    tokens: int
+
+
+class Pruning(NamedTuple):
+    """Outputs to clear, the newest first, and the tokens that they free."""
+
+    outputs: tuple[Output, ...] = ()
+    freed_tokens: int = 0
+
+
+def prune(
+    items: Sequence[Item],
+    *,
+    protected_tokens: int = PROTECTED_TOKENS,
+    minimum_tokens: int = MINIMUM_TOKENS,
+    rule: Rule = OPENCODE,
+) -> Pruning:
+    """Return which outputs to clear; none when too little would be freed."""
+    total = 0
+    found: list[Output] = []
+    for output in _old_outputs(items, rule):
+        total += output.tokens
+        if total > protected_tokens:
+            found.append(output)
+    freed = sum(output.tokens for output in found)
+    return Pruning(tuple(found), freed) if freed > minimum_tokens else Pruning()
+
+
+def cleared(items: Sequence[Item], pruning: Pruning, rule: Rule = OPENCODE) -> list[Item]:
+    """Return items with the outputs of a pruning cleared; nothing else changes."""
+    gone: dict[int, set[int]] = {}
+    for output in pruning.outputs:
+        gone.setdefault(output.at, set()).add(output.number)
+    return [_without(item, gone[at], rule) if at in gone else item for at, item in enumerate(items)]
+
+
+def _old_outputs(items: Sequence[Item], rule: Rule) -> Iterator[Output]:
+    """Yield the outputs behind the spared turns, the newest first, up to the first that is no longer looked at."""
+    tools = _tools(items)
+    turns = 0
+    for at in range(len(items) - 1, -1, -1):
+        item = items[at]
+        turns += item.kind == "user"
+        if turns < SPARED_TURNS:
+            continue
+        if item.kind == "compaction":
+            return
+        for number, result in reversed(list(enumerate(item.message.results if item.message is not None else ()))):
+            if tools.get((at, number)) in SPARED_TOOLS:
+                continue
+            if result.text == CLEARED:
+                return
+            yield Output(at, number, rule.of_text(result.text))
+
+
+def _tools(items: Sequence[Item]) -> dict[tuple[int, int], str]:
+    """Return the tool behind each result, by the item that holds it and which of its results it is."""
+    tools: dict[tuple[int, int], str] = {}
+    for at, found in enumerate(answers((item.calls, item.results) for item in items)):
+        for number, answer in enumerate(found):
+            caller = items[answer.at].message if answer is not None else None
+            if caller is not None and answer is not None:
+                tools[at, number] = caller.calls[answer.number].name
+    return tools
+
+
+def _without(item: Item, numbers: set[int], rule: Rule) -> Item:
+    if item.message is None:
+        return item
+    message = _cleared(item.message, numbers)
+    return item._replace(message=message, tokens=rule.of_message(message))
+
+
+def _cleared(message: Message, numbers: set[int]) -> Message:
+    blocks: list[Block] = []
+    number = 0
+    for block in message.blocks:
+        if isinstance(block, ToolResult):
+            blocks.append(ToolResult(block.id, CLEARED, block.is_error) if number in numbers else block)
+            number += 1
+        else:
+            blocks.append(block)
+    place = (message.id, message.timestamp, message.cwd)
+    return PlainMessage(message.role, tuple(blocks), message.sources, message.origin, *place)

@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 
 from slowwave.consolidation.state import read_state
-from slowwave.dialects.times import parse_time
+from slowwave.formats.times import parse_time
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.model import Candidate, iso

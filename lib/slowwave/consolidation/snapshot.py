@@ -8,6 +8,7 @@ from pathlib import Path
 from slowwave.consolidation.model import State
 from slowwave.consolidation.orient import orient
 from slowwave.consolidation.state import parse_state
+from slowwave.formats.model import Problem
 from slowwave.memory.authors import Authors, Writes, read_writes
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import candidates_path, read_entries
@@ -23,7 +24,6 @@ from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.memory.topics import INDEX, TOPICS
 from slowwave.memory.waiting import USUAL_LOSS, Waiting
 from slowwave.memory.waiting import waiting as waiting_now
-from slowwave.records.model import Problem
 
 
 @dataclass(frozen=True, slots=True)

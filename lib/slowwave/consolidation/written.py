@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from slowwave.dialects.model import Injected, Message, ToolCall, ToolResult
-from slowwave.dialects.registry import by_name
 from slowwave.errors import SlowwaveError
+from slowwave.formats.lines import open_plain
+from slowwave.formats.model import Injected, Message, RowSpan, Span, ToolCall, ToolResult
+from slowwave.formats.registry import by_name
 from slowwave.memory.authors import Writes, Written, read_writes, write_writes
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import read_texts
@@ -24,8 +25,6 @@ from slowwave.memory.model import Evidence, iso
 from slowwave.memory.names import name_to_json
 from slowwave.memory.pages import statements
 from slowwave.reading.harness import command_in, edited_paths
-from slowwave.records.model import RowSpan, Span
-from slowwave.records.sources.compressed import open_plain
 from slowwave.stores.model import Project, StoredSession
 
 # what stands before a line that a client shows: "   12→", "12: "

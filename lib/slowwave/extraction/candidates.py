@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 
 from slowwave.extraction.notes import Note
+from slowwave.formats.model import RowSpan, Span
 from slowwave.letters import one_line
 from slowwave.memory.dated import dated
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.names import name_to_json
-from slowwave.records.model import RowSpan, Span
 from slowwave.secrets.redactor import Redactor
 
 MOST_CHARS = 300

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 
 FILE = "failures.jsonl"
 MOST_ATTEMPTS = 3

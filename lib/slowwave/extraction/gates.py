@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from slowwave.dialects.model import Message, ToolCall, ToolResult
+from slowwave.formats.model import Message, ToolCall, ToolResult
 from slowwave.memory.model import iso
 from slowwave.report import Gate
 from slowwave.settings import ExtractionSettings

@@ -10,7 +10,6 @@ from pathlib import Path
 from secrets import token_bytes
 
 from slowwave.clock import Clock
-from slowwave.dialects.registry import by_name
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
@@ -18,6 +17,7 @@ from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
 from slowwave.extraction.streams import is_known, rest_reason, stamp, stream_state
 from slowwave.extraction.taking import EXTRACTOR
+from slowwave.formats.registry import by_name
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import reconcile

@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 from slowwave.extraction.notes import Note
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
 from slowwave.hostile import hostile_reason
 from slowwave.letters import one_line
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import SessionRef, iso
 from slowwave.reading.items import Chosen, Meaning, Reading
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 
 FILE = "quarantine.jsonl"
 MAX_TEXT = 240

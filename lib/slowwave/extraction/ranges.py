@@ -16,10 +16,10 @@ from typing import BinaryIO
 import orjson
 
 from slowwave.errors import UnreadableError
+from slowwave.formats.lines import SUFFIX, open_plain
+from slowwave.formats.model import Span
 from slowwave.memory.model import ExtractedRange
 from slowwave.memory.names import name_to_json
-from slowwave.records.model import Span
-from slowwave.records.sources.compressed import SUFFIX, open_plain
 
 Runs = tuple[tuple[int, int], ...]
 _CHUNK = 1 << 20

@@ -11,10 +11,10 @@ import msgspec
 
 from slowwave.extraction.gates import Progress
 from slowwave.extraction.ranges import PartState
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 
 FILE = "refused.jsonl"
 

@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from slowwave.dialects.model import Message, Transcript
-from slowwave.dialects.registry import by_name
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.offline import notes
 from slowwave.extraction.quarantine import Quarantined, quarantine_of
@@ -15,11 +13,12 @@ from slowwave.extraction.ranges import PartState, part_state, ranges_of, runs_of
 from slowwave.extraction.streams import stamp
 from slowwave.extraction.taking import EXTRACTOR, Taken, taken
 from slowwave.extraction.unerased import unerased
+from slowwave.formats.model import Message, Span, Transcript
+from slowwave.formats.registry import by_name
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
 from slowwave.reading.items import Meaning
 from slowwave.reading.session import read
-from slowwave.records.model import Span
 from slowwave.report import Gate
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings

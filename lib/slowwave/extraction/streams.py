@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 
-from slowwave.dialects.model import Transcript
 from slowwave.extraction.ranges import PartState, known_until, left_until, ranges_of
+from slowwave.formats.lines import is_compressed
+from slowwave.formats.model import Span, Transcript
 from slowwave.memory.model import ExtractedRange
-from slowwave.records.model import Span
-from slowwave.records.sources.compressed import is_compressed
 from slowwave.stores.model import StoredSession
 
 # Between two records, so that no two streams of different records are the same bytes.

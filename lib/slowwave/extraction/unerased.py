@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from slowwave.dialects.model import Message
+from slowwave.formats.model import Message
 from slowwave.secrets.blocked import Blocked
 from slowwave.secrets.records import record_name
 

@@ -8,7 +8,7 @@ from slowwave.memory.everywhere import NAME, global_folder
 from slowwave.memory.folder import MemoryFolder
 from slowwave.places import archive_folder
 from slowwave.settings import Settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 from slowwave.stores.roots import store_roots
 

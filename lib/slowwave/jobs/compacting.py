@@ -12,7 +12,7 @@ from slowwave.jobs.model import language_model
 from slowwave.jobs.run import Run
 from slowwave.report import Report
 from slowwave.secrets.key import redactor_of
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project, StoredSession
 
 
@@ -95,7 +95,7 @@ def _summarise(run: Run, report: Report) -> Summarise:
     model = language_model(run.id, settings, run.environ, dry_run=run.dry_run)
     if model is None:
         return by_ledger
-    from slowwave.compaction.job.narrative import by_model  # noqa: PLC0415 - the usual night has no model
+    from slowwave.compaction.job.summary import by_model  # noqa: PLC0415 - the usual night has no model
 
     return by_model(
         model,

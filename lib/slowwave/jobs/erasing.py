@@ -19,22 +19,27 @@ from slowwave.jobs.story import chosen_projects
 from slowwave.memory.transaction import recover
 from slowwave.places import state_folder
 from slowwave.report import Item, Report
-from slowwave.retention.alone import erasing
-from slowwave.retention.along import along, forks_of
-from slowwave.retention.asked_for import in_folders, is_unseen, missing, path_warning
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.retention.certificate import certificate_of, write_certificate
-from slowwave.retention.eraser import Across, Eraser
-from slowwave.retention.erasure import erase_project
-from slowwave.retention.journal import FOLDER as JOURNALS
-from slowwave.retention.own_places import names_in
-from slowwave.retention.rest import finish, finish_within, refuse_held
-from slowwave.retention.subjects.wanted import Asked, Subjects
-from slowwave.retention.written import Changed, Written, left
+from slowwave.retention.erase.certificate import (
+    certificate_of,
+    in_folders,
+    is_unseen,
+    missing,
+    path_warning,
+    write_certificate,
+)
+from slowwave.retention.erase.eraser import Across, Changed, Eraser, Written, left
+from slowwave.retention.erase.machine import finish, finish_within, refuse_held
+from slowwave.retention.erase.places import names_in
+from slowwave.retention.erase.project import erase_project
+from slowwave.retention.erase.sessions import along, forks_of
+from slowwave.retention.erase.subjects import Asked, Subjects
+from slowwave.retention.erase.transcripts import FOLDER as JOURNALS
+from slowwave.retention.locks import erasing
 from slowwave.secrets.blocked import Blocked, block, read_blocked
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 
 

@@ -8,10 +8,9 @@ from slowwave.errors import SlowwaveError
 from slowwave.places import archive_folder
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds
-from slowwave.retention.rescued import rescue_packs, rescued_bytes
 from slowwave.settings import RetentionSettings
-from slowwave.stores.freeing import trash_size
-from slowwave.stores.trash import trash_folder, trash_items
+from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
+from slowwave.stores.trash import trash_folder, trash_items, trash_size
 
 
 class Kept(msgspec.Struct):

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from slowwave.jobs.run import Run
 from slowwave.report import Report
-from slowwave.retention.job.run import retain
-from slowwave.stores.known import known_projects
+from slowwave.retention.job import retain
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 
 

@@ -21,7 +21,7 @@ from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.said import Source, sources_of
 from slowwave.memory.undo import undo
 from slowwave.observability.learned import Ask, ask_of, ask_of_dream, urgency
-from slowwave.retention.alone import beside_jobs
+from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.key import redactor_of
 from slowwave.settings import Settings
 

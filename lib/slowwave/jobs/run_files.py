@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from slowwave.errors import UnwritableError, told
 from slowwave.files import private_folder, write_all
 from slowwave.places import home_folder, state_folder
-from slowwave.retention.beside import remove_leftovers
+from slowwave.retention.sessions import remove_leftovers
 from slowwave.settings import Settings
 
 KEPT = timedelta(days=30)

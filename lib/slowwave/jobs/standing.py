@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.clock import Clock
-from slowwave.compaction.job.book import all_books, folder_of
-from slowwave.compaction.job.derived import content_stamp
+from slowwave.compaction.job.book import all_books, content_stamp, folder_of
 from slowwave.consolidation.backlog import backlog_of, waiting_since
 from slowwave.consolidation.gates import changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import refusal
@@ -29,7 +28,7 @@ from slowwave.memory.names import name_from_json
 from slowwave.places import home_folder
 from slowwave.report import Gate
 from slowwave.settings import Settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.live import active_reason
 from slowwave.stores.model import Project
 

@@ -12,10 +12,10 @@ from slowwave.jobs.run import Run, Step, Whole
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.places import archive_folder
 from slowwave.report import Report
-from slowwave.retention.eraser import Eraser
-from slowwave.retention.erasure import erase_project
-from slowwave.retention.rest import finish
-from slowwave.retention.what import Secrets
+from slowwave.retention.erase.eraser import Eraser
+from slowwave.retention.erase.machine import finish
+from slowwave.retention.erase.project import erase_project
+from slowwave.retention.erase.subjects import Secrets
 from slowwave.secrets.key import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from time import perf_counter
 
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import SlowwaveError, told
+from slowwave.formats.registry import NAMES
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.compacting import compact_at_night
 from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken
@@ -34,10 +34,10 @@ from slowwave.jobs.workers import extract_everywhere, pays_to_spread
 from slowwave.observability.logs import json_logs, log_report
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.report import Report
-from slowwave.retention.alone import beside_jobs
-from slowwave.retention.policy.check import check
+from slowwave.retention.locks import beside_jobs
+from slowwave.retention.policy import check
 from slowwave.secrets.key import redactor_of
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 
 

@@ -25,7 +25,7 @@ from slowwave.jobs.model import hand_over_questions
 from slowwave.jobs.run import Run, Step
 from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
 from slowwave.report import Item, Report
-from slowwave.retention.alone import beside_jobs
+from slowwave.retention.locks import beside_jobs
 from slowwave.stores.model import Project, StoredSession
 
 # Starting two processes costs about as much as reading this many bytes of transcripts.

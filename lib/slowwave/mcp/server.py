@@ -29,7 +29,7 @@ from mcp_types import (
 from slowwave import __version__
 from slowwave.errors import SlowwaveError, told
 from slowwave.mcp.answers import NAMES, Asked, answer
-from slowwave.retention.alone import beside_jobs
+from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS

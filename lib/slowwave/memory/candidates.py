@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 from slowwave.files import at_fault_point, fsync_folder, require_file, write_all
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import Candidate, ExtractedRange
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 
 FILE = "candidates.jsonl"
 

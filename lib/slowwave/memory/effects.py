@@ -12,11 +12,11 @@ from typing import Protocol
 
 import msgspec
 
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.ledger import Sighting
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 
 FILE = "effects.jsonl"
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slowwave.dialects.rows import RowReader, StaleRowsError, names_row
 from slowwave.errors import UnreadableError
+from slowwave.formats.rows import RowReader, StaleRowsError, names_row
 from slowwave.memory.lookup import PlainFiles, all_transcripts, named, places
 from slowwave.memory.model import Evidence
 from slowwave.memory.names import name_from_json, name_to_json, printable
-from slowwave.stores.archive.inside import is_inside
+from slowwave.stores.archive.shelf import is_inside
 
 Finding = Literal["ok", "moved", "changed", "lost"]
 

@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from slowwave.dialects.codex.home import find_rollout, sibling, thread_in_name
 from slowwave.errors import UnreadableError
+from slowwave.formats.codex.home import find_rollout, sibling, thread_in_name
+from slowwave.formats.lines import MOST_BYTES, SUFFIX, open_plain, plain_of
 from slowwave.memory.model import Evidence
-from slowwave.records.sources.compressed import MOST_BYTES, SUFFIX, open_plain, plain_of
-from slowwave.stores.archive.inside import PackedPlaces, is_inside
+from slowwave.stores.archive.shelf import PackedPlaces, is_inside
 
 _BLANK = b" \t\r\n\0"
 _TRANSCRIPTS = (".jsonl", f".jsonl{SUFFIX}")

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.dialects.rows import names_row
+from slowwave.formats.rows import names_row
 
 Category = Literal["preference", "project", "pattern", "decision", "constraint"]
 CATEGORIES: tuple[Category, ...] = ("preference", "project", "pattern", "decision", "constraint")
@@ -36,7 +36,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         path: absolute path of the transcript file at the time of extraction, as :mod:`slowwave.memory.names` spells it.
         record: the client's id of the record, or "" when it has none; of a row of a database its name
-            (:mod:`slowwave.dialects.rows`).
+            (:mod:`slowwave.formats.rows`).
         offset: byte offset of the record in the file (of a packed file in its plain bytes), or in the row.
         length: length of the record in bytes.
         sha256: hex digest of exactly these bytes.

@@ -7,14 +7,14 @@ from typing import Any, cast
 import msgspec
 import orjson
 
-from slowwave.dialects.rows import RowReader, names_row
 from slowwave.errors import UnreadableError
+from slowwave.formats.rows import RowReader, names_row
 from slowwave.memory.evidence import Checked, check_all
 from slowwave.memory.lookup import PlainFiles
 from slowwave.memory.model import Evidence
 from slowwave.memory.names import name_from_json, printable
 from slowwave.secrets.redactor import NAMELESS
-from slowwave.stores.archive.inside import pack_of
+from slowwave.stores.archive.shelf import pack_of
 
 # what is shown around the words that matter
 _AROUND = 240

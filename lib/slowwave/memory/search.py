@@ -10,10 +10,8 @@ from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
 from slowwave.memory.book import Memory
-from slowwave.stores.search.fold import folded, plain, spaced
-from slowwave.stores.search.forms import stems_of
-from slowwave.stores.search.query import Term, terms_of, tokens_of
 from slowwave.stores.search.ranking import OTHER_FORM, lucene_rarity
+from slowwave.stores.search.words import Term, folded, plain, spaced, stems_of, terms_of, tokens_of
 
 T = TypeVar("T")
 # as SQLite has them

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from slowwave.files import atomic_write
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 
 FILE = "shown.jsonl"
 

@@ -10,9 +10,9 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.files import at_fault_point, file_bytes, private_folder, write_all
+from slowwave.formats.append import locked_file
 from slowwave.observability.night import VERSION, Night
 from slowwave.places import state_folder
-from slowwave.records.lock import locked_file
 
 FILE = "nights.jsonl"
 

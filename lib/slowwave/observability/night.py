@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from slowwave.dialects.times import parse_time
+from slowwave.formats.times import parse_time
 from slowwave.observability.folders import Footprint
 from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
 

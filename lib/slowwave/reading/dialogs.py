@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.dialects.model import ToolResult
+from slowwave.formats.model import REFUSALS, ToolResult
 from slowwave.reading.marks import claude_record, decoded, opencode_part
-from slowwave.records.model import REFUSALS
 
 _ASKS = frozenset({"askuserquestion", "ask_user", "ask_user_question", "question", "request_user_input"})
 # the quote that ends an answer: before the next pair, the end, or what the client adds

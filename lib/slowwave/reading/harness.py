@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-from slowwave.dialects.model import ToolResult
+from slowwave.formats.model import ToolResult
 from slowwave.reading.dialogs import is_dialog
 from slowwave.reading.marks import claude_record, decoded, opencode_part
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from slowwave.records.model import Span
+from slowwave.formats.model import Span
 from slowwave.shell.commands import Run
 
 Speaker = Literal["person", "assistant"]

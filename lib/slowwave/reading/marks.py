@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import msgspec
 
-from slowwave.records.model import REFUSALS
+from slowwave.formats.model import REFUSALS
 
 Read = TypeVar("Read")
 

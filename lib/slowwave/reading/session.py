@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
+from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading import harness
 from slowwave.reading.dialogs import answers_in, is_dialog
@@ -28,7 +28,6 @@ from slowwave.reading.items import (
     Said,
 )
 from slowwave.reading.pasted import parts_of
-from slowwave.records.model import Span
 from slowwave.shell.commands import cause_of, run_of
 
 Redact = Callable[[str], str]

@@ -1,1 +1,1 @@
-"""What is taken out of transcripts for good."""
+"""What goes: retention by rules, purges, erasures, and the holds and the log that stand over all of them."""

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from slowwave.dialects.codex import encode
-from slowwave.dialects.model import Text, Thinking, ToolCall
+from slowwave.formats.codex import encode
+from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.samples.codex_rollout import Json, Rollout
 from slowwave.samples.codex_tools import command_of, output_of, shown_output
 from slowwave.samples.identity import Identity, Watch

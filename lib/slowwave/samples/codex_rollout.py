@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from slowwave.dialects.codex import encode
-from slowwave.dialects.times import millisecond_time
+from slowwave.formats.codex import encode
+from slowwave.formats.times import millisecond_time
 from slowwave.samples.identity import Identity, Watch
 
 Json = dict[str, object]

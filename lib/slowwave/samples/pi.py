@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import orjson
 
-from slowwave.dialects.model import Text, Thinking, ToolCall
-from slowwave.dialects.pi import encode
-from slowwave.dialects.times import millisecond_time
+from slowwave.formats.model import Text, Thinking, ToolCall
+from slowwave.formats.pi import encode
+from slowwave.formats.times import millisecond_time
 from slowwave.samples.identity import Identity, Watch
 from slowwave.samples.sample_file import SampleFile
 from slowwave.samples.script import Call, Delegation, Say, Script

@@ -30,8 +30,7 @@ from slowwave.observability.webhook import host_of
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.model import Discovery
-from slowwave.stores.versions import newest_version, version_order
+from slowwave.stores.model import Discovery, newest_version, version_order
 
 
 class Check(msgspec.Struct, frozen=True):

@@ -18,8 +18,8 @@ from slowwave.durations import parse_duration
 from slowwave.errors import SettingsError
 from slowwave.places import config_folder
 from slowwave.quantities import Count, Period
-from slowwave.retention.policy.model import ClassRules
 from slowwave.settings.model import Settings
+from slowwave.settings.rules import ClassRules
 
 ENV_PREFIX = "SLOWWAVE_"
 # Form of the settings file, which may say `version = 1`; a key that changes its meaning makes a new one.

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from slowwave.quantities import ByteCount, Count, Period, PeriodOrOff
-from slowwave.retention.policy.model import Policy
+from slowwave.settings.rules import Policy
 from slowwave.watching import AlarmSettings, TelemetrySettings
 
 

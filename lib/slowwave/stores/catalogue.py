@@ -8,30 +8,127 @@ of them is looked at by itself; the marks from which reading goes on stand apart
 
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
 from slowwave.errors import UnreadableError
-from slowwave.secrets.blocked import Blocked
+from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.places import state_folder
+from slowwave.secrets.blocked import ERASED, Blocked
 from slowwave.secrets.key import blocked_by
 from slowwave.settings import Settings
-from slowwave.stores.catalogue_file import open_database
-from slowwave.stores.erased import PROBLEM, is_erased, without_names
-from slowwave.stores.head import read_head
-from slowwave.stores.kinds.base import Place
+from slowwave.stores.kinds import Place
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.page import DamagedPageError, KnownPage, Packed, Page, packed_page
-from slowwave.stores.roots import sessions_of
-from slowwave.stores.rows import StoredRow, no_session, stored_row
+from slowwave.stores.projects import newest_folder
+from slowwave.stores.roots import read_head, sessions_of
 from slowwave.stores.scan import Mark, Scanned, scan
-from slowwave.stores.snapshot import Snapshot
-from slowwave.stores.walk import FoundSession, Walk
+from slowwave.stores.summary import SessionRow, StoredRow, Summary, no_session, stored_row
+from slowwave.stores.walk import FoundSession, Signature, Snapshot, Walk
 
 _marks = msgspec.msgpack.Decoder(Mark)
+
+
+# The rows of one place as the catalogue keeps them: in three pieces, of which an unchanged place needs only two.
+#
+# The head says what the folders looked like and what holds for all rows, the rows are what is shown, and the details
+# are what it takes to see a change of a single session.
+
+
+class Packed(NamedTuple):
+    """The pieces of a page, encoded."""
+
+    head: bytes
+    rows: bytes
+    details: bytes
+
+
+class KnownPage:
+    """A page as it was saved.
+
+    Args:
+        packed: its pieces.
+
+    Attributes:
+        folders: what the folders of the place looked like.
+        newest: the newest working folder of its sessions, and when its session changed.
+
+    Raises:
+        DamagedPageError: it cannot be read.
+    """
+
+    def __init__(self, packed: Packed) -> None:
+        try:
+            head = _heads.decode(packed.head)
+            self._rows = _rows.decode(packed.rows)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise DamagedPageError(str(error)) from error
+        if crc32(packed.details) != head.check:
+            raise DamagedPageError("its details are others")
+        self.folders = head.folders
+        self.newest = head.newest
+        self._sessions = head.sessions
+        self._details = packed.details
+        self._stored: list[StoredRow] | None = None
+
+    @property
+    def shown(self) -> list[SessionRow]:
+        """What is shown of the sessions."""
+        return self._rows[: self._sessions]
+
+    @property
+    def stored(self) -> list[StoredRow]:
+        """Its rows."""
+        if self._stored is None:
+            pairs = zip(self._rows, _details.decode(self._details), strict=True)
+            self._stored = [StoredRow(row, *detail) for row, detail in pairs]
+        return self._stored
+
+    @property
+    def odd(self) -> list[StoredRow]:
+        """The rows of what looks like sessions and is none."""
+        return self.stored[self._sessions :] if self._sessions < len(self._rows) else []
+
+
+class Page:
+    """All rows of one place, and what changed since they were saved.
+
+    Attributes:
+        place: the place.
+        shown: what is shown of the sessions.
+        odd: what looks like a session and is none, and why.
+        newest: the newest working folder of the sessions, and when its session changed.
+        folders: what its folders look like, as far as that tells that nothing has changed in them.
+        marks: from where to go on reading those that were read.
+        gone: keys of sessions that are no longer there.
+        is_changed: it has to be saved.
+    """
+
+    def __init__(self, place: Place, rows: Sequence[StoredRow] | KnownPage) -> None:
+        """Begin with all of a known page, or with rows."""
+        self.place = place
+        self.folders: Mapping[str, Snapshot] = {}
+        self.marks: dict[str, Mark] = {}
+        self.gone: list[str] = []
+        self.is_changed = False
+        self._rows = rows
+        if isinstance(rows, KnownPage):
+            self.shown, odd, self.newest = rows.shown, rows.odd, rows.newest
+        else:
+            sessions = [stored for stored in rows if not stored.problem]
+            odd = [stored for stored in rows if stored.problem]
+            self.shown, self.newest = [stored.row for stored in sessions], _newest(sessions)
+        self.odd: list[StoreProblem] = [stored.as_problem() for stored in odd]
+
+    @property
+    def rows(self) -> Sequence[StoredRow]:
+        """All rows; those of an unchanged place are decoded when they are asked for."""
+        return self._rows.stored if isinstance(self._rows, KnownPage) else self._rows
 
 
 class Catalogue:
@@ -193,3 +290,223 @@ def _is_utf8(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# Open the catalogue's database, and rebuild it when it is damaged or of another version: it is only a cache.
+
+VERSION = 12
+_WAIT_S = 10.0
+# Only these say that the file itself is no good; a lock or a full disk passes.
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS pages (
+    folder BLOB PRIMARY KEY, head BLOB NOT NULL, rows BLOB NOT NULL, details BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS marks (folder BLOB NOT NULL, path TEXT NOT NULL, mark BLOB, PRIMARY KEY (folder, path));
+PRAGMA user_version = {VERSION};
+"""
+
+
+def open_database(path: Path, warnings: list[str]) -> sqlite3.Connection:
+    """Return the open catalogue at ``path``; where none can be had, an empty one in memory, with a warning."""
+    try:
+        private_folder(path.parent)
+        path.touch(mode=0o600)
+        try:
+            return _opened(path)
+        except sqlite3.DatabaseError as error:
+            if (error.sqlite_errorcode & 0xFF) not in _DAMAGE:
+                raise
+            warnings.append(f"{path}: the catalogue is damaged or of another version ({error}) and is built anew")
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            path.touch(mode=0o600)
+            return _opened(path)
+    except (OSError, sqlite3.Error) as error:
+        warnings.append(f"{path}: no catalogue can be kept ({error}), so every listing reads everything")
+        return _prepared(sqlite3.connect(":memory:"))
+
+
+class _NewerError(sqlite3.OperationalError):
+    """A newer slowwave wrote the file: it is left to that one, and not built anew again and again by both."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+
+
+class _WrongVersionError(sqlite3.DatabaseError):
+    """The file is a catalogue, but not one of this version."""
+
+    sqlite_errorcode = sqlite3.SQLITE_SCHEMA
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_WAIT_S)
+    try:
+        # holds for a new file only; the pages of the catalogue are long, and each of SQLite's costs a call
+        database.execute("PRAGMA page_size = 16384")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        version = int(database.execute("PRAGMA user_version").fetchone()[0])
+        return database if version == VERSION else _prepared(_checked(database, version))
+    except BaseException:
+        database.close()
+        raise
+
+
+def _checked(database: sqlite3.Connection, version: int) -> sqlite3.Connection:
+    """Refuse a file of another version; an empty one has none."""
+    if version > VERSION:
+        raise _NewerError(
+            f"a newer slowwave wrote it, in form {version}, and this one knows {VERSION}: update slowwave"
+        )
+    if version:
+        raise _WrongVersionError(f"version {version}, this is {VERSION}")
+    return database
+
+
+def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
+    database.executescript(_SCHEMA)
+    return database
+
+
+class DamagedPageError(ValueError):
+    """The pieces of a page do not belong together, or are none."""
+
+
+class _Head(msgspec.Struct, array_like=True):
+    """What holds for a place: its folders, how many of its rows are sessions, and its newest working folder."""
+
+    folders: dict[str, Snapshot]
+    sessions: int
+    newest: tuple[str, int]
+    check: int  # of the details, which are decoded only when something has changed
+
+
+class _Detail(NamedTuple):
+    """A stored row without what is shown of it."""
+
+    size: int
+    mtime_ns: int
+    dev: int
+    ino: int
+    parts: list[Signature] | None
+    problem: str
+    hints: bytes
+    in_database: bool
+    told: str
+
+
+_encode = msgspec.msgpack.encode
+_heads = msgspec.msgpack.Decoder(_Head)
+_rows = msgspec.msgpack.Decoder(list[SessionRow])
+_details = msgspec.msgpack.Decoder(list[_Detail])
+
+
+def packed_page(rows: Iterable[StoredRow], folders: Mapping[str, Snapshot]) -> Packed:
+    """Return the pieces of a page of some rows."""
+    # newest first, as they are shown: the pages of a listing are then merged rather than sorted
+    rows = sorted(rows, key=lambda stored: (not stored.problem, stored.row.last_activity), reverse=True)
+    sessions = [stored for stored in rows if not stored.problem]
+    details = _encode(
+        [_Detail(s.size, s.mtime_ns, s.dev, s.ino, s.parts, s.problem, s.hints, s.in_database, s.told) for s in rows]
+    )
+    head = _Head(dict(folders), len(sessions), _newest(sessions), crc32(details))
+    return Packed(_encode(head), _encode([stored.row for stored in rows]), details)
+
+
+def _newest(sessions: Iterable[StoredRow]) -> tuple[str, int]:
+    return newest_folder((stored.row.cwd, stored.mtime_ns) for stored in sessions)
+
+
+# What was erased and lies in a store again, as from a backup: neither listed nor searched, but counted and shown.
+#
+# A session that was erased as a whole is one that nobody looks into. Of any other, a title or a prompt that names what
+# was erased shows that alone.
+
+PROBLEM = "blocked: it was erased on request and is here again; slowwave run erase --session removes it"
+
+
+def is_erased(found: FoundSession, blocked: Blocked | None) -> bool:
+    """Say whether a session was erased as a whole, or is a sub-agent of one that was."""
+    if blocked is None:
+        return False
+    return blocked.has_session(found.id) or bool(found.side and found.parent and blocked.has_session(found.parent))
+
+
+def without_names(scanned: Scanned, blocked: Blocked | None) -> Scanned:
+    """Return what was read of a session as it may be kept, also for reading on from there."""
+    if blocked is None or not blocked.has_phrases:
+        return scanned
+    mark = replace(scanned.mark, state=_without(scanned.mark.state, blocked))
+    return Scanned(mark, _without(scanned.summary, blocked))
+
+
+def _without(seen: Summary, blocked: Blocked) -> Summary:
+    return replace(
+        seen,
+        titles={kind: shown_of(title, blocked) for kind, title in seen.titles.items()},
+        leaves={leaf: shown_of(title, blocked) for leaf, title in seen.leaves.items()},
+        first_prompt=shown_of(seen.first_prompt, blocked),
+        side_prompt=shown_of(seen.side_prompt, blocked),
+    )
+
+
+def shown_of(text: str, blocked: Blocked | None) -> str:
+    """Return a title or a prompt as it may be shown."""
+    return ERASED if blocked is not None and blocked.masked(text)[1] else text
+
+
+# Small files beside the catalogue that keep what was dear to find out of single sessions. A cache; delete it any time.
+#
+# They are no rows of the catalogue, since a context is told in a tenth of a second, and the database alone would take a
+# tenth of that to open.
+
+# The oldest give way: of a session that is gone nobody asks again.
+MOST = 500
+
+
+class FileNotes:
+    """Notes in a folder, one file each.
+
+    Args:
+        folder: made when the first note is kept.
+
+    Attributes:
+        warnings: what could not be kept, and why.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.warnings: list[str] = []
+        self._folder = folder
+
+    def get(self, name: str) -> bytes | None:
+        """Return what was kept under a name; None when there is nothing, or nothing that can be read."""
+        try:
+            return file_bytes(self._folder / name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self.warnings.append(f"{self._folder / name}: cannot be read ({error.strerror}), so it is counted again")
+            return None
+
+    def put(self, name: str, note: bytes) -> None:
+        """Keep something under a name, and as many of the newest other notes as there may be."""
+        try:
+            private_folder(self._folder)
+            atomic_write(self._folder / name, note)
+            self._forget_oldest()
+        except OSError as error:
+            self.warnings.append(
+                f"{self._folder / name}: cannot be kept ({error.strerror}), so it is counted each time"
+            )
+
+    def _forget_oldest(self) -> None:
+        with os.scandir(self._folder) as entries:
+            notes = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
+        for _, path in notes[:-MOST]:
+            Path(path).unlink(missing_ok=True)
+
+
+def context_notes(environ: Mapping[str, str]) -> FileNotes:
+    """Return the notes of this user's contexts."""
+    return FileNotes(state_folder(environ) / "contexts")

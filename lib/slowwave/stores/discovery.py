@@ -2,21 +2,24 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects.model import SessionFiles, SessionKind
-from slowwave.places import is_for_questions
-from slowwave.records.model import Problem
+from slowwave.formats.lines import relaxed_collector
+from slowwave.formats.model import Problem, SessionFiles, SessionKind
+from slowwave.formats.times import parse_time
+from slowwave.places import archive_folder, is_for_questions
+from slowwave.secrets.blocked import Blocked
 from slowwave.settings import Settings
-from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.head import Head, read_head
-from slowwave.stores.kinds.base import Place
-from slowwave.stores.kinds.registry import BY_NAME
+from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of
+from slowwave.stores.kinds import BY_NAME, FOLDER_OF_PROJECT, Place
 from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
-from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder
-from slowwave.stores.roots import Root, sessions_of, store_roots
-from slowwave.stores.rows import StoredRow, resolve
+from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder, spelling_of
+from slowwave.stores.roots import Head, Root, read_head, sessions_of, store_roots
+from slowwave.stores.summary import SessionRow, StoredRow, resolve
 from slowwave.stores.walk import MEMORY, SUFFIXES, FoundSession, Known, Walk
 
 
@@ -170,3 +173,163 @@ def _stored(seen: _Seen, settings: Settings, problems: list[StoreProblem]) -> St
         head.dialect, files, kind, Path(place.path), size, found.mtime_ns, found.source, found.in_database,
         "question" if is_for_questions(head.cwd) else found.origin, head.parent, head.messages,
     )  # fmt: skip
+
+
+# List every session of the stores from the catalogue: the rows behind ``slowwave sessions list``.
+
+
+@dataclass(slots=True)
+class Listing:
+    """Rows, newest activity first, and everything that was left out."""
+
+    rows: list[SessionRow] = field(default_factory=list[SessionRow])
+    problems: list[StoreProblem] = field(default_factory=list[StoreProblem])
+
+
+def list_sessions(
+    settings: Settings, environ: Mapping[str, str], catalogue: Catalogue, *, archived: bool = True
+) -> Listing:
+    """Return a row for every session under the roots; only what changed since the last listing is read.
+
+    Args:
+        settings: name the roots.
+        environ: the environment.
+        catalogue: what is known of the sessions.
+        archived: list what was archived from under the roots, too, unless it lies in its place again.
+
+    Raises:
+        UnreadableError: a named root is missing, a file, or unreadable.
+        UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
+    """
+    listing = Listing()
+    walk = Walk[StoredRow](listing.problems)
+    bundles: list[Bundle[SessionRow]] = []
+    with relaxed_collector():
+        roots = store_roots(settings, environ, listing.problems)
+        known = [0] * len(roots)
+        strangers: list[list[StoreProblem]] = [[] for _ in roots]
+        for members in _neighbours(roots).values():
+            pages = [catalogue.read_place(place, walk) for _, place in members]
+            _settle(pages, catalogue)
+            for (number, _), page in zip(members, pages, strict=True):
+                titles = BY_NAME[page.place.kind].titles(page.place)
+                if titles:
+                    _entitle(page.shown, titles, catalogue.blocked)
+                bundles += _listed_bundles(page)
+                listing.problems += page.odd
+                strangers[number] += page.odd
+                known[number] += len(page.shown)
+        for number, root in enumerate(roots):
+            root.refuse_strangers(known[number], strangers[number])
+        for group in grouped(bundles, Roots(settings, environ)):
+            key = group.key
+            for row in group.items:
+                row.project = key
+            listing.rows += group.items
+        if archived and archive_folder(environ).is_dir():
+            from slowwave.stores.archive.sessions import archived_rows  # noqa: PLC0415 - most people archived nothing yet
+
+            listing.rows += archived_rows(settings, environ, listing.rows, listing.problems, catalogue.blocked)
+        listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
+    return listing
+
+
+def _entitle(shown: list[SessionRow], titles: Mapping[str, str], blocked: Blocked | None) -> None:
+    """Show the titles that a client keeps beside its sessions; they change without a trace in the session."""
+    for row in shown:
+        row.title = shown_of(titles.get(row.id, ""), blocked) or row.title
+
+
+def _listed_bundles(page: Page) -> list[Bundle[SessionRow]]:
+    if page.place.kind == FOLDER_OF_PROJECT:
+        return [Bundle(page.place, *page.newest, page.shown)]
+    # sessions of one bundle name the same folder, so which of them is the newest is nothing to it
+    return bundled(page.place, page.shown, lambda row: (row.cwd, 0))
+
+
+def _neighbours(roots: list[Root]) -> dict[tuple[str, str], list[tuple[int, Place]]]:
+    """Return the places whose sessions tell of each other, each with the number of its root."""
+    together: dict[tuple[str, str], list[tuple[int, Place]]] = {}
+    for number, root in enumerate(roots):
+        for place in root.places:
+            together.setdefault(spelling_of(place), []).append((number, place))
+    return together
+
+
+def _settle(pages: list[Page], catalogue: Catalogue) -> None:
+    """Give the rows of one project what follows from all of its sessions, and keep what is new."""
+    # what the sessions of one place tell of each other was settled when the page was saved
+    if len(pages) > 1 or pages[0].is_changed:
+        resolve(stored for page in pages for stored in page.rows)
+    for page in pages:
+        if page.is_changed:
+            catalogue.save(page)
+
+
+# The projects under the store roots by what the catalogue knows: only new and changed sessions are looked into.
+
+
+def known_projects(settings: Settings, environ: Mapping[str, str], *, with_erased: bool = False) -> Discovery:
+    """Return the projects that :func:`find_projects` finds, with the help of this user's catalogue.
+
+    What is wrong with the catalogue itself is one more problem of the discovery; it never stops a run.
+
+    Args:
+        settings: as :func:`find_projects` takes them, as is ``environ``.
+        environ: the process environment.
+        with_erased: also return the sessions that were erased and lie there again, which are problems else.
+
+    Raises:
+        UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
+        UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
+        SettingsError: a template of memory folders is malformed.
+    """
+    with own_catalogue(settings, environ) as catalogue:
+        if with_erased and catalogue.blocked is not None:
+            return find_projects(settings, environ)
+        found = find_projects(settings, environ, catalogue)
+        path = str(catalogue_path(environ))
+        found.problems += [StoreProblem("catalogue", path, warning) for warning in catalogue.warnings]
+    return found
+
+
+# Filters over the rows of a listing, the same for ``sessions list`` and ``sessions search``.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person asked to see; an empty field asks for nothing.
+
+    Attributes:
+        dialect: name of the dialect.
+        kind: main, subagent or fork.
+        text: stands in the title or in the first prompt, in whatever case.
+        since: the session was worked in at this time or later.
+        until: the session had begun by this time.
+    """
+
+    dialect: str = ""
+    kind: str = ""
+    text: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def of(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
+        """Return the rows that are wanted, in their order."""
+        needle = self.text.casefold()
+        return [
+            row
+            for row in rows
+            if self.dialect in ("", row.dialect)
+            and self.kind in ("", row.kind)
+            and (not needle or needle in row.title.casefold() or needle in row.first_prompt.casefold())
+            and self._is_in_time(row)
+        ]
+
+    def _is_in_time(self, row: SessionRow) -> bool:
+        """Say whether the time from a session's begin to its last record touches the time asked for."""
+        if self.since is None and self.until is None:
+            return True
+        last = parse_time(row.last_activity)
+        first = parse_time(row.created) or last
+        if last is None or first is None:
+            return False  # nobody can say when it was
+        return (self.since is None or last >= self.since) and (self.until is None or first <= self.until)

@@ -10,12 +10,11 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.dialects.times import parse_time
+from slowwave.formats.tail import lines_backward
+from slowwave.formats.times import parse_time
 from slowwave.processes import created_at, is_running, start_ticks
-from slowwave.records.tail import lines_backward
+from slowwave.stores.locks import TRANSCRIPT_LOCK, holder, is_held_by_codex
 from slowwave.stores.model import StoredSession
-from slowwave.stores.openclaw.lock import TRANSCRIPT_LOCK, holder
-from slowwave.stores.writing.codex_lock import is_held
 
 # Start times are rounded differently by clients and systems.
 _START_TOLERANCE_S = 2.0
@@ -89,7 +88,7 @@ def claimed_by(session: StoredSession, home: Path, now: datetime) -> str | None:
     """
     first = session.files.paths[0]
     if session.dialect == "codex":
-        return "open in a running Codex" if is_held(first) else None
+        return "open in a running Codex" if is_held_by_codex(first) else None
     if session.dialect in ("pi", "openclaw"):
         who = "" if session.in_database else holder(first, TRANSCRIPT_LOCK, now.timestamp())
         return f"being written by {who}" if who else None

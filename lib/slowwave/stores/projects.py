@@ -5,18 +5,17 @@ working folder. A worktree counts as its repository, a folder that was moved as 
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from slowwave.errors import SettingsError
+from slowwave.errors import SettingsError, UnreadableError
 from slowwave.places import data_folder, home_folder
 from slowwave.settings import Settings
-from slowwave.stores.kinds.base import Place
-from slowwave.stores.kinds.claude import FOLDER_OF_PROJECT
-from slowwave.stores.spelling import spelled, spelling_key
-from slowwave.stores.worktree import repository_of
+from slowwave.stores.kinds import FOLDER_OF_PROJECT, Place
+from slowwave.stores.walk import SUFFIX
 
 T = TypeVar("T")
 
@@ -185,3 +184,97 @@ def memory_folder(group: Group[T], settings: Settings, environ: Mapping[str, str
         known = " and ".join(f"{{{key}}}" for key in values)
         raise SettingsError(f"memory.{name}", template, f"may hold {known} only") from error
     return Path(path).expanduser().absolute()
+
+
+# Where a new session of a working folder goes: the project's folder, in the spelling that exists or is set.
+
+
+def new_session_folder(settings: Settings, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Return the folder for a new session that works in ``cwd``; it may not exist yet.
+
+    A project that has a folder already, in whichever spelling, keeps it. A store that is one folder of transcripts
+    takes the session itself.
+
+    Raises:
+        UnreadableError: the store is a file.
+    """
+    named = settings.store.roots
+    root = named[0] if named else Path(environ.get("HOME") or "~").expanduser() / ".claude"
+    if root.exists() and not root.is_dir():
+        raise UnreadableError(root, "is a file, not a folder", "name a folder with --store")
+    names = os.listdir(root) if root.is_dir() else []  # noqa: PTH208 - names only
+    if root.name != "projects" and "projects" not in names:
+        if any(name.endswith(SUFFIX) for name in names):
+            return root
+        if not any((root / name).is_dir() for name in names):
+            root = root / "projects"
+    elif "projects" in names:
+        root = root / "projects"
+    folder = spelled(os.fspath(cwd), settings.store.write_spelling)
+    if root.is_dir():
+        for entry in sorted(root.iterdir()):
+            if entry.is_dir() and spelling_key(entry.name) == spelling_key(folder):
+                return entry
+    return root / folder
+
+
+# The names that clients give to the folder of a project: the working folder, spelled in one of three ways.
+
+_NOT_ALNUM = re.compile(r"[^0-9A-Za-z]")
+
+
+def spelled(cwd: str, spelling: str = "claude") -> str:
+    """Return the folder name of a working folder as Claude Code, Cersei's library or Cersei's command spells it."""
+    if spelling == "cersei":
+        return re.sub(r"[^\w.-]", "_", cwd)
+    if spelling == "cersei-cli":
+        return re.sub(r"[/\\:]", "-", cwd).strip("-")
+    return _NOT_ALNUM.sub("-", cwd)
+
+
+def spelling_key(name: str) -> str:
+    """Return what all spellings of one project folder have in common.
+
+    Claude Code writes ``-Users-foo-p``, Cersei's library ``_Users_foo_p`` and its command ``Users-foo-p``.
+    """
+    return _NOT_ALNUM.sub("-", name).strip("-")
+
+
+# The repository that a working folder belongs to, where it still exists on this machine.
+
+# The folder that holds the repository's own data; in a worktree it is a file that points there.
+_GIT = ".git"
+
+
+def repository_of(cwd: str, home: str = "") -> str:
+    """Return the git root above ``cwd``, for a worktree that of its repository, else ``cwd`` itself.
+
+    Args:
+        cwd: an absolute path; it may not exist on this machine.
+        home: the person's home folder: a repository of it (settings kept under version control) does not make one
+            project of everything below it.
+    """
+    if not cwd.startswith("/") or "\0" in cwd:
+        return cwd
+    try:
+        for folder in (Path(cwd), *Path(cwd).parents):
+            if str(folder) == home and cwd != home:
+                return cwd
+            mark = folder / _GIT
+            if mark.is_dir():
+                return str(folder)
+            if mark.is_file():
+                return _main_repository(mark) or str(folder)
+    except OSError:
+        # a folder above it may not be read, or the name is longer than this system allows
+        return cwd
+    return cwd
+
+
+def _main_repository(mark: Path) -> str:
+    """Return the repository that a worktree's ``.git`` file names (``gitdir: REPO/.git/worktrees/NAME``), or ""."""
+    text = mark.read_text(encoding="utf-8", errors="surrogateescape")[:4096].strip()
+    target = Path(mark.parent, text.removeprefix("gitdir:").strip())
+    if text.startswith("gitdir:") and target.parent.name == "worktrees" and target.parent.parent.name == _GIT:
+        return str(target.parent.parent.parent)
+    return ""

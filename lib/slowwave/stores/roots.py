@@ -1,17 +1,24 @@
 """Which places of which roots hold sessions: homes of the clients, a person's home, or plain folders of transcripts."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from slowwave.errors import UnknownDialectError, UnreadableError
+import msgspec
+
+from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError, UsageError
+from slowwave.formats.lines import read_records
+from slowwave.formats.registry import NAMES, RecordDialect, by_name, sniff
 from slowwave.settings import Settings
-from slowwave.stores.head import DIALECTS
-from slowwave.stores.kinds.base import Place
-from slowwave.stores.kinds.registry import BY_NAME, HOMES, PLAIN
+from slowwave.stores.kinds import BY_NAME, HOMES, PLAIN, Place
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.walk import MEMORY, FoundSession, K, Walk
+from slowwave.stores.walk import MEMORY, SUFFIX, FoundSession, K, Known, Walk
+
+DIALECTS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
 REMEDY = f"name a client's home or a folder of transcripts of {DIALECTS} with --store or store.roots"
 
@@ -151,3 +158,211 @@ def _names(path: Path) -> set[str]:
         raise UnreadableError(path, "is a file, not a folder", REMEDY) from None
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be listed", REMEDY) from error
+
+
+# What the first records of a session show, without reading the rest: dialect, sub-agent or not, working folder.
+
+# The first message of real sessions stands within the first 30 records (copies of requests come before it).
+_MOST_RECORDS = 60
+# A header is the first record, unless damage or a note of the client stands before it.
+_HEADER_WITHIN = 8
+
+
+class Head(NamedTuple):
+    """What is known of a session before its content is read; parent and messages only where it was read before."""
+
+    dialect: str
+    side: bool
+    cwd: str
+    parent: str = ""
+    messages: int = -1
+
+
+class _Record(msgspec.Struct, gc=False):
+    """The few fields that tell; anything may stand in them."""
+
+    type: object = None
+    cwd: object = None
+    isSidechain: object = None  # noqa: N815 - the client's spelling
+    is_sidechain: object = None
+
+
+_decoder = msgspec.json.Decoder(_Record)
+# Every record of these names the working folder; other clients have a header for it, if they say it at all.
+_ON_EVERY_RECORD = ("claude", "cersei")
+
+
+def read_head(found: FoundSession) -> Head | StoreProblem:
+    """Return what the beginning of a session shows, or why it is none.
+
+    The dialect is told by content, unless the place tells it; the first part that shows one decides, since a first
+    part may be damaged.
+    """
+    side = found.side or found.kind == "subagent"
+    if found.in_database:
+        return Head(found.dialect, side, found.cwd)
+    if not found.size and found.dialect == "ulid":
+        return Head(found.dialect, side, found.cwd)  # a new session has an empty log (S7.1)
+    if not found.size:
+        return StoreProblem("empty", found.path, "holds not a single byte")
+    for file in found.files:
+        path = Path(found.folder, file.name)
+        if not file.size:
+            continue
+        try:
+            dialect = found.dialect or sniff(path)
+            if dialect is not None:
+                is_side, cwd = _beginning(path, dialect)
+                return Head(dialect, side or is_side, found.cwd or cwd)
+        except UnreadableError as error:
+            return StoreProblem("unreadable", os.fspath(path), error.reason)
+    return StoreProblem("unknown-dialect", found.path, f"no record of a known dialect ({DIALECTS})")
+
+
+def _beginning(path: Path, dialect: str) -> tuple[bool, str]:
+    """Return whether the first records are a sub-agent's, and the first working folder that is named."""
+    if dialect in _ON_EVERY_RECORD:
+        return _first_message(path)
+    rules = by_name(dialect)
+    if isinstance(rules, RecordDialect):
+        for span, record in islice(read_records(path, rules.decoder, []), _HEADER_WITHIN):
+            told = rules.told(span, record)
+            if told.kind is not None:
+                return told.kind == "subagent", told.cwd
+    return False, ""
+
+
+def _first_message(path: Path) -> tuple[bool, str]:
+    side: bool | None = None
+    cwd = ""
+    for _, record in islice(read_records(path, _decoder, []), _MOST_RECORDS):
+        if not cwd and isinstance(record.cwd, str):
+            cwd = record.cwd
+        if record.type in ("user", "assistant") and side is not False:
+            # client 1.0 keeps sub-agents in the main file: one message of the main conversation decides
+            side = record.isSidechain is True or record.is_sidechain is True
+        if cwd and side is False:
+            break
+    return side is True, cwd
+
+
+# Session ids: which ones may become a file name, and which session a person means by a few characters.
+
+# Linux allows 255 bytes for a name; a part number and the suffix must still fit.
+_MOST_BYTES = 200
+_PART_LIKE = re.compile(r".*_part[0-9]+\Z", re.DOTALL)
+
+
+def checked_id(session_id: str) -> str:
+    """Return ``session_id`` when it can safely become a file name.
+
+    Raises:
+        UsageError: it holds a separator or a control character, begins with a dot, is empty or too long, or looks
+            like a part file; nothing was touched.
+    """
+    reason = ""
+    if not session_id or session_id.strip() != session_id:
+        reason = "is empty or has white space at an end"
+    elif any(c in "/\\:" or not c.isprintable() for c in session_id):
+        reason = "holds a separator or a control character"
+    elif session_id.startswith((".", "-")):
+        reason = "begins with a dot or a dash"
+    elif len(os.fsencode(session_id)) > _MOST_BYTES:
+        reason = f"is longer than {_MOST_BYTES} bytes"
+    elif _PART_LIKE.match(session_id):
+        reason = "looks like a part file of another session"
+    if reason:
+        raise UsageError(f"session id {session_id!r} {reason}; use letters, digits, '-', '_' and '.' only")
+    return session_id
+
+
+def base_path(folder: Path, session_id: str) -> Path:
+    """Return where the first file of a session lies, surely inside ``folder``.
+
+    Raises:
+        UsageError: the id is malformed, or the file is a link that leads out of the folder.
+    """
+    path = folder / (checked_id(session_id) + SUFFIX)
+    if path.resolve().parent != folder.resolve():
+        raise UsageError(f"{path}: is a link that leads out of its folder; name the real file")
+    return path
+
+
+def found_sessions(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[FoundSession]:
+    """Return every session under the roots by its names alone; no content is read.
+
+    Raises:
+        UnreadableError: a root is missing, a file, or unreadable.
+    """
+    walk = Walk[Known](problems)
+    roots = store_roots(settings, environ, problems)
+    return [found for root in roots for place in root.places for found in sessions_of(place, walk)]
+
+
+def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSession:
+    """Return the session with this id, or the only one whose id begins with it.
+
+    Main sessions go before those of sub-agents, and of files with one id those with content before empty ones.
+
+    Raises:
+        NotFoundError: none or several fit; the message names some.
+    """
+    known = list(sessions)
+    fitting = [s for s in known if s.id == session_id]
+    if not fitting and session_id:
+        fitting = [s for s in known if s.id.startswith(session_id)]
+    fitting = [s for s in fitting if not s.side] or fitting
+    fitting = _latest_of(session_id, fitting) or fitting
+    if len({s.id for s in fitting}) == 1:
+        fitting = [s for s in fitting if s.size] or fitting
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting:
+        among = f"{len(known)} session{'' if len(known) == 1 else 's'}"
+        raise NotFoundError(f"no session {session_id!r} among {among}; `slowwave sessions list` shows them all")
+    places = ", ".join(f"{s.id} in {s.folder}" for s in sorted(fitting, key=lambda s: s.path)[:4])
+    raise NotFoundError(f"{session_id!r} fits {len(fitting)} sessions ({places}); write more of it, or the file's path")
+
+
+def _latest_of(name: str, sessions: list[FoundSession]) -> list[FoundSession]:
+    """Return the session with the highest number where ``name`` is an agent and a sender of crabtalk, else none."""
+    numbers = {s.id: s.id.removeprefix(f"{name}_") for s in sessions if s.dialect == "crabtalk"}
+    own = [s for s in sessions if (number := numbers.get(s.id, "")).isascii() and number.isdecimal()]
+    most = max((int(numbers[s.id]) for s in own), default=0)
+    return [s for s in own if int(numbers[s.id]) == most]
+
+
+def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSession:
+    """Return the main session that was written to last; what is of no known dialect is passed over.
+
+    Args:
+        sessions: all of them.
+        cwd: only those that work in this folder.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    main = sorted((s for s in sessions if not s.side and s.size), key=lambda s: s.mtime_ns, reverse=True)
+    for session in main:
+        head = read_head(session)
+        if not isinstance(head, StoreProblem) and cwd in ("", head.cwd):
+            return session
+    if cwd:
+        raise NotFoundError(f"no session works in {cwd}; leave --here out, or name one")
+    if main:
+        raise NotFoundError(f"no session of a known dialect yet ({len(main)} other files seen); name one by its path")
+    raise NotFoundError("no session yet; name a store with --store")
+
+
+def session_of_file(path: Path) -> FoundSession:
+    """Return the session that a file belongs to, with its other parts.
+
+    Raises:
+        NotFoundError: there is no such file, or it is no transcript by its name.
+    """
+    problems: list[StoreProblem] = []
+    folder = os.fspath(path.parent)
+    for found in Walk[Known](problems).sessions(folder):
+        if found.folder == folder and any(file.name == path.name for file in found.files):
+            return found
+    raise NotFoundError(f"{path}: is not a transcript (its name does not end in {SUFFIX})")

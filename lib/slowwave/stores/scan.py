@@ -1,22 +1,21 @@
 """Read a session for the catalogue: all of it, or only the bytes that were appended since the last time."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.base import RecordDialect
 from slowwave.errors import UnreadableError
-from slowwave.records.cursor import hash_before
-from slowwave.records.lines import open_regular, read_records
-from slowwave.records.model import REFUSALS, Problem
-from slowwave.records.tail import find_last, line_around
-from slowwave.stores.folds import fold_of
-from slowwave.stores.summary import Summary, record_decoder
+from slowwave.formats.lines import open_regular, read_records
+from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Span, Transcript
+from slowwave.formats.registry import RecordDialect, RowDialect, Told, by_name
+from slowwave.formats.tail import find_last, hash_before, line_around
+from slowwave.stores.summary import ListedRecord, Summary, first_words, kept_title, record_decoder
 from slowwave.stores.walk import PACKED, FoundSession, Signature, signatures
-from slowwave.stores.whole import HARMLESS, summary_of_whole
 
 _BLOCK = 1 << 16
 
@@ -69,8 +68,6 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
 def _anew(found: FoundSession, dialect: str) -> Summary:
     """Return the summary of a session that no cursor leads into."""
     if found.in_database:
-        from slowwave.stores.passing import summary_of_rows  # noqa: PLC0415 - few sessions lie in databases
-
         return summary_of_rows(found, dialect)
     if not isinstance(by_name(dialect), RecordDialect):
         return summary_of_whole(found, dialect)
@@ -213,3 +210,177 @@ def _checked_end(path: Path, size: int, start: int) -> tuple[int, bytes]:
                 return begin + newline + 1, hash_before(fd, begin + newline + 1)
             end = begin
         return start, hash_before(fd, start)
+
+
+# How the records of each dialect are folded into what a listing shows, one by one, so that only new bytes are read.
+#
+# Claude Code's and Cersei's records go into the summary as they are; those of the other clients tell what they are by
+# the same rules as when the session is read.
+
+_AS_THEY_ARE = frozenset({"claude", "cersei", "cersei-bare"})
+
+
+class Fold(NamedTuple):
+    """What a dialect's records are decoded with, and what adds one to a summary."""
+
+    decoder: Any
+    add: Callable[[Summary, Span, Any], None]
+
+
+@cache
+def fold_of(dialect: str) -> Fold | None:
+    """Return how records of a dialect are folded, None for one whose sessions must be read as a whole."""
+    if dialect in _AS_THEY_ARE:
+        return Fold(record_decoder, _add_record)
+    rules = by_name(dialect)
+    return _fold_by(rules) if isinstance(rules, RecordDialect) else None
+
+
+def _add_record(summary: Summary, _: Span, record: ListedRecord) -> None:
+    summary.add(record)
+
+
+def _fold_by(rules: RecordDialect) -> Fold:
+    told_by = rules.told
+
+    def add(summary: Summary, span: Span, record: object) -> None:
+        summary.records += 1
+        told = told_by(span, record, is_first=summary.records == 1)
+        if told.message is not None:
+            add_message(summary, told.message)
+        else:
+            _add_about(summary, told)
+
+    return Fold(rules.decoder, add)
+
+
+def _add_about(summary: Summary, told: Told) -> None:
+    """Take what a record says of the session: the newest title, and the first header; later ones are copies."""
+    if told.title is not None:
+        summary.titles["custom-title"] = kept_title(told.title)
+    if told.kind is not None and not summary.has_header:
+        summary.has_header = True
+        summary.cwd = told.cwd
+        summary.is_sub_agent = told.kind == "subagent"
+        summary.is_fork = told.kind == "fork"
+        summary.parent = told.parent
+    if told.created is not None:
+        saw_creation(summary, told.created)
+
+
+def add_message(summary: Summary, message: Message) -> None:
+    """Count a message, its calls, its time, and the first prompt that a person typed."""
+    side = summary.is_sub_agent or message.sidechain
+    if side:
+        summary.side_messages += 1
+    else:
+        summary.messages += 1
+    if message.role == "assistant":
+        summary.tool_calls += len(message.calls)
+    elif not summary.first_prompt and message.role == "user" and message.origin == "typed":
+        text = first_words(message.text)
+        if side:
+            summary.side_prompt = summary.side_prompt or text
+        else:
+            summary.first_prompt = text
+    at = message.timestamp
+    if at is not None:
+        stamp = _stamp(at)
+        summary.created = min(summary.created or stamp, stamp)
+        summary.last_activity = max(summary.last_activity, stamp)
+
+
+def saw_creation(summary: Summary, at: datetime) -> None:
+    """Take the time at which a session says that it was created; nothing was said then."""
+    stamp = _stamp(at)
+    summary.created = min(summary.created or stamp, stamp)
+
+
+def _stamp(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z"
+
+
+# What a listing shows of a session that is read as a whole: its summary is made anew when it changes.
+#
+# So are storage trees of opencode. Other files are folded in record by record (:func:`fold_of`), and of sessions in
+# databases the rows (:func:`summary_of_rows`).
+
+# Reported by the reader, but nothing is missing: the record was read all the same.
+HARMLESS = ("bom", "glued", "not-utf8", "gap", "too-large", "nonstandard")
+
+
+def files_of(found: FoundSession) -> SessionFiles:
+    """Return the files of a session as its dialect takes them."""
+    return SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
+
+
+def summary_of_whole(found: FoundSession, dialect: str) -> Summary:
+    """Return the summary of a session by reading all of it.
+
+    Raises:
+        UnreadableError: a file of it cannot be read.
+    """
+    transcript = by_name(dialect).read(files_of(found))
+    summary = Summary(
+        dialect,
+        records=transcript.records,
+        bad_lines=sum(p.lines for p in transcript.problems if p.kind not in HARMLESS),
+        titles={"ai-title": kept_title(transcript.title)} if transcript.title else {},
+        is_fork=transcript.kind == "fork",
+        is_sub_agent=transcript.kind == "subagent",
+        parent=transcript.parent,
+        cwd=next((m.cwd for m in transcript.messages if m.cwd), ""),
+    )
+    for message in transcript.messages:
+        add_message(summary, message)
+    if transcript.created is not None:
+        saw_creation(summary, transcript.created)
+    return summary
+
+
+# What a listing shows of a session that lies in a database, from one pass over its rows that holds none of them.
+
+
+def summary_of_rows(found: FoundSession, dialect: str) -> Summary:
+    """Return the summary of a session in a database: that of reading all of it, without its memory.
+
+    Raises:
+        UnreadableError: the database cannot be read, or the session is gone.
+    """
+    rules = by_name(dialect)
+    return (
+        _passed(rules, files_of(found), dialect) if isinstance(rules, RowDialect) else summary_of_whole(found, dialect)
+    )
+
+
+def _passed(rules: RowDialect, files: SessionFiles, dialect: str) -> Summary:
+    summary = Summary(dialect)
+    about = Transcript(dialect, files)
+    for message, is_new in rules.passed(files, about):
+        summary.is_sub_agent = about.kind == "subagent"
+        _add(summary, message, is_new=is_new)
+        _settle(summary, about)
+    _settle(summary, about)
+    summary.records = about.records
+    summary.is_sub_agent, summary.is_fork = about.kind == "subagent", about.kind == "fork"
+    summary.parent = about.parent
+    if about.title:
+        summary.titles["ai-title"] = kept_title(about.title)
+    if about.created is not None:
+        saw_creation(summary, about.created)
+    return summary
+
+
+def _add(summary: Summary, message: Message, *, is_new: bool) -> None:
+    summary.cwd = summary.cwd or message.cwd
+    if is_new:
+        add_message(summary, message)
+    else:
+        summary.tool_calls += len(message.calls)  # of an answer that comes in pieces nothing else is new
+
+
+def _settle(summary: Summary, about: Transcript) -> None:
+    """Count what could not be read so far and forget it: a database may hold nothing else."""
+    if about.problems:
+        summary.bad_lines += sum(p.lines for p in about.problems if p.kind not in HARMLESS)
+        about.problems.clear()

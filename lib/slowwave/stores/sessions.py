@@ -10,22 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.clock import Clock, SystemClock
-from slowwave.dialects import by_name
-from slowwave.dialects.base import Dialect
-from slowwave.dialects.cersei.dialect import Cersei, Mode
-from slowwave.dialects.model import Message, SessionFiles, Transcript
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.records.append import PART_BYTES
-from slowwave.stores.head import read_head
-from slowwave.stores.ids import meant_session, newest_session
-from slowwave.stores.kinds.base import Place
-from slowwave.stores.kinds.registry import BY_NAME
+from slowwave.formats.append import PART_BYTES
+from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import Dialect, by_name
+from slowwave.stores.kinds import BY_NAME, Place
 from slowwave.stores.model import StoredSession, StoreProblem
-from slowwave.stores.rows import SessionRow, StoredRow, resolve, stored_row
+from slowwave.stores.roots import meant_session, newest_session, read_head
 from slowwave.stores.scan import scan
+from slowwave.stores.summary import SessionRow, StoredRow, resolve, stored_row
 from slowwave.stores.walk import FoundSession, Known, Walk
 from slowwave.stores.writing.base import Compaction, Content, Draft, Means, checked, new_uuid
-from slowwave.stores.writing.opened import Opened, Writers, held, known_head
+from slowwave.stores.writing.registry import Opened, Writers, held, known_head
 
 # Their sessions are not called by the names of their files, or lie in folders of their own.
 _NAMED_OTHERWISE = ("crabtalk", "ulid")

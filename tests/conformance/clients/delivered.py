@@ -25,7 +25,7 @@ from slowwave.memory.delivery.hooks import CLIENTS as HOOKED
 from slowwave.memory.delivery.hooks import settings_of
 from slowwave.memory.delivery.register import Rule
 from slowwave.settings import load_settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from tests.conformance.clients.report import RECORD, Row
 from tests.conformance.clients.resume import install, version, why_not
 from tests.conformance.clients.start import ASKING, BUILDING, CHANGED, FAILS, Started, started

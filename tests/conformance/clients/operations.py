@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from slowwave.compaction.pruning import CLEARED
+from slowwave.compaction.plan import CLEARED
 from tests.conformance.clients import changes, retained
 from tests.conformance.clients.changes import NOTE, PLANNED, SUMMARY
 from tests.conformance.clients.grown import grow, grow_outputs, roll_back

@@ -13,8 +13,8 @@ import pytest
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED, UNREADABLE, USAGE
 from slowwave.retention.holds import Facts, held_reason, read_holds
-from tests.unit.retention.job.fleets import ADD
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.fleets import ADD
+from tests.unit.retention.homes import Home
 
 AGE = ("--set", "retention.max_age=30d", "--set", "retention.require_extracted=false")
 SURE = (*AGE, "--set", "retention.confirm=2")

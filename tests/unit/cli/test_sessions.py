@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from tests.unit.dialects import opencode_files
+from tests.unit.formats import opencode_files
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 
 Capture = pytest.CaptureFixture[str]

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.compaction.job.book import Book, folder_of, read_book, write_book
-from slowwave.compaction.job.derived import content_stamp
+from slowwave.compaction.job.book import Book, content_stamp, folder_of, read_book, write_book
 from slowwave.errors import DONE, REFUSED, UNREADABLE, USAGE
 from tests.unit.compaction.job.talks import Talk
 

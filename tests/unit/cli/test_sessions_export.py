@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.opencode.dialect import OPENCODE
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.opencode.dialect import OPENCODE
 from tests.unit.stores.store_builder import cersei, write
 
 Capture = pytest.CaptureFixture[str]

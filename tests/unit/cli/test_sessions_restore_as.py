@@ -9,8 +9,8 @@ import pytest
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED, UNREADABLE, USAGE
 from slowwave.retention.audit import AuditLog
-from tests.unit.retention.job.fleets import ADD
-from tests.unit.retention.job.homes import Home, tree
+from tests.unit.retention.fleets import ADD
+from tests.unit.retention.homes import Home, tree
 
 NEW = "00000000-0000-4000-8000-0000000000aa"
 NEW_IDS = {"crabtalk": "crab_user_9", "ulid": "01JKQ5W8ZP3V9YB2C4D6E8ZZZZ"}

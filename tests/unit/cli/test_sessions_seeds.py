@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from tests.unit.dialects.pi_files import Session, call
+from tests.unit.formats.pi_files import Session, call
 from tests.unit.stores.store_builder import cersei, claude, write
 
 Capture = pytest.CaptureFixture[str]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.dialects.openclaw.silent import is_silent
+from slowwave.formats.openclaw.context import is_silent
 from slowwave.stores.openclaw.store import update_entry
-from tests.unit.dialects import opencode_files
-from tests.unit.dialects.pi_files import Session
+from tests.unit.formats import opencode_files
+from tests.unit.formats.pi_files import Session
 
 Capture = pytest.CaptureFixture[str]
 GROUP = "agent:main:telegram:group:-100"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from tests.unit.dialects import opencode_files
-from tests.unit.dialects.codex_files import THREAD, meta, rollout, turn
-from tests.unit.dialects.pi_files import Session
+from tests.unit.formats import opencode_files
+from tests.unit.formats.codex_files import THREAD, meta, rollout, turn
+from tests.unit.formats.pi_files import Session
 from tests.unit.stores.store_builder import cersei, claude, write
 
 Capture = pytest.CaptureFixture[str]

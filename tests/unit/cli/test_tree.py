@@ -8,9 +8,9 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.cli.tree import WIDTH, tree_lines
-from slowwave.dialects.model import Message, SessionFiles, Text, Transcript
-from slowwave.dialects.plain import PlainMessage
-from tests.unit.dialects import claude_files, pi_files
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import Message, SessionFiles, Text, Transcript
+from tests.unit.formats import claude_files, pi_files
 from tests.unit.stores.store_builder import as_bytes, claude
 
 Capture = pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from tests.unit.dialects import codex_files
+from tests.unit.formats import codex_files
 from tests.unit.stores.families import FAMILIES, Family, claude, codex, named, openclaw, opencode_rows, pi
 
 Capture = pytest.CaptureFixture[str]

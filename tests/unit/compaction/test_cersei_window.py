@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import read_session
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.settings import CompactionSettings
 
 

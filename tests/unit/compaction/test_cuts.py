@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from slowwave.compaction.cuts import Cut, cut_points, find_cut, find_cut_before
-from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.dialects.model import Message
+from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.plan import Cut, cut_points, find_cut, find_cut_before
+from slowwave.compaction.tokens import PI
+from slowwave.formats.model import Message
 from tests.unit.compaction.messages import answer, result, user
-from tests.unit.dialects.pi_files import Session, call
+from tests.unit.formats.pi_files import Session, call
 
 LONG = "x" * 4000
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.estimates import CODEX, CRABTALK, OPENCODE, PI, rule_of
-from slowwave.compaction.javascript import cut, stringify, units
-from slowwave.compaction.pi_entries import message_tokens
-from slowwave.compaction.usage import read_usage
-from slowwave.dialects.model import Other, Thinking, ToolCall
+from slowwave.compaction.items import read_usage
+from slowwave.compaction.live.pi import message_tokens
+from slowwave.compaction.tokens import CODEX, CRABTALK, OPENCODE, PI, cut, rule_of, stringify, units
+from slowwave.formats.model import Other, Thinking, ToolCall
 from tests.unit.compaction.messages import message, result, user
 
 VALUES: list[Any] = [

@@ -2,9 +2,8 @@
 
 import pytest
 
-from slowwave.compaction.file_lists import NO_FILES, FileOperations, of_details, of_tags, without_tags
-from slowwave.compaction.named_files import of_calls
-from slowwave.dialects.model import ToolCall
+from slowwave.compaction.files import NO_FILES, FileOperations, of_calls, of_details, of_tags, without_tags
+from slowwave.formats.model import ToolCall
 
 PATCH = "*** Begin Patch\n*** Update File: a b.py\n*** Move to: c.py\n@@\n+x\n*** Add File: d.py\n*** End Patch"
 

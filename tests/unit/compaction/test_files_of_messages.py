@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.file_lists import FileOperations, of_lists
-from slowwave.compaction.file_operations import of_messages
-from slowwave.compaction.paths import key_of, shown
-from slowwave.dialects.model import ToolCall
+from slowwave.compaction.files import FileOperations, key_of, of_lists, of_messages, shown
+from slowwave.formats.model import ToolCall
 from tests.unit.compaction.messages import message
 from tests.unit.compaction.sessions import CWD, Talk
 

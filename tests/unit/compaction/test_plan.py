@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from slowwave.compaction.estimates import PI
 from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.pi_entries import pi_items
-from slowwave.compaction.plan import NoPlan, Plan, prepare
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import Message
+from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.plan import Budget, NoPlan, Plan, prepare
+from slowwave.compaction.tokens import PI
+from slowwave.formats.model import Message
 from tests.unit.compaction.messages import answer, result, summary, user
-from tests.unit.dialects.pi_files import Session, call
+from tests.unit.formats.pi_files import Session, call
 
 SMALL = Budget(keep_recent_tokens=1000)
 LONG = "x" * 4000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.compaction.shell_files import files_of_line
+from slowwave.compaction.files import files_of_line
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n+x\n*** Add File: sub/b.py\n+y\n*** End Patch"
 DIFF = "diff --git a/x.c b/x.c\n--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-a\n+b"

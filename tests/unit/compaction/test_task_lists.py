@@ -1,7 +1,6 @@
 """Lists of tasks as the clients keep them: where every task stood last."""
 
-from slowwave.compaction.exchanges import exchanges
-from slowwave.compaction.todo_lists import tasks_of
+from slowwave.compaction.calls import exchanges, tasks_of
 from tests.unit.compaction.sessions import Talk
 
 

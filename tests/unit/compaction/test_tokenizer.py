@@ -5,12 +5,11 @@ from types import ModuleType
 
 import pytest
 
-from slowwave.compaction import tokenizer
-from slowwave.compaction.estimates import CODEX
+from slowwave.compaction import tokens
 from slowwave.compaction.items import items_of
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.tokenizer import PACKAGE, exact_tokens, vocabulary_of
+from slowwave.compaction.tokens import CODEX, PACKAGE, exact_tokens, vocabulary_of
 from slowwave.settings import CompactionSettings
 from tests.unit.compaction.messages import answer, result, user
 
@@ -56,7 +55,7 @@ def test_every_text_of_every_block_is_counted(counted: list[str]):
 
 
 def test_without_the_extra_nothing_is_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tokenizer, "PACKAGE", "no_package_of_this_name")
+    monkeypatch.setattr(tokens, "PACKAGE", "no_package_of_this_name")
     assert exact_tokens([user("four")], "gpt-5") is None
 
 

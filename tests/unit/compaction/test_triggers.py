@@ -1,12 +1,7 @@
 """Thresholds compare exactly as each client does: at the boundary, and one token beside it."""
 
-from slowwave.compaction.flush import RESERVE_FLOOR
-from slowwave.compaction.triggers import (
-    CRABTALK_THRESHOLD,
-    Budget,
-    is_over_budget,
-    is_over_threshold,
-)
+from slowwave.compaction.job.settings import RESERVE_FLOOR
+from slowwave.compaction.plan import CRABTALK_THRESHOLD, Budget, is_over_budget, is_over_threshold
 
 FLOORED = Budget(reserve_floor=RESERVE_FLOOR)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from slowwave.clock import FixedClock
 from slowwave.consolidation.job import consolidate_project
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.model import (
     Candidate,

@@ -11,7 +11,7 @@ from slowwave.memory.book import Book, read_book
 from slowwave.memory.ledger import line_hash, read_ledger
 from slowwave.memory.undo import undo
 from slowwave.report import Report
-from slowwave.retention.forgetting import what_goes
+from slowwave.retention.erase.memory import what_goes
 from slowwave.settings import ConsolidationSettings, Settings
 from tests.unit.consolidation.folders import Folder
 from tests.unit.consolidation.test_asking import Scripted

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.clock import FixedClock
-from slowwave.dialects.model import SessionFiles, SessionKind
+from slowwave.formats.model import SessionFiles, SessionKind
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import Project, StoredSession
 

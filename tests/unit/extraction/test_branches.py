@@ -11,8 +11,8 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
 from slowwave.stores.model import StoredSession
-from tests.unit.dialects import claude_files, codex_files, opencode_files, pi_files
 from tests.unit.extraction.talk import RULES, clock, open_gates, project, stored
+from tests.unit.formats import claude_files, codex_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import as_bytes, cersei
 
 KEPT = RULES[0]

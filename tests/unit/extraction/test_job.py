@@ -13,9 +13,9 @@ import pytest
 
 from slowwave import files
 from slowwave.clock import FixedClock
-from slowwave.dialects.model import SessionOrigin
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats.model import SessionOrigin
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import extracted_path
 from slowwave.report import Report

@@ -12,9 +12,9 @@ from slowwave.extraction.taking import EXTRACTOR
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project, StoredSession
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.homes import Home
 
 
 def the_one(home: Home) -> tuple[Project, StoredSession]:

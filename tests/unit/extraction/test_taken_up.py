@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.model import SessionFiles
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.ranges import is_in, runs_of
+from slowwave.formats.model import SessionFiles
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.report import Report
 from slowwave.stores.model import StoredSession
-from tests.unit.dialects import claude_files, openclaw_files, opencode_files, pi_files
 from tests.unit.extraction.talk import RULES, START, clock, open_gates, project, stored
+from tests.unit.formats import claude_files, openclaw_files, opencode_files, pi_files
 
 FIRST = RULES[1]
 SECOND = RULES[0]

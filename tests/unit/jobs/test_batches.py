@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.clock import FixedClock, SystemClock
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.jobs.batches import Share, manifest_of, plan_batches, plan_groups, read_manifest, write_manifest
 from slowwave.jobs.run import Run
 from slowwave.settings import Settings, load_settings

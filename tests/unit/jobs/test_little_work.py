@@ -13,7 +13,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.observability.history import read_nights
 from slowwave.report import Report
 from slowwave.settings import Settings
-from tests.unit.retention.job.homes import DIALECTS, NOW, Home
+from tests.unit.retention.homes import DIALECTS, NOW, Home
 
 WISHES = {
     1: "We use ripgrep here, never grep.",

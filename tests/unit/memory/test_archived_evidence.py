@@ -10,9 +10,8 @@ import zstandard
 from slowwave.memory.evidence import check_all, unproven
 from slowwave.memory.model import Evidence
 from slowwave.memory.said import said_at
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.reading import Pack
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.archive.pack import Pack, PackedSession
+from slowwave.stores.archive.writer import Wanted, write_pack
 
 ROLLOUT = "rollout-2026-11-20T10-00-00-019a0000-0000-7000-8000-000000000001.jsonl"
 
@@ -68,7 +67,7 @@ def test_archived_evidence_is_moved_and_says_where(tmp_path: Path) -> None:
 def test_only_the_frames_that_are_needed_are_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"\n".join(records := lines(900)))
-    monkeypatch.setattr("slowwave.stores.archive.writing.CHUNK", 1 << 10)
+    monkeypatch.setattr("slowwave.stores.archive.writer.CHUNK", 1 << 10)
     folder = archived(tmp_path / "archive", path)
     every = pieces(path, records)
     seen: list[int] = []

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from slowwave import files
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import SlowwaveError
+from slowwave.formats.model import SessionFiles
 from slowwave.memory.delivery.deliver import deliver, install, refresh
 from slowwave.memory.delivery.register import Placed, Rule, read_register, register_path
 from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL
@@ -20,7 +20,7 @@ from slowwave.memory.section import BEGIN, END
 from slowwave.report import Item
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores.model import Project, StoredSession
-from slowwave.stores.spelling import spelled
+from slowwave.stores.projects import spelled
 from tests.unit.consolidation.dreams import House, no_fsync
 
 SAID = "Use pnpm for installs"

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import Message, SessionFiles, ToolCall
+from slowwave.formats.model import Message, SessionFiles, ToolCall
+from slowwave.formats.registry import by_name
 from slowwave.reading.items import Reading
 from slowwave.reading.session import read
 from slowwave.stores.writing.base import Block, Draft
-from tests.unit.dialects import codex_files, opencode_files
-from tests.unit.dialects.pi_files import HEADER
 from tests.unit.extraction.talk import Talk
+from tests.unit.formats import codex_files, opencode_files
+from tests.unit.formats.pi_files import HEADER
 from tests.unit.stores.writing.written import sessions_in
 
 _IDS = {"crabtalk": "crab_ann_1", "ulid": "01JM2V7Q9N4E8ZC3T6R5W0XKYB"}

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.model import ToolResult
-from slowwave.dialects.registry import NAMES
+from slowwave.formats.model import ToolResult
+from slowwave.formats.registry import NAMES
 from slowwave.reading.harness import command_in, edited_paths, output_of, refusal_in, written_texts
 from slowwave.reading.items import Chosen, Failed, Ran, Reading, Said
-from tests.unit.dialects import codex_files, opencode_files
 from tests.unit.extraction.talk import CWD, REFUSED, Talk
+from tests.unit.formats import codex_files, opencode_files
 from tests.unit.reading.clients import Say, Use, of_talk, reading_of, written
 
 RULE = "always use tabs in this house"

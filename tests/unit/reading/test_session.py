@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import (
+from slowwave.errors import SlowwaveError
+from slowwave.extraction.redact import redactor_for
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import (
     Block,
     Injected,
     Message,
@@ -21,21 +23,18 @@ from slowwave.dialects.model import (
     Other,
     Role,
     SessionFiles,
+    Span,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
 )
-from slowwave.dialects.plain import PlainMessage
-from slowwave.dialects.registry import NAMES, sniff
-from slowwave.errors import SlowwaveError
-from slowwave.extraction.redact import redactor_for
+from slowwave.formats.registry import NAMES, by_name, sniff
 from slowwave.reading.items import AGENT, PERSON, Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
-from slowwave.records.model import Span
-from tests.unit.dialects import opencode_files
 from tests.unit.extraction.talk import CWD, REFUSED, START, Talk
 from tests.unit.extraction.test_redact import PLANTED
+from tests.unit.formats import opencode_files
 from tests.unit.reading.clients import Say, Use, of_talk, reading_of, same, written
 from tests.unit.reading.test_harness import COMMAND, NOTE, STORE, asked
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 import ahocorasick_rs
 import zstandard
 
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import Pack
 from tests.unit.retention import planted
 from tests.unit.stores import families
 

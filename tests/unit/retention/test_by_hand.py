@@ -12,8 +12,8 @@ from slowwave.retention.audit import AuditLog
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import trash_folder, trash_items
-from tests.unit.retention.job.fleets import ADD
-from tests.unit.retention.job.homes import Home
+from tests.unit.retention.fleets import ADD
+from tests.unit.retention.homes import Home
 
 OWN = str(UUID(int=1))
 

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from slowwave.cli import main
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.writer import Wanted, write_pack
 from tests.unit.retention import planted
 from tests.unit.retention.everybody import (
     EVERYBODY,

@@ -15,9 +15,9 @@ from slowwave.errors import DONE, REFUSED, MovedError
 from slowwave.memory.book import read_book
 from slowwave.memory.ledger import line_hash
 from slowwave.memory.verify import totals, verify
-from slowwave.retention.masking import masked
-from slowwave.retention.transcripts import apply_file, plan_file
-from slowwave.retention.what import Secrets
+from slowwave.retention.erase.mask import masked
+from slowwave.retention.erase.subjects import Secrets
+from slowwave.retention.erase.transcripts import apply_file, plan_file
 from slowwave.secrets.finder import find_secrets
 from slowwave.secrets.model import Finding
 from slowwave.secrets.redactor import Redactor

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.retention.everywhere import Sort, other_files
+from slowwave.retention.erase.places import Sort, other_files
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import RefusedError
-from slowwave.retention.git_store import is_git_store, objects_in
+from slowwave.retention.erase.places import is_git_store, objects_in
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git makes the stores that are read here")
 

@@ -10,13 +10,13 @@ import zstandard
 
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED, USAGE
+from slowwave.retention import removal
 from slowwave.retention.holds import place_hold, read_holds
-from slowwave.retention.job import free
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.faults.hostile_sessions import Link, session
-from tests.unit.dialects import opencode_files
-from tests.unit.retention.job.homes import NOW, Home
+from tests.unit.formats import opencode_files
+from tests.unit.retention.homes import NOW, Home
 
 OWN = str(UUID(int=1))
 NAME = "Erika Mustermann"
@@ -246,13 +246,13 @@ def test_a_hold_that_is_set_while_others_are_freed_counts(home: Home, monkeypatc
     home.add("claude", 2, 40)
     assert home.run().counts["removed"] == 2
     home.clock.advance(days=8)
-    first = free.free
+    first = removal.free
 
     def freed(item: TrashItem, trash: Path) -> None:
         first(item, trash)
         hold(home, {"project": "shop"})
 
-    monkeypatch.setattr(free, "free", freed)
+    monkeypatch.setattr(removal, "free", freed)
     report = home.run()
     assert (report.counts["freed"], report.counts["refused_held"]) == (1, 1)
     assert len(trash_items(trash_folder(home.environ))) == 1

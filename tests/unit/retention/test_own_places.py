@@ -21,7 +21,7 @@ import zstandard
 
 from slowwave import places
 from slowwave.cli import main
-from slowwave.retention.own_places import SETTINGS
+from slowwave.retention.erase.places import SETTINGS
 from slowwave.settings import Settings
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.planted import aged
@@ -64,7 +64,7 @@ def refused(report: dict[str, Any]) -> set[str]:
 def test_every_folder_that_slowwave_writes_below_is_known() -> None:
     known = {"home_folder", "state_folder", "data_folder", "archive_folder", "config_folder", "scheduler_folder"}
     folders = {name for name in vars(places) if name.endswith("_folder") and not name.startswith("_")}
-    assert folders == known, "let the erasure look into the new folder: retention/own_places.py"
+    assert folders == known, "let the erasure look into the new folder: retention/erase/places.py"
 
 
 def test_every_setting_that_names_a_place_is_known() -> None:
@@ -76,7 +76,7 @@ def test_every_setting_that_names_a_place_is_known() -> None:
             name_of_place = ("file", "folder", "path", "elsewhere", "roots", "import", "moved")
             if "Path" in told or any(word in field.name for word in name_of_place):
                 found.add(f"{section.name}.{field.name}")
-    assert found == set(SETTINGS), "say in retention/own_places.py what an erasure does with it"
+    assert found == set(SETTINGS), "say in retention/erase/places.py what an erasure does with it"
 
 
 @pytest.mark.parametrize("folder", [".local/share/slowwave", ".local/state/slowwave", ".config/slowwave"])

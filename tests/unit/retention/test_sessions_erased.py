@@ -12,8 +12,8 @@ from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.verify import totals, verify
 from slowwave.retention.holds import read_holds
-from tests.unit.dialects import opencode_files
 from tests.unit.extraction.talk import CWD, RULES, Talk
+from tests.unit.formats import opencode_files
 from tests.unit.retention.planted import OLD, aged
 from tests.unit.retention.test_subjects_erased import GATES, erase
 from tests.unit.stores import families

@@ -14,9 +14,9 @@ from slowwave.cli import main
 from slowwave.errors import DONE, PARTLY_FAILED, REFUSED, USAGE
 from slowwave.memory.book import read_book
 from slowwave.memory.verify import totals, verify
-from slowwave.retention.masking import masked
-from slowwave.retention.subjects import patterns
-from slowwave.retention.subjects.wanted import Asked, Subjects
+from slowwave.retention.erase import subjects
+from slowwave.retention.erase.mask import masked
+from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.secrets.redactor import Redactor
 from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.retention.planted import OLD, aged, contents
@@ -226,7 +226,7 @@ def test_a_pattern_that_would_never_end_is_stopped_and_named(
     path.write_bytes(path.read_bytes() + b'{"type":"summary","summary":"' + b"a" * 64 + b'!"}\n')
     aged(home / ".claude")
     before = path.read_bytes()
-    monkeypatch.setattr(patterns, "MOST_S", 0.05)
+    monkeypatch.setattr(subjects, "MOST_S", 0.05)
     assert main(["run", "erase", "--json", "--pattern", "(a+)+$", "--apply"]) in (REFUSED, PARTLY_FAILED)
     assert "a repetition in a repetition" in capsys.readouterr().out
     assert path.read_bytes() == before

@@ -14,22 +14,21 @@ import pytest
 import zstandard
 
 from slowwave.cli import main
-from slowwave.dialects.rows import RowReader
 from slowwave.errors import PARTLY_FAILED, RefusedError
+from slowwave.formats.rows import RowReader
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.names import name_from_json
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.databases import clean_database, found_in_database
+from slowwave.retention.erase.databases import clean_database, found_in_database
+from slowwave.retention.erase.mask import masked, overwritten
+from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.holds import read_holds
-from slowwave.retention.masking import masked
-from slowwave.retention.subjects.wanted import Asked, Subjects
-from slowwave.retention.zipped import overwritten
 from slowwave.secrets.redactor import Redactor
-from slowwave.stores.archive.model import PackedSession
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.client_notes import Note
-from tests.unit.dialects import openclaw_files, opencode_files
 from tests.unit.extraction.talk import RULES
+from tests.unit.formats import openclaw_files, opencode_files
 from tests.unit.retention import everybody, planted
 from tests.unit.retention.planted import aged
 from tests.unit.retention.test_subjects_erased import GATES, NAME, erase, left_in

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.unit.dialects import claude_files, codex_files, openclaw_files, opencode_files, pi_files
+from tests.unit.formats import claude_files, codex_files, openclaw_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import as_bytes, cersei
 
 

@@ -12,16 +12,16 @@ import pytest
 from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import LockHeldError, MovedError, RefusedError
-from slowwave.stores.archive.model import PackedSession
+from slowwave.stores.archive.pack import PackedSession
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.archive.writing import Wanted, write_pack
-from slowwave.stores.ids import found_sessions, meant_session
-from slowwave.stores.openclaw.lock import lock_path
+from slowwave.stores.archive.writer import Wanted, write_pack
+from slowwave.stores.locks import lock_path
 from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.removal import Removal, plan_removal, remove
+from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import restore, trash_items
 from slowwave.stores.walk import FoundSession
-from tests.unit.dialects import claude_files, codex_files, openclaw_files
+from tests.unit.formats import claude_files, codex_files, openclaw_files
 from tests.unit.stores import families
 from tests.unit.stores.store_builder import cersei, settings_for, write
 from tests.unit.stores.test_trash import Snapshot, snapshot
@@ -305,7 +305,7 @@ def test_a_store_that_its_client_holds_keeps_everything_in_its_place(
     folder = clawdbot_home(tmp_path, ENTRIES, *NAMES)
     plan = planned(folder, "s2")
     before = snapshot(folder)
-    monkeypatch.setattr("slowwave.stores.client_index.update_store", _held)
+    monkeypatch.setattr("slowwave.stores.client_notes.update_store", _held)
     with pytest.raises(LockHeldError):
         remove(plan, tmp_path / "trash", CLOCK)
     assert snapshot(folder) == before
@@ -332,7 +332,7 @@ def test_a_killed_removal_of_a_transcript_comes_back_with_its_entry(
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            for module in ("slowwave.files", "slowwave.stores.moving"):
+            for module in ("slowwave.files", "slowwave.stores.trash"):
                 patched.setattr(f"{module}.at_fault_point", stop)
             try:
                 remove(plan, home / "trash", CLOCK)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects import sniff
 from slowwave.errors import UnknownDialectError, UnreadableError
+from slowwave.formats.registry import sniff
 from slowwave.stores import catalogue as catalogue_module
-from slowwave.stores import head
+from slowwave.stores import roots
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.listing import Listing, list_sessions
-from slowwave.stores.rows import SessionRow
+from slowwave.stores.discovery import Listing, list_sessions
 from slowwave.stores.scan import Scanned, scan
+from slowwave.stores.summary import SessionRow
 from tests.unit.stores.store_builder import Line, add, as_bytes, cersei, claude, settings_for, tombstone, write
 
 
@@ -319,7 +319,7 @@ def test_an_unreadable_file_is_tried_again_although_nothing_changed(tmp_path: Pa
         return sniff(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(head, "sniff", refusing)
+        patch.setattr(roots, "sniff", refusing)
         listing = listed(tmp_path / "store", tmp_path / "c.sqlite")[0]
     assert [(p.kind, p.detail) for p in listing.problems] == [("unreadable", "Permission denied")]
     assert len(listed(tmp_path / "store", tmp_path / "c.sqlite")[0].rows) == 2

@@ -8,11 +8,10 @@ import pytest
 
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.discovery import find_projects
-from slowwave.stores.kinds.codex import CodexHome
-from slowwave.stores.listing import Listing, list_sessions
+from slowwave.stores.discovery import Listing, find_projects, list_sessions
+from slowwave.stores.kinds import CodexHome
 from slowwave.stores.model import Discovery
-from tests.unit.dialects.codex_files import THREAD, compressed, meta, rollout, said, turn
+from tests.unit.formats.codex_files import THREAD, compressed, meta, rollout, said, turn
 
 CHILD = "01a1ffe2-70a4-7cb3-ab90-000000000001"
 OLD = "01a1ffe2-70a4-7cb3-ab90-000000000002"

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import sniff
-from slowwave.dialects.registry import NAMES
 from slowwave.errors import SettingsError, UnknownDialectError, UnreadableError
+from slowwave.formats.registry import NAMES, sniff
 from slowwave.settings import MemorySettings, Settings
-from slowwave.stores import head
+from slowwave.stores import roots
 from slowwave.stores.discovery import changed_since, find_projects
 from slowwave.stores.model import Discovery, StoredSession
-from slowwave.stores.spelling import spelling_key
+from slowwave.stores.projects import spelling_key
 from tests.unit.stores.store_builder import cersei, claude, settings_for, write
 
 
@@ -154,7 +153,7 @@ def test_an_unreadable_file_is_reported(tmp_path: Path, monkeypatch: pytest.Monk
             raise UnreadableError(path, "Permission denied")
         return sniff(path)
 
-    monkeypatch.setattr(head, "sniff", refusing)
+    monkeypatch.setattr(roots, "sniff", refusing)
     found = find(tmp_path)
     assert list(sessions(found)) == ["good"]
     assert [(p.kind, p.detail) for p in found.problems] == [("unreadable", "Permission denied")]

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import sniff
-from slowwave.stores.folds import fold_of
-from slowwave.stores.ids import session_of_file
-from slowwave.stores.scan import scan
+from slowwave.formats.registry import sniff
+from slowwave.stores.roots import session_of_file
+from slowwave.stores.scan import fold_of, scan, summary_of_whole
 from slowwave.stores.summary import Summary
 from slowwave.stores.walk import PACKED
-from slowwave.stores.whole import summary_of_whole
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 OTHERS = ("pi", "openclaw", "codex", "crabtalk", "ulid")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from slowwave.places import state_folder
 from slowwave.stores.catalogue import Catalogue, catalogue_path
-from slowwave.stores.kept import PROMPT_CHARS, first_words, is_plain_talk, kept_title
-from slowwave.stores.listing import list_sessions
-from slowwave.stores.search.file import index_path
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import SearchIndex
-from tests.unit.dialects import codex_files
+from slowwave.stores.search.segments import index_path
+from slowwave.stores.summary import PROMPT_CHARS, first_words, is_plain_talk, kept_title
+from tests.unit.formats import codex_files
 from tests.unit.secrets.shapes import SHAPES, Maker
 from tests.unit.stores.store_builder import claude, settings_for, write
 

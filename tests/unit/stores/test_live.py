@@ -12,7 +12,7 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.live import active_reason, is_same_process, live_reason
 from slowwave.stores.model import StoredSession
 from tests.unit.stores.store_builder import claude, write

@@ -10,11 +10,10 @@ import pytest
 
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.discovery import find_projects
-from slowwave.stores.kinds.opencode import Opencode
-from slowwave.stores.listing import Listing, list_sessions
+from slowwave.stores.discovery import Listing, find_projects, list_sessions
+from slowwave.stores.kinds import Opencode
 from slowwave.stores.model import Discovery
-from tests.unit.dialects.opencode_files import Session, database, done, words
+from tests.unit.formats.opencode_files import Session, database, done, words
 
 MAIN, CHILD, FORK = "ses_main0001", "ses_child001", "ses_fork0001"
 

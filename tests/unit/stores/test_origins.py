@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects.openclaw.keys import parse_key
+from slowwave.formats.openclaw.keys import parse_key
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.discovery import find_projects
-from slowwave.stores.listing import list_sessions
-from tests.unit.dialects import openclaw_files
+from slowwave.stores.discovery import find_projects, list_sessions
+from tests.unit.formats import openclaw_files
 from tests.unit.stores.families import named, pi
 
 JOB, HOOK = "cron:nightly", "hook:5"

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 import zstandard
 
-from slowwave.dialects import sniff
-from slowwave.stores.ids import session_of_file
+from slowwave.formats.registry import sniff
+from slowwave.stores.roots import session_of_file
 from slowwave.stores.scan import scan
 
 SAMPLES = Path(__file__).parents[2] / "samples"

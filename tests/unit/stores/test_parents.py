@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.records.parts import session_id
+from slowwave.formats.append import session_id
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.listing import list_sessions
-from slowwave.stores.rows import SessionRow
+from slowwave.stores.discovery import list_sessions
+from slowwave.stores.summary import SessionRow
 from tests.unit.stores.families import FAMILIES, Family, claude, codex, named
 
 

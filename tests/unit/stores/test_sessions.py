@@ -13,11 +13,11 @@ import pytest
 
 from slowwave import files
 from slowwave.clock import FixedClock
-from slowwave.dialects.model import ToolCall
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
+from slowwave.formats.model import ToolCall
 from slowwave.stores.sessions import Sessions
 from slowwave.stores.writing.base import Compaction
-from slowwave.stores.writing.opened import held
+from slowwave.stores.writing.registry import held
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 from tests.unit.stores.writing.written import unchanged
 

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import by_name
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.discovery import find_projects
-from slowwave.stores.listing import Listing, list_sessions
+from slowwave.stores.discovery import Listing, find_projects, list_sessions
 
 SHARED = Path(__file__).parents[3].parent / "shared"
 HOMES = sorted(SHARED.glob("clients/corpus/claude*/*/home/.claude"))

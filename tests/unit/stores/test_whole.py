@@ -6,8 +6,8 @@ from typing import Any
 
 from slowwave.settings import load_settings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.listing import list_sessions
-from slowwave.stores.rows import SessionRow
+from slowwave.stores.discovery import list_sessions
+from slowwave.stores.summary import SessionRow
 
 
 def entry(number: int, role: str, text: str, **more: Any) -> dict[str, Any]:

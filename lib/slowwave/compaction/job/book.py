@@ -6,19 +6,30 @@ without this file they stay, and can be explained and undone no longer.
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal, NamedTuple
+from uuid import UUID
 
 import msgspec
 
-from slowwave.compaction.breaker import Breaker
-from slowwave.compaction.job.dropped import Dropped
-from slowwave.errors import CorruptStateError
+from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats.lines import open_plain, open_regular
 from slowwave.places import state_folder
 
 _NAME_DIGITS = 24
+
+
+class Dropped(NamedTuple):
+    """A range of bytes in one part of a session; ``sha256`` is "" where only the place was noted."""
+
+    part: int
+    offset: int
+    length: int
+    sha256: str = ""
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +108,29 @@ class Pending(msgspec.Struct, frozen=True):
 
     done: Appended
     expected: Expected
+
+
+class Breaker(NamedTuple):
+    """How compactions of one session went; never changed, every outcome gives a new one.
+
+    Attributes:
+        compactions: how many succeeded.
+        failures: how many failed since the last that succeeded.
+        is_open: too many failed in a row; it stays open, since trying again at every turn costs a model call each.
+    """
+
+    compactions: int = 0
+    failures: int = 0
+    is_open: bool = False
+
+    def succeeded(self) -> "Breaker":
+        """Return the breaker after a compaction."""
+        return self._replace(compactions=self.compactions + 1, failures=0)
+
+    def failed(self) -> "Breaker":
+        """Return the breaker after a failure."""
+        failures = self.failures + 1
+        return self._replace(failures=failures, is_open=self.is_open or failures >= MOST_FAILURES)
 
 
 class Book(msgspec.Struct):
@@ -203,3 +237,115 @@ def file_of(folder: Path, path: Path) -> Path:
     """Return where the book of a session lies, whose first file is given."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:_NAME_DIGITS]
     return folder / f"{name}.json"
+
+
+# The bytes that a compaction stands for, with what proves later that they still are what was summarised.
+
+_BLOCK_BYTES = 1 << 20
+# Its bytes are what was summarised; they are not, or are gone; nobody noted what they were.
+Condition = Literal["intact", "changed", "unknown"]
+
+
+def digested(paths: Sequence[Path], ranges: Iterable[tuple[int, int, int]]) -> list[Dropped]:
+    """Return ranges (part, offset and length), in order, with the digests of what stands there now.
+
+    Raises:
+        UnreadableError: a file cannot be opened.
+    """
+    found: list[Dropped] = []
+    for part, places in groupby(sorted(ranges), key=lambda place: place[0]):
+        with open_plain(paths[part]) as file:
+            found += [Dropped(*place, _digest(file, *place[1:])) for place in places]
+    return found
+
+
+def around(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return one range a part, from the first to the last byte: few enough to travel with the transcript."""
+    stops: dict[int, tuple[int, int]] = {}
+    for part, offset, length in ranges:
+        start, stop = stops.get(part, (offset, 0))
+        stops[part] = min(start, offset), max(stop, offset + length)
+    return [(part, start, stop - start) for part, (start, stop) in sorted(stops.items())]
+
+
+def conditions(paths: Sequence[Path], ranges: Sequence[Dropped]) -> list[Condition]:
+    """Say of each range whether what was summarised can be read back there."""
+    files: dict[int, BinaryIO | None] = {}
+    try:
+        return [_condition(_opened(paths, one.part, files), one) for one in ranges]
+    finally:
+        for file in files.values():
+            if file is not None:
+                file.close()
+
+
+def _condition(file: BinaryIO | None, one: Dropped) -> Condition:
+    if not one.sha256:
+        return "unknown"
+    return "intact" if file is not None and _digest(file, one.offset, one.length) == one.sha256 else "changed"
+
+
+def _opened(paths: Sequence[Path], part: int, files: dict[int, BinaryIO | None]) -> BinaryIO | None:
+    if part not in files:
+        try:
+            files[part] = open_plain(paths[part])
+        except (IndexError, UnreadableError):
+            files[part] = None
+    return files[part]
+
+
+def _digest(file: BinaryIO, offset: int, length: int) -> str:
+    file.seek(offset)
+    digest = hashlib.sha256()
+    while length and (block := file.read(min(length, _BLOCK_BYTES))):
+        digest.update(block)
+        length -= len(block)
+    return digest.hexdigest()
+
+
+# The breaker that stops compacting a session after failures in a row (Cersei: ``AutoCompactState``).
+
+MOST_FAILURES = 3
+
+
+# Ids and times of what is appended, derived from the session itself: the same input leaves the same bytes.
+_TAIL_BYTES = 4096
+
+
+def content_stamp(paths: Sequence[Path]) -> str:
+    """Return what changes whenever something is appended to one of these files, or its end is rewritten.
+
+    Raises:
+        UnreadableError: a file cannot be opened.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        with open_regular(path) as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _TAIL_BYTES))
+            digest.update(b"%d\0%b\0" % (size, file.read()))
+    return digest.hexdigest()[:32]
+
+
+def ids_of(session: str, stamp: str) -> Callable[[], str]:
+    """Return a maker of UUIDs that gives the same ones for the same content of the same session."""
+    number = 0
+
+    def make() -> str:
+        nonlocal number
+        number += 1
+        return str(
+            UUID(
+                bytes=hashlib.sha256(f"{session}\0{stamp}\0{number}".encode(errors="replace")).digest()[:16], version=4
+            )
+        )
+
+    return make
+
+
+def time_of(at: datetime | None, paths: Sequence[Path]) -> datetime:
+    """Return the time of a compaction: that of the last message, else of the last change.
+
+    A session that was compacted must not look as if somebody had worked in it.
+    """
+    return at or datetime.fromtimestamp(max(path.stat().st_mtime for path in paths), UTC)

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-from slowwave.compaction.cuts import Cut, cut_points
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.live.earlier import joined_ranges
-from slowwave.compaction.plan import NoPlan, Plan, divided, prepare, prepare_whole
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import Other, Thinking
-from slowwave.records.model import Span
+from slowwave.compaction.live.trail import joined_ranges
+from slowwave.compaction.plan import Budget, Cut, NoPlan, Plan, cut_points, divided, prepare, prepare_whole
+from slowwave.formats.model import Other, Span, Thinking
 
 # Characters in which a client introduces a summary to the model.
 _INTRODUCED = {"claude": 162, "codex": 400, "pi": 107, "openclaw": 107, "ulid": 107}
@@ -55,8 +52,10 @@ def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
     """Return the estimate of the context that a compaction leaves."""
     stays = plan.tokens_kept + reading.rule.of_text(summary + " " * _INTRODUCED.get(reading.dialect, 0))
     if reading.dialect == "codex":
-        from slowwave.dialects.codex.history import is_boundary  # noqa: PLC0415 - only where this client is
-        from slowwave.dialects.codex.replay import USER_TOKENS  # noqa: PLC0415 - as above
+        from slowwave.formats.codex.replay import (  # noqa: PLC0415
+            USER_TOKENS,
+            is_boundary,
+        )
 
         # the client keeps what a person asked, up to a number of tokens, also where it is summarised
         # the newest ones are among the items that are held

@@ -3,30 +3,25 @@
 Only the end of a session that was compacted before is read, where that is surely enough.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from slowwave.compaction.cuts import reach
-from slowwave.compaction.estimates import CLAUDE, CODEX, PI, Rule, rule_of
-from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.javascript import fields_of
-from slowwave.compaction.job.chosen import NOTHING_CHOSEN, Chosen, chosen_by_client
-from slowwave.compaction.live.earlier import Earlier
-from slowwave.compaction.live.items import About
-from slowwave.compaction.live.trail import Trail
+from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
+from slowwave.compaction.job.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
+from slowwave.compaction.live.trail import About, Earlier, Trail
 from slowwave.compaction.live.window import WINDOW_BYTES, Window, has_trail, seems_compacted, trail_of, window_of
-from slowwave.compaction.triggers import KEEP_RECENT_MESSAGES, KEEP_RECENT_TOKENS
-from slowwave.compaction.usage import ContextTokens, Usage, context_tokens
-from slowwave.dialects.base import Dialect, TailDialect
-from slowwave.dialects.model import SessionFiles, Transcript
-from slowwave.dialects.registry import by_name
+from slowwave.compaction.plan import KEEP_RECENT_MESSAGES, KEEP_RECENT_TOKENS, reach
+from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
 from slowwave.errors import UsageError
-from slowwave.stores.writing.lookup import first_record, records_backward
+from slowwave.formats.model import SessionFiles, Transcript
+from slowwave.formats.registry import Dialect, TailDialect, by_name
+from slowwave.formats.times import parse_time
+from slowwave.stores.writing.base import first_record, records_backward
 
 if TYPE_CHECKING:
-    from slowwave.compaction.job.counters import Counters
     from slowwave.compaction.live.codex import CodexTrail
+
 
 # Messages before a compaction cannot stay: the client hides all of them.
 _KEEP_NONE = ("crabtalk",)
@@ -159,7 +154,7 @@ def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:
 
 
 def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Reading:
-    from slowwave.dialects.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.formats.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
 
     versions = (version_in(env.version) for _, env in reversed(window.records) if env.version)
     about = About(version=next(filter(None, versions), (2, 1)))
@@ -168,8 +163,8 @@ def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Readin
 
 
 def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
-    from slowwave.dialects.pi.context import settings_of  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.dialects.pi.records import entry_of  # noqa: PLC0415 - as above
+    from slowwave.formats.pi.context import settings_of  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.formats.pi.records import entry_of  # noqa: PLC0415 - as above
 
     about = About(_text(first_record(files.paths[0]).get("cwd")))
     entries = [entry_of(env, span) for span, env in window.records]
@@ -181,7 +176,6 @@ def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
 
 
 def _end_of_codex(window: Window, files: SessionFiles, _dialect: str) -> Reading:
-    from slowwave.compaction.job.counters import counters_in  # noqa: PLC0415 - few sessions of a night are read
 
     trail = cast("CodexTrail", window.trail)
     items = window.items(About())
@@ -205,31 +199,30 @@ def _model(dialect: str, items: list[Item]) -> str:
     """Return the model that answered last, where the messages of a dialect without rules of its own name it."""
     if dialect != "cersei":
         return ""
-    from slowwave.compaction.cersei_items import model_in  # noqa: PLC0415 - only where this client is
 
     return model_in(items)
 
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.claude_items import claude_items  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.dialects.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
-    from slowwave.dialects.claude.resume import version_of  # noqa: PLC0415 - as above
+    from slowwave.compaction.live.claude import claude_items  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.formats.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
+    from slowwave.formats.claude.resume import version_of  # noqa: PLC0415 - as above
 
     return _of_claude(claude_items(dialect.context(transcript)), version_of(cast("ClaudeTranscript", transcript).tree))
 
 
 def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
-    from slowwave.compaction.claude_items import counted  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
+    from slowwave.compaction.live.claude import counted  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.formats.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
 
     model = counted(items)
     return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)
 
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.pi_entries import pi_items  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.dialects.openclaw.tree import OWN_TYPES  # noqa: PLC0415 - as above
-    from slowwave.dialects.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
+    from slowwave.compaction.live.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.formats.openclaw.context import OWN_TYPES  # noqa: PLC0415 - as above
+    from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
     whole, files = cast("PiTranscript", transcript), transcript.files
     if any(entry.type in OWN_TYPES for entry in whole.loaded.entries):
@@ -247,8 +240,7 @@ def _of_pi(dialect: str, items: list[Item], cwd: str, model: str) -> Reading:
 
 
 def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.codex_items import codex_items  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.compaction.job.counters import counters_in  # noqa: PLC0415 - as above
+    from slowwave.compaction.live.codex import codex_items  # noqa: PLC0415 - few sessions of a night are read
 
     items, last = codex_items(dialect.context(transcript)), transcript.files.paths[-1]
     return _of_codex(items, counters_in(records_backward(last) if last.suffix == ".jsonl" else ()), transcript.files)
@@ -277,3 +269,65 @@ _ENDS: Mapping[str, Callable[[Window, SessionFiles, str], Reading]] = {
     "openclaw": _end_of_pi,
     "codex": _end_of_codex,
 }
+
+
+# What a rollout of Codex notes beside its messages: what the provider counted, the window and the model.
+
+
+class Counters(NamedTuple):
+    """What was noted last.
+
+    Attributes:
+        usage: what the provider counted since the last compaction, None where it did not.
+        window: tokens that the model can see; 0 where that is not noted.
+        model: its name, or "".
+        at: when that was counted.
+    """
+
+    usage: Usage | None = None
+    window: int = 0
+    model: str = ""
+    at: datetime | None = None
+
+    def behind(self, items: Sequence[Item]) -> int:
+        """Return the estimate of what was not counted: all behind the last answer before the count.
+
+        The outputs of an answer's tools are written before its count and are not in it.
+        """
+        at = self.at
+        if self.usage is None or at is None:
+            return 0
+        times = [item.message.timestamp if item.message is not None else None for item in items]
+        until = (n for n in range(len(items), 0, -1) if items[n - 1].kind == "assistant" and _by(times[n - 1], at))
+        is_later = any(time is not None and time > at for time in times)
+        return sum(item.tokens for item in items[next(until, 0 if is_later else len(items)) :])
+
+
+def _by(time: datetime | None, at: datetime) -> bool:
+    return time is not None and time <= at
+
+
+def counters_in(backward: Iterable[Mapping[str, Any]]) -> Counters:
+    """Return what the records of a rollout note, given from the last to the first; no more is taken than needed."""
+    usage: Usage | None = None
+    at: datetime | None = None
+    window, model, is_before = 0, "", False
+    for record in backward:
+        payload = fields_of(record.get("payload"))
+        is_before = is_before or record.get("type") == "compacted"
+        if record.get("type") == "turn_context" and not model:
+            model = str(payload.get("model") or "")
+        info = fields_of(payload.get("info") if payload.get("type") == "token_count" else None)
+        counted = read_usage(fields_of(info.get("last_token_usage")))
+        if counted.context_tokens:
+            noted = info.get("model_context_window")
+            window = window or (noted if isinstance(noted, int) else 0)
+            if usage is None and not is_before:
+                usage, at = counted, parse_time(_text_or_none(record.get("timestamp")))
+        if model and (window or is_before):
+            break
+    return Counters(usage, window, model, at)
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -7,22 +7,35 @@ again, since it gets the ledger of everything that they said.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from slowwave.compaction.cuts import find_cut
-from slowwave.compaction.file_lists import NO_FILES, FileOperations, without_tags
+from slowwave.compaction.files import NO_FILES, FileOperations, without_tags
+from slowwave.compaction.items import Item
 from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.plan import Plan
-from slowwave.compaction.rounds import wrapped_summary
-from slowwave.compaction.serialise import PI_SEPARATOR, ULID_SEPARATOR, flat
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import Message
+from slowwave.compaction.plan import Budget, Plan, cleared, cut_points, find_cut, prune
+from slowwave.compaction.proof import THRESHOLD, checked, probes_of, verdict
+from slowwave.compaction.requests import (
+    PI_SEPARATOR,
+    ULID_SEPARATOR,
+    Part,
+    Request,
+    flat,
+    joined,
+    joined_rounds,
+    prose_requests,
+    requests,
+    round_requests,
+    wrapped_summary,
+)
+from slowwave.formats.model import Message
+from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, MalformedAnswerError, ModelError, Usage
 
 if TYPE_CHECKING:
-    from slowwave.compaction.ledger import Ledger
+    from slowwave.compaction.entries import Ledger
     from slowwave.compaction.proof import Loss, Probe
+
 
 _RECENT = re.compile(r"\n*<recent-messages>\n.*?\n</recent-messages>", re.DOTALL)
 _TURN = re.compile(r"\n*---\n\n\*\*Turn Context \(split turn\):\*\*\n.*?(?=\n+<(?:read|modified)-files>|\Z)", re.DOTALL)
@@ -34,7 +47,6 @@ _RECENT_SHARE = 2
 # A summary takes at most this share of what it stands for, and never more than the ledger's own limit.
 _SHARE = 3
 _LEAST_BYTES = 1_500
-
 Redact = Callable[[str], str]
 
 
@@ -101,7 +113,6 @@ class Summary(NamedTuple):
 # What a summary takes at most, where it is not made: a dry run says what a plan comes to.
 ROOM_BYTES = 16_000
 ROOM = Summary("x" * ROOM_BYTES, NO_FILES)
-
 Summarise = Callable[[Gone], Summary]
 
 
@@ -157,7 +168,8 @@ def by_ledger(gone: Gone) -> Summary:
 
 def ledger_for(gone: Gone) -> "Ledger":
     """Return the ledger of what goes away, no longer than what it stands for is worth."""
-    from slowwave.compaction.ledger import LedgerSettings, ledger_of  # noqa: PLC0415 - few sessions of a night are due
+    from slowwave.compaction.entries import LedgerSettings  # noqa: PLC0415 - few sessions of a night are due
+    from slowwave.compaction.ledger import ledger_of  # noqa: PLC0415 - few sessions of a night are due
 
     settings = LedgerSettings(most_bytes=min(LedgerSettings().most_bytes, gone.most_bytes))
     return ledger_of(
@@ -167,8 +179,6 @@ def ledger_for(gone: Gone) -> "Ledger":
 
 def probes_for(gone: Gone) -> "list[Probe]":
     """Return the questions that a summary has to answer."""
-    from slowwave.compaction.proof import probes_of  # noqa: PLC0415 - as above
-
     return probes_of(gone.messages, gone.reading.cwd, redact=gone.redact)
 
 
@@ -185,7 +195,6 @@ def proven(
         has_sections: it stands in the ledger's sections; other text stands before the ledger.
     """
     from slowwave.compaction.ledger import render  # noqa: PLC0415 - as above
-    from slowwave.compaction.proof import checked  # noqa: PLC0415 - as above
 
     lead = "" if has_sections else without_tags(narrative).strip()
     if lead:
@@ -220,3 +229,196 @@ def _recent(plan: Plan, budget: Budget) -> str:
 def _sound(text: str) -> str:
     """Return text that can be written: half a surrogate pair, as damaged files have them, becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
+
+
+# A model's narrative above the ledger: it has to pass the same proof, or the ledger stands alone.
+#
+# What is too long for the model is asked again without its oldest half; a model that does not answer, or whose words
+# keep less than the ledger does, costs the session nothing.
+
+# how often the oldest half is left out before the model is done without
+_TRIES = 4
+_SCHEMA = {
+    "type": "object",
+    "properties": {"summary": {"type": "string"}},
+    "required": ["summary"],
+    "additionalProperties": False,
+}
+# a small reserve must not cut every answer off
+_LEAST_ANSWER = 512
+_LINE_FORM = "Write the summary itself and nothing else."
+Paid = Callable[[Usage], None]
+
+
+def by_model(
+    model: LanguageModel, threshold: float = THRESHOLD, paid: Paid = lambda _usage: None, focus: str = ""
+) -> Summarise:
+    """Return a maker of summaries that asks a model for the narrative.
+
+    Args:
+        model: who is asked.
+        threshold: share of the probes that a summary has to answer.
+        paid: is told what each answer cost.
+        focus: what a person asked to look at above all.
+    """
+
+    def summarise(gone: Gone) -> Summary:
+        ledger, probes = ledger_for(gone), probes_for(gone)
+        alone = proven(gone, ledger, probes)
+        try:
+            told, notes = _told(gone, model, paid, focus)
+        except ModelError as error:
+            return alone._replace(notes=(*alone.notes, f"no narrative: {error}"))
+        whole = proven(gone, ledger, probes, told, has_sections=telling_of(gone.reading.dialect).has_sections)
+        whole = whole._replace(notes=(*whole.notes, *notes))
+        if whole.loss is None or alone.loss is None:
+            return alone
+        decision = verdict(whole.loss, threshold)
+        reason = decision.reason if not decision.passes else ""
+        if not reason and whole.loss.score < alone.loss.score:
+            reason = f"it keeps {whole.loss.score:.0%}, the ledger alone {alone.loss.score:.0%}"
+        return alone._replace(notes=(*alone.notes, f"the model's summary was not taken: {reason}")) if reason else whole
+
+    return summarise
+
+
+def _told(gone: Gone, model: LanguageModel, paid: Paid, focus: str) -> tuple[str, list[str]]:
+    """Return what the model tells, and what it was not shown.
+
+    Raises:
+        ModelError: it does not answer, or what goes away is too long however much is left out.
+    """
+    telling = telling_of(gone.reading.dialect)
+    plan, cleared = shown(gone)
+    answers: list[tuple[Part, str]] = []
+    left_out = 0
+    for request in telling.ask(gone, plan, focus):
+        answer, missing = _answered(request, gone, model, paid)
+        answers.append((request.part, answer))
+        left_out += missing
+    notes = [f"{cleared} old outputs of tools were cleared from what the model read"] if cleared else []
+    notes += [f"the oldest {left_out} messages were too long for the model, the ledger alone tells them"] * (
+        left_out > 0
+    )
+    return telling.join(plan, answers), notes
+
+
+def _answered(request: Request, gone: Gone, model: LanguageModel, paid: Paid) -> tuple[str, int]:
+    """Return the answer, and how many messages had to be left out of the question, the oldest first."""
+    whole = len(request.items)
+    for _ in range(_TRIES):
+        try:
+            return _asked(request, gone, model, paid), whole - len(request.items)
+        except ContextOverflowError:
+            later = _later_half(request.items)
+            if later is None:
+                raise
+            request = request._replace(items=later)
+    raise ContextOverflowError(f"still too long after the oldest part was left out {_TRIES} times")
+
+
+def _asked(request: Request, gone: Gone, model: LanguageModel, paid: Paid) -> str:
+    answer = model.answer(_ask(request, gone))
+    paid(answer.usage)
+    given: object = answer.data
+    fields = cast("dict[str, object]", given) if isinstance(given, dict) else {"summary": answer.text}
+    data = fields.get("summary")
+    if not isinstance(data, str) or not data.strip():
+        raise MalformedAnswerError("the answer holds no summary")
+    return data.strip()
+
+
+def _ask(request: Request, gone: Gone) -> Ask:
+    return Ask(
+        "compaction",
+        request.system,
+        gone.redact(request.prompt),
+        _SCHEMA,
+        "summary",
+        max(request.max_tokens, _LEAST_ANSWER),
+        _LINE_FORM,
+        _has_headings if telling_of(gone.reading.dialect).has_sections else None,
+    )
+
+
+def _has_headings(text: str) -> bool:
+    """Say whether plain text is a summary in sections and no remark about it."""
+    return any(line.startswith("## ") for line in text.splitlines())
+
+
+def _later_half(items: Sequence[Item]) -> tuple[Item, ...] | None:
+    """Return the newer half, cut where no call is parted from its result; None where nothing can be left out."""
+    at = next((point for point in cut_points(items) if point >= max(1, len(items) // 2)), None)
+    return None if at is None else tuple(items[at:])
+
+
+# How the summaries of each client are told by a model: what is asked, and how the answers become a narrative.
+#
+# The seeds' sections are the rule (pi, OpenClaw, Claude Code, Codex and the ULID specification); Cersei summarises by
+# rounds, crabtalk in dense prose. Old outputs of tools are cleared from what the model reads first, as opencode does:
+# nothing in a transcript changes by that.
+
+Answers = Sequence[tuple[Part, str]]
+
+
+class Telling(NamedTuple):
+    """The form of one client's summaries.
+
+    Attributes:
+        ask: returns the questions.
+        join: returns the narrative.
+        has_sections: the answers stand in the sections of the ledger; other text stands before all of them.
+    """
+
+    ask: Callable[[Gone, Plan, str], list[Request]]
+    join: Callable[[Plan, Answers], str]
+    has_sections: bool = True
+
+
+def telling_of(dialect: str) -> Telling:
+    """Return the form of a client's summaries."""
+    return _TELLINGS.get(dialect, _SECTIONS)
+
+
+def shown(gone: Gone) -> tuple[Plan, int]:
+    """Return the plan as a model sees it, with the summary before it, and how many old outputs were cleared for it."""
+    plan = gone.plan
+    items = [*plan.history, *plan.prefix, *plan.kept]
+    pruning = prune(items)
+    start, stop = len(plan.history), len(plan.history) + len(plan.prefix)
+    left = cleared(items, pruning)
+    plan = replace(
+        plan,
+        history=tuple(left[:start]),
+        prefix=tuple(left[start:stop]),
+        previous_summary=gone.previous,
+        files=NO_FILES,
+    )
+    return plan, sum(output.at < stop for output in pruning.outputs)
+
+
+def _sections(gone: Gone, plan: Plan, focus: str) -> list[Request]:
+    return requests(plan, gone.budget, focus=focus, separator=gone.separator)
+
+
+def _by_rounds(gone: Gone, plan: Plan, focus: str) -> list[Request]:
+    return round_requests(plan, gone.budget, focus)
+
+
+def _in_prose(gone: Gone, plan: Plan, focus: str) -> list[Request]:
+    return prose_requests(plan, gone.budget, focus)
+
+
+def _join_sections(plan: Plan, answers: Answers) -> str:
+    return joined(plan, dict(answers))
+
+
+def _join_all(_plan: Plan, answers: Answers) -> str:
+    return joined_rounds([text for _, text in answers])
+
+
+_SECTIONS = Telling(_sections, _join_sections)
+_TELLINGS: Mapping[str, Telling] = {
+    "cersei": Telling(_by_rounds, _join_all, has_sections=False),
+    "crabtalk": Telling(_in_prose, _join_all, has_sections=False),
+}

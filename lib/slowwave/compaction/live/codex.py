@@ -1,41 +1,40 @@
 """The trail of a Codex rollout that was never compacted: its items in order, without the turns that were taken back."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from slowwave.compaction.codex_items import codex_items
-from slowwave.compaction.items import Item
-from slowwave.compaction.live.codex_lines import (
-    CONTEXT,
-    LINES,
-    MOST_OUTPUT,
-    SCALES,
-    RolloutItem,
-    RolloutLine,
-    message_of,
-    read_line,
-    sent_of,
-    words_of,
+import msgspec
+
+from slowwave.compaction.items import Item, items_of
+from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, About, Kind, Records, Scales, Trail
+from slowwave.compaction.live.window import Block, forward, loses_lines
+from slowwave.compaction.tokens import CODEX
+from slowwave.formats.codex.messages import (
+    DEFAULT_LIMIT,
+    SUMMARY_PREFIX,
+    CodexMessage,
+    Place,
+    is_context,
+    is_summary,
+    may_instruct,
 )
-from slowwave.compaction.live.items import About, Kind, Records
-from slowwave.compaction.live.lines import Block, forward, loses_lines
-from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.dialects.codex.head import is_paginated
-from slowwave.dialects.codex.records import (
+from slowwave.formats.codex.records import (
     CALLS,
     DECODER,
     KNOWN_ITEMS,
     OUTPUTS,
     UNREADABLE_LINE,
+    Line,
+    beside_of,
+    is_paginated,
     item_of,
     line_of,
 )
-from slowwave.dialects.codex.replay import repaired, replay
-from slowwave.dialects.codex.turns import is_header, rolled_back
-from slowwave.dialects.model import SessionFiles
-from slowwave.records.lenient import whole
+from slowwave.formats.codex.replay import is_boundary, is_header, is_renewed, repaired, replay, rolled_back
+from slowwave.formats.model import REFUSALS, Message, SessionFiles, Span
+from slowwave.formats.salvage import whole
 
 # of what a scale takes off each item as standing around its words, what does not stand around a summary's
 _UNSAID = 120
@@ -69,6 +68,26 @@ def codex_trail(files: SessionFiles) -> CodexTrail | None:
         if not replay.takes(block):
             return None
     return None if replay.is_tangled else replay.trail
+
+
+# Lines of a Codex rollout as a plan needs them: what an item is, and how many bytes of it the client sends.
+
+
+class RolloutItem(msgspec.Struct, gc=False):
+    """The fields of an item that say what it is; they may hold anything."""
+
+    type: Any = None
+    role: Any = None
+    call_id: Any = None
+    summary: msgspec.Raw = msgspec.Raw()
+
+
+class RolloutLine(msgspec.Struct, gc=False):
+    """A line of a rollout with no more of its item than a plan needs."""
+
+    type: Any = None
+    timestamp: Any = None
+    payload: RolloutItem | None = None
 
 
 class _Items(NamedTuple):
@@ -205,7 +224,7 @@ class _Replay:
         return True
 
     def _roll_back(self, turns: int) -> None:
-        """Take turns back as :class:`slowwave.dialects.codex.history.History` does."""
+        """Take turns back as :class:`slowwave.formats.codex.replay.History` does."""
         if not self._starts or turns <= 0:
             return
         first, kept = self._starts[0], max(0, len(self._starts) - turns)
@@ -222,3 +241,81 @@ def _items(records: Records, _about: About, _is_end: bool) -> list[Item]:  # noq
 
 
 ROLLOUT = Kind(codex_trail, DECODER, _items)
+
+
+# What Codex would send of a rollout as items, with what calls were given decoded.
+
+
+def codex_items(context: Iterable[Message]) -> list[Item]:
+    """Return the items of a context, or of a stretch of it."""
+    items = items_of(list(context), CODEX)
+    for at, item in enumerate(items):
+        message = item.message
+        if isinstance(message, CodexMessage):  # the ledger looks for files in what calls were given
+            message = msgspec.structs.replace(message, as_sent=False, opened=None)
+        items[at] = item._replace(summary=item.summary.removeprefix(SUMMARY_PREFIX).strip(), message=message)
+    return items
+
+
+# around the words of an item: names of fields, ids
+_AROUND = 160
+SCALES = Scales(CODEX, _AROUND)
+# of what a tool returned the client sends about so much, where the line does not say how much
+MOST_OUTPUT = DEFAULT_LIMIT.size
+# a mark: the harness's own words in front of a turn
+CONTEXT = 8
+
+
+class _Text(msgspec.Struct, gc=False):
+    text: str
+
+
+class _Words(msgspec.Struct, gc=False):
+    content: list[_Text]
+
+
+class _Said(msgspec.Struct, gc=False):
+    payload: _Words
+
+
+LINES = msgspec.json.Decoder(RolloutLine)
+_SAID = msgspec.json.Decoder(_Said)
+
+
+def read_line(offset: int, raw: bytes) -> Line:
+    """Return a line as its dialect reads it."""
+    return line_of(Span(0, 0, offset, raw), DECODER.decode(raw))
+
+
+def sent_of(offset: int, raw: bytes, size: int) -> int:
+    """Return about how many bytes of a large output its client sends."""
+    if b"fallback_token_limit_override" not in raw:
+        return MOST_OUTPUT
+    beside = beside_of(read_line(offset, raw))
+    limit = beside.token_limit if beside is not None else None
+    return MOST_OUTPUT if limit is None else min(size, round(limit * CODEX.per_token))
+
+
+def message_of(offset: int, raw: bytes) -> CodexMessage:
+    """Return an item as the message that is sent of it."""
+    return CodexMessage(item_of(read_line(offset, raw).body), Span(0, 0, offset, raw), None, Place(), as_sent=True)
+
+
+def words_of(offset: int, raw: bytes, item: RolloutItem | None) -> int:
+    """Return what a message is to a plan, and to a rollback."""
+    role = item.role if item is not None else None
+    if role == "assistant" and (b"trigger_turn" not in raw or not may_instruct(raw)):
+        return 0
+    if role == "user" and (said := _said(raw)) and not is_context(said) and not is_summary(said):
+        return TURN
+    message = message_of(offset, raw)
+    return TURN if is_boundary(message) else CONTEXT if is_renewed(message) else 0  # never both
+
+
+def _said(raw: bytes) -> str:
+    """Return the text of a message that plainly has one, else ""."""
+    try:
+        content = _SAID.decode(raw).payload.content
+    except REFUSALS:
+        return ""
+    return content[0].text if len(content) == 1 else ""

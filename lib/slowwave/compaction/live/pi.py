@@ -3,26 +3,23 @@
 The walk goes backward through the file, since no entry stands before its parent; it holds one id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from slowwave.compaction.estimates import PI
-from slowwave.compaction.items import Item
-from slowwave.compaction.live.items import About, Kind, Records
-from slowwave.compaction.live.lines import Block, backward
-from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, Trail
-from slowwave.compaction.live.weight import Scales
-from slowwave.compaction.pi_entries import KINDS, pi_items
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.openclaw.tree import OWN_TYPES
-from slowwave.dialects.pi.load import Loaded, loses_entries
-from slowwave.dialects.pi.messages import PiMessage
-from slowwave.dialects.pi.records import DECODER, Entry, entry_of
-from slowwave.dialects.pi.tail import header_of
-from slowwave.records.model import Span
-from slowwave.records.values import clean
+from slowwave.compaction.files import NO_FILES, of_details, without_tags
+from slowwave.compaction.items import Item, has_failed, item_of, usage_of
+from slowwave.compaction.items import Kind as ItemKind
+from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, About, Kind, Records, Scales, Trail
+from slowwave.compaction.live.window import Block, backward
+from slowwave.compaction.tokens import IMAGE_LENGTH, PI, stringify, units
+from slowwave.formats.model import SessionFiles, Span
+from slowwave.formats.openclaw.context import OWN_TYPES
+from slowwave.formats.pi.context import header_of, session_entries
+from slowwave.formats.pi.messages import PiMessage, parts_of
+from slowwave.formats.pi.records import DECODER, Entry, Loaded, entry_of, loses_entries, text_or_empty
+from slowwave.formats.salvage import clean
 
 # around the words of a block: names of fields, an id
 _SCALES = Scales(PI, 35)
@@ -120,6 +117,20 @@ def _mark_of(kind: str) -> int:
     return (SPEAKS if kind != "setting" else 0) | (TURN if kind == "user" else 0) | (BEGINS if kind != "result" else 0)
 
 
+KINDS: Mapping[str, ItemKind] = {
+    "user": "user",
+    "bashExecution": "user",
+    "custom_message": "user",
+    "branch_summary": "user",
+    "branchSummary": "user",
+    "compactionSummary": "user",
+    "assistant": "assistant",
+    "toolResult": "result",
+    "custom": "note",
+    "hookMessage": "note",
+    "compaction": "compaction",
+}
+
 _MARKS = {role: _mark_of(KINDS[role]) for role in _PLAIN_ROLES}
 
 
@@ -159,3 +170,62 @@ def _items(records: Records, about: About, _is_end: bool) -> list[Item]:  # noqa
 
 
 PI_SESSION = Kind(pi_trail, DECODER, _items)
+
+
+# The path of a pi session as items, with the estimates of pi itself.
+#
+# Source: ``estimateTokens``, ``getMessageFromEntry`` and ``findValidCutPoints`` of pi 0.58.3. Unlike there, images that
+# a person sent count, and so do messages of extensions and summaries of branches; answers that failed or were aborted
+# do not, since neither pi nor Clawdbot sends them again, and what they called for was never done.
+
+
+def pi_items(path: Sequence[Entry], loaded: Loaded, cwd: str = "") -> list[Item]:
+    """Return the items of a path: the latest compaction first, then what it kept, then what followed.
+
+    Older compactions are not among them, so the region of the next compaction begins where the last one's kept range
+    does; pi 0.58.3 begins behind the compaction and forgets what it kept (its issue 2608).
+    """
+    last = max((i for i, entry in enumerate(path) if entry.type == "compaction"), default=-1)
+    before = {id(entry) for entry in path[: last + 1]}
+    return [_item(entry, cwd, is_stale=id(entry) in before) for entry in session_entries(list(path), loaded)]
+
+
+def message_tokens(kind: str, body: Mapping[str, object]) -> int:
+    """Return the estimate of a message in pi's own form; ``kind`` is its role, or the type of its entry."""
+    match kind:
+        case "bashExecution":
+            length = units(text_or_empty(body.get("command"))) + units(text_or_empty(body.get("output")))
+        case "compaction" | "branch_summary" | "compactionSummary" | "branchSummary":
+            length = units(text_or_empty(body.get("summary")))
+        case _:
+            length = sum(map(_part_length, parts_of(body.get("content"))))
+    return PI.tokens(length)
+
+
+def _part_length(part: Mapping[str, object]) -> int:
+    match part.get("type"):
+        case "text":
+            return units(text_or_empty(part.get("text")))
+        case "thinking":
+            return units(text_or_empty(part.get("thinking")))
+        case "toolCall":
+            arguments = part.get("arguments")
+            return units(text_or_empty(part.get("name"))) + (0 if arguments is None else units(stringify(arguments)))
+        case "image":
+            return IMAGE_LENGTH
+        case _:
+            return 0
+
+
+def _item(entry: Entry, cwd: str, *, is_stale: bool) -> Item:
+    kind = KINDS.get(entry.kind, "setting")
+    body = entry.message() if entry.role else entry.fields()
+    if kind == "setting" or body.get("excludeFromContext") or (kind == "assistant" and has_failed(body)):
+        return Item(entry.id, "setting", is_stale=is_stale)
+    item = item_of(PiMessage(entry, cwd, True), message_tokens(entry.kind, body), kind)  # noqa: FBT003  # a struct's field
+    item = item._replace(id=entry.id, is_stale=is_stale)
+    if kind == "compaction":
+        # an extension's details are its own business
+        files = NO_FILES if body.get("fromHook") else of_details(body.get("details"))
+        return item._replace(summary=without_tags(text_or_empty(body.get("summary"))), files=files)
+    return item._replace(usage=usage_of(body)) if kind == "assistant" else item

@@ -3,23 +3,21 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import compress
+from itertools import compress, count
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from slowwave.compaction.live.weight import Scales
+from slowwave.compaction.items import Item
+from slowwave.compaction.tokens import Rule
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import open_regular
-from slowwave.records.longline import read_range
-from slowwave.records.model import REFUSALS, Span
-from slowwave.records.utf8 import is_utf8
-from slowwave.records.values import clean
+from slowwave.formats.lines import open_regular, read_range
+from slowwave.formats.model import REFUSALS, Message, SessionFiles, Span, is_utf8
+from slowwave.formats.salvage import clean
 
 T = TypeVar("T")
 Add = Callable[[int], None]
-
 # What a record is to a plan, as bits of its mark.
 BEGINS = 1  # the records from here on can be read without those before: no call is open
 SPEAKS = 2  # a message begins with it
@@ -36,7 +34,7 @@ class Record(NamedTuple):
         part: index of its file.
         offset: where its object begins there.
         length: bytes of the object, less than 4 GiB.
-        weight: of its words (:mod:`weight`).
+        weight: of its words (:class:`Scales`).
         mark: what it is to a plan.
     """
 
@@ -45,6 +43,66 @@ class Record(NamedTuple):
     length: int
     weight: int
     mark: int
+
+
+class Scales:
+    """What turns the sizes of contents into weights and tokens.
+
+    Args:
+        rule: the client's.
+        around: bytes of a content that are no words: names of fields, ids, brackets.
+    """
+
+    def __init__(self, rule: Rule, around: int) -> None:
+        self._rule = rule
+        self._around = around
+        self._share = (1 - _ESCAPED) / rule.per_token
+
+    def tokens(self, weight: int) -> int:
+        """Return about how many tokens a weight is."""
+        return int(weight * self._share)
+
+    def weight(self, size: int) -> int:
+        """Return the weight of a content of so many bytes, no more than :data:`LARGE_BYTES`."""
+        return size - self._around if size > self._around else 0
+
+    def weights(self, sizes: Sequence[int], of_large: Callable[[int], int]) -> list[int]:
+        """Return the weights of contents of so many bytes.
+
+        Args:
+            sizes: of the contents.
+            of_large: returns the weight of the one at an index, which is larger than :data:`LARGE_BYTES`.
+        """
+        around = self._around
+        found = [size - around if size > around else 0 for size in sizes]
+        if sizes and max(sizes) > LARGE_BYTES:
+            for at in compress(count(), map(LARGE_BYTES.__lt__, sizes)):
+                found[at] = of_large(at)
+        return found
+
+    def of_large(self, content: msgspec.Raw | bytes, message: Callable[[], Message]) -> int:
+        """Return the weight of a larger one; it is looked at where its size would mislead.
+
+        Args:
+            content: the JSON of its content.
+            message: decodes it.
+        """
+        written = bytes(content)
+        return self.exact(message()) if any(mark in written for mark in _OPAQUE) else self.weight(len(written))
+
+    def exact(self, message: Message) -> int:
+        """Return the weight that makes the tokens of a message what the rule says."""
+        return self.of_tokens(self._rule.of_message(message))
+
+    def of_tokens(self, tokens: int) -> int:
+        """Return the weight of so many tokens."""
+        return round(tokens / self._share)
+
+    def unsigned(self, content: bytes) -> int:
+        """Return the weight of a content that begins with reasoning, without what signs that."""
+        begin = content.find(_SIGNATURE)
+        signed = content.find(b'"', begin + len(_SIGNATURE)) - begin if begin >= 0 else 0
+        return self.weight(len(content) - signed)
 
 
 class Trail:
@@ -209,3 +267,123 @@ def _decoded(raw: bytes, decoder: msgspec.json.Decoder[T], path: Path) -> T:
         return decoder.decode(clean(raw))
     except REFUSALS as error:
         raise UnreadableError(path, "changed while it was read", "read it again") from error
+
+
+# About how much a record says, told by the size of its content without a look at its words.
+#
+# Weights are bytes of JSON that hold words; a whole context of them is turned into tokens at once.
+
+# Of the bytes of a content about one in twenty-five marks another as escaped (measured over code and prose).
+_ESCAPED = 0.04
+# An image of this size takes no more tokens than a small one: what is as large is looked at.
+LARGE_BYTES = 64 << 10
+# Blocks whose bytes tell nothing of their tokens: images, and what hides the reasoning of a model.
+_OPAQUE = (b'"base64"', b'_image"', b'"image"', b'"encrypted_content"')
+_SIGNATURE = b'"signature":"'
+
+# what is decoded at once while the words are read again
+CHUNK_BYTES = 1 << 20
+
+
+# What there is to know of a dialect whose long sessions are not read as a whole.
+
+
+class About(NamedTuple):
+    """What the whole of a session says about each of its records.
+
+    Attributes:
+        cwd: the working folder of the session.
+        version: of the client (Claude Code).
+    """
+
+    cwd: str = ""
+    version: tuple[int, int] = (2, 1)
+
+
+Records = Sequence[tuple[Span, Any]]
+
+
+class Kind(NamedTuple):
+    """Where the records of a dialect stand, how they are decoded, and how they become items by their client's rules.
+
+    Attributes:
+        trail: finds the records of a context, None where the session has to be read as a whole.
+        decoder: of one record.
+        items: makes items of records that stand by themselves; the flag says that nothing follows them.
+    """
+
+    trail: Callable[[SessionFiles], Trail | None]
+    decoder: msgspec.json.Decoder[Any]
+    items: Callable[[Records, About, bool], list[Item]]
+
+
+# What lies before the end of a context that a plan weighs: its sizes are known, its words are read again on demand.
+
+
+class Earlier:
+    """Records of a context that are not held.
+
+    Args:
+        paths: the files of the session.
+        trail: the records of its context.
+        stop: how many of them lie before its end.
+        kind: how they become items.
+        about: what the session says about them.
+        chunk_bytes: about how much of them is decoded at once.
+
+    Attributes:
+        tokens: about how many they take.
+        size: their bytes.
+        messages: about how many messages they are.
+    """
+
+    def __init__(
+        self, paths: tuple[Path, ...], trail: Trail, stop: int, kind: Kind, about: About, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
+        self._paths, self._trail, self._stop = paths, trail, stop
+        self._kind, self._about, self._chunk_bytes = kind, about, chunk_bytes
+        self.tokens = trail.tokens(stop)
+        self.size = trail.size(stop)
+        self.messages = trail.count(SPEAKS, stop)
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether a turn begins in it."""
+        return self._trail.count(TURN, self._stop) > 0
+
+    def items(self) -> Iterator[Item]:
+        """Read it again and yield its items in order; no more than a stretch of them is held.
+
+        Raises:
+            UnreadableError: the session cannot be read, or has changed since.
+        """
+        for start, stop in self._chunks():
+            records: Records = list(self._trail.records(self._paths, self._kind.decoder, range(start, stop)))
+            yield from self._kind.items(records, self._about, False)  # noqa: FBT003 - one of a table
+
+    def ranges(self) -> Iterator[tuple[int, int, int]]:
+        """Yield part, offset and length of each record."""
+        return (self._trail[at][:3] for at in range(self._stop))
+
+    def _chunks(self) -> Iterator[tuple[int, int]]:
+        """Yield stretches that can be read by themselves."""
+        start = size = 0
+        for at in range(self._stop):
+            if size >= self._chunk_bytes and self._trail.has(at, BEGINS):
+                yield start, at
+                start, size = at, 0
+            size += self._trail[at].length
+        if start < self._stop:
+            yield start, self._stop
+
+
+def joined_ranges(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return ranges (part, offset and length) in order, those joined that no more than a line end lies between."""
+    found: list[tuple[int, int, int]] = []
+    for part, offset, length in sorted(ranges):
+        if found and found[-1][0] == part and offset <= found[-1][1] + found[-1][2] + 2:
+            _, start, known = found[-1]
+            found[-1] = (part, start, max(start + known, offset + length) - start)
+        else:
+            found.append((part, offset, length))
+    return found

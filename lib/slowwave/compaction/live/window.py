@@ -2,28 +2,34 @@
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from io import BytesIO
+from itertools import accumulate, compress, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
+
+import msgspec
 
 from slowwave.compaction.items import Item
-from slowwave.compaction.live.earlier import Earlier
-from slowwave.compaction.live.items import About, Kind, Records
-from slowwave.compaction.live.trail import Trail
-from slowwave.dialects.model import SessionFiles
+from slowwave.compaction.live.trail import About, Earlier, Kind, Records, Trail
 from slowwave.errors import UnreadableError
-from slowwave.records.lines import open_regular
-from slowwave.records.tail import BLOCK_BYTES
+from slowwave.formats.lines import LONG_LINE_BYTES, odd_line, open_regular, read_range
+from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Span, is_utf8
+from slowwave.formats.tail import BLOCK_BYTES, find_last
+
+if TYPE_CHECKING:
+    from slowwave.formats.salvage import OddLine
+
 
 # Sessions up to this size are read as a whole; of longer ones no more than a plan needs is decoded.
 WINDOW_BYTES = 2 << 20
-
 # Where the kind of a dialect stands, as ``module:name`` below this package; imported when a session of it is read.
 _KINDS = {
-    "cersei": "cersei:CERSEI",
-    "crabtalk": "crabtalk:CRABTALK",
-    "ulid": "ulid:ULID",
+    "cersei": "linear:CERSEI",
+    "crabtalk": "linear:CRABTALK",
+    "ulid": "linear:ULID",
     "pi": "pi:PI_SESSION",
     "openclaw": "pi:PI_SESSION",
     "claude": "claude:CLAUDE_CODE",
@@ -127,3 +133,221 @@ def window_of(dialect: str, files: SessionFiles, trail: Trail, size: int) -> Win
 def _kind_of(dialect: str) -> Kind:
     module, _, name = _KINDS[dialect].partition(":")
     return cast("Kind", getattr(import_module(f"slowwave.compaction.live.{module}"), name))
+
+
+# The records of a file from the first to the last and from the last to the first, a block of lines at a time.
+#
+# This is :func:`slowwave.formats.lines.read_records` without a span a record, as a walk over a hundred thousand needs
+# no more of most. A block of plain lines is decoded in one go; a block with an odd line in it is read line by line, and
+# that line takes the same slow path.
+
+T = TypeVar("T")
+Record = tuple[int, bytes, T]
+Loses = Callable[[Sequence[Problem], Sequence[Span]], bool]
+# The lines of larger blocks no longer stay in the cache, and their memory is given back and taken anew.
+FORWARD_BYTES = 128 << 10
+_BLANK = b" \t\r\n"
+_START, _END = b"{", b"}\n"
+_OPEN, _CLOSE = b"{}"
+
+
+class Block(NamedTuple, Generic[T]):
+    """Neighbouring records, as columns.
+
+    Attributes:
+        offsets: where each begins.
+        lengths: bytes of each.
+        raws: its bytes; a newline may stand behind them.
+        values: what each was decoded to.
+    """
+
+    offsets: list[int]
+    lengths: list[int]
+    raws: list[bytes]
+    values: list[T]
+
+    def rows(self) -> Iterator[tuple[int, int, bytes, T]]:
+        """Return an iterator over its records."""
+        return zip(self.offsets, self.lengths, self.raws, self.values, strict=True)
+
+    def only(self, chosen: Sequence[bool]) -> "Block[T]":
+        """Return the chosen ones of its records."""
+        offsets, lengths = compress(self.offsets, chosen), compress(self.lengths, chosen)
+        raws, values = compress(self.raws, chosen), compress(self.values, chosen)
+        return Block(list(offsets), list(lengths), list(raws), list(values))
+
+
+def keeps_all(_problems: Sequence[Problem], _spans: Sequence[Span]) -> bool:
+    """Say that a client reads every whole record of a damaged line."""
+    return False
+
+
+def loses_lines(kinds: Collection[str]) -> Loses:
+    """Return the rule of a client that gives up a whole line for these kinds of damage."""
+    return lambda problems, _spans: any(problem.kind in kinds for problem in problems)
+
+
+def forward(path: Path, decoder: msgspec.json.Decoder[T], loses: Loses = keeps_all) -> Iterator[Block[T]]:
+    """Yield the records of a file.
+
+    Args:
+        path: the file; what is appended while it is read may be missing.
+        decoder: decodes one record.
+        loses: says from a damaged line's problems and records that its client skips all of it.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+    """
+    with open_regular(path) as file:
+        try:
+            at = 0
+            while chunk := os.pread(file.fileno(), FORWARD_BYTES, at):
+                lines = BytesIO(chunk).readlines()
+                if not lines[-1].endswith(b"\n"):
+                    lines.pop()  # its end lies behind the block
+                block = _plain(lines, at, decoder)
+                if block is not None:
+                    at += sum(map(len, lines))
+                    yield block
+                    continue
+                records, at, is_torn = _line_by_line(file, path, at, max(1, len(lines)), decoder, loses)
+                yield _block(records)
+                if is_torn:
+                    return
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
+def backward(path: Path, decoder: msgspec.json.Decoder[T], loses: Loses = keeps_all) -> Iterator[Block[T]]:
+    """Yield the records of a file, the last one first; the arguments are those of :func:`forward`.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+    """
+    with open_regular(path) as file:
+        try:
+            stop, is_last = os.fstat(file.fileno()).st_size, True
+            while stop > 0:
+                stop, lines = _lines_before(file, path, stop)
+                block = _plain(lines, stop, decoder)
+                if block is None:
+                    records, is_last = _each(path, stop, lines, decoder, loses, is_last=is_last)
+                    block = _block(records)
+                else:
+                    is_last = False
+                for column in block:
+                    column.reverse()
+                yield block
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
+def _lines_before(file: BinaryIO, path: Path, stop: int) -> tuple[int, list[bytes]]:
+    """Return the lines that end with byte ``stop`` and take about a block, and where they begin.
+
+    Raises:
+        UnreadableError: the file has become shorter.
+    """
+    begin = max(0, stop - FORWARD_BYTES)
+    chunk = _read(file, path, begin, stop)
+    first = chunk.find(b"\n", 0, -1) + 1 if begin else 0
+    if begin and not first:
+        newline = find_last(path, b"\n", end=begin)
+        begin = 0 if newline is None else newline + 1
+        return begin, [_read(file, path, begin, stop)]
+    buffer = BytesIO(chunk)
+    buffer.seek(first)
+    return begin + first, buffer.readlines()
+
+
+def _read(file: BinaryIO, path: Path, start: int, stop: int) -> bytes:
+    raw = read_range(file.fileno(), start, stop)
+    if len(raw) < stop - start:
+        raise UnreadableError(path, "became shorter while it was read", "read it again")
+    return raw
+
+
+def _plain(lines: list[bytes], begin: int, decoder: msgspec.json.Decoder[T]) -> Block[T] | None:
+    """Return lines as records, where each of them surely is one."""
+    is_plain = (
+        bool(lines)
+        and all(map(bytes.startswith, lines, repeat(_START)))
+        and all(map(bytes.endswith, lines, repeat(_END)))
+        # decoders skip the strings that nobody asked for without looking at their bytes
+        and (all(map(bytes.isascii, lines)) or all(map(is_utf8, lines)))
+    )
+    if not is_plain:
+        return None
+    try:
+        values = list(map(decoder.decode, lines))
+    except REFUSALS:
+        return None
+    offsets = list(accumulate(map(len, lines[:-1]), initial=begin))
+    return Block(offsets, [len(line) - 1 for line in lines], lines, values)
+
+
+def _block(records: list[Record[T]]) -> Block[T]:
+    raws = [raw for _, raw, _ in records]
+    return Block([at for at, _, _ in records], list(map(len, raws)), raws, [value for _, _, value in records])
+
+
+def _value(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """Return what a line without its newline is decoded to, None where it is not plainly one record."""
+    if raw and raw[0] == _OPEN and raw[-1] == _CLOSE and (raw.isascii() or is_utf8(raw)):
+        try:
+            return decoder.decode(raw)
+        except REFUSALS:
+            pass
+    return None
+
+
+def _line_by_line(
+    file: BinaryIO, path: Path, at: int, count: int, decoder: msgspec.json.Decoder[T], loses: Loses
+) -> tuple[list[Record[T]], int, bool]:
+    """Return the records on so many lines from byte ``at`` on, where the next line begins, and that there is none."""
+    found: list[Record[T]] = []
+    file.seek(at)
+    for _ in range(count):
+        line = file.readline(LONG_LINE_BYTES)
+        if line.endswith(b"\n") and (value := _value(line[:-1], decoder)) is not None:
+            found.append((at, line[:-1], value))
+            at += len(line)
+            continue
+        problems: list[Problem] = []
+        odd, at = odd_line(file, path, 0, 0, at, line, problems)
+        if odd.raw:
+            found += _salvaged(odd, decoder, problems, loses)
+        if odd.torn:
+            return found, at, True
+    return found, at, False
+
+
+def _each(
+    path: Path, at: int, lines: list[bytes], decoder: msgspec.json.Decoder[T], loses: Loses, *, is_last: bool
+) -> tuple[list[Record[T]], bool]:
+    """Return the records on lines from byte ``at`` on, and whether the last line of the file still is to come."""
+    from slowwave.formats.salvage import OddLine  # noqa: PLC0415 - most files have no odd line
+
+    found: list[Record[T]] = []
+    last = max((index for index, line in enumerate(lines) if line.strip()), default=-1)
+    for index, line in enumerate(lines):
+        raw = line.removesuffix(b"\n")
+        if (value := _value(raw, decoder)) is not None:
+            found.append((at, raw, value))
+        elif raw.strip():
+            lead = len(raw) - len(raw.lstrip(_BLANK))
+            odd = OddLine(path, 0, 0, at + lead, raw.strip(_BLANK), is_last and index == last)
+            found += _salvaged(odd, decoder, [], loses)
+        at += len(line)
+    return found, is_last and last < 0
+
+
+def _salvaged(
+    line: "OddLine", decoder: msgspec.json.Decoder[T], problems: list[Problem], loses: Loses
+) -> list[Record[T]]:
+    from slowwave.formats.salvage import salvage  # noqa: PLC0415 - most files have no odd line
+
+    found = list(salvage(line, decoder, problems))
+    if loses(problems, [span for span, _ in found]):
+        return []
+    return [(span.offset, span.raw, value) for span, value in found]

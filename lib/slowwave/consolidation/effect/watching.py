@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from slowwave.consolidation.effect.demands import Demand, demand_of
 from slowwave.consolidation.effect.judged import verdicts
-from slowwave.dialects.registry import by_name
 from slowwave.errors import SlowwaveError
+from slowwave.formats.registry import by_name
 from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.delivery.register import Register, placed_of, told_as
 from slowwave.memory.delivery.targets import loads_itself
@@ -21,8 +21,7 @@ from slowwave.memory.model import iso
 from slowwave.memory.names import name_to_json
 from slowwave.memory.topics import INDEX
 from slowwave.reading.session import read
-from slowwave.stores.model import Project, StoredSession
-from slowwave.stores.versions import latest_version, version_order
+from slowwave.stores.model import Project, StoredSession, latest_version, version_order
 
 # began by nobody who types in it
 _UNTYPED = ("cron", "hook", "question")

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from slowwave.dialects.registry import by_name
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, read_failures
@@ -26,6 +25,7 @@ from slowwave.extraction.model.windows import Window, windows_of
 from slowwave.extraction.session import Counted
 from slowwave.extraction.taking import EXTRACTOR as OFFLINE
 from slowwave.extraction.unerased import unerased
+from slowwave.formats.registry import by_name
 from slowwave.memory.book import read_book
 from slowwave.memory.model import DROPS, Candidate, SessionRef, iso
 from slowwave.memory.names import name_to_json, printable

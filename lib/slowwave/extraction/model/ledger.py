@@ -8,14 +8,13 @@ gap, which the next night asks for again, and nothing else.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from slowwave.dialects.model import Transcript
 from slowwave.extraction.model.windows import Window
 from slowwave.extraction.ranges import PartState, digest_of, part_state, ranges_of
 from slowwave.extraction.streams import stamp, stream_digest, stream_state
 from slowwave.extraction.taking import EXTRACTOR as OFFLINE
+from slowwave.formats.model import Span, Transcript
 from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.memory.names import name_to_json
-from slowwave.records.model import Span
 from slowwave.stores.model import StoredSession
 
 Bounds = tuple[int, int]

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from slowwave.files import write_all
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
 from slowwave.jobs.backfill.model import Asked
 from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage
 from slowwave.models.tokens import estimated_tokens
-from slowwave.records.lines import read_records
-from slowwave.records.model import Problem
 
 
 class _Kept(msgspec.Struct, frozen=True):

@@ -6,15 +6,14 @@ from os import fspath
 
 import msgspec
 
-from slowwave.dialects.times import parse_time
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.model import Wanted
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.run import Run
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
-from slowwave.stores.known import known_projects
-from slowwave.stores.listing import list_sessions
+from slowwave.stores.discovery import known_projects, list_sessions
 from slowwave.stores.model import Project, StoredSession
 
 LastActivity = Callable[[StoredSession], datetime]

@@ -16,7 +16,7 @@ from slowwave.jobs.backfill.record import Record, close_record, cut_record, read
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import bring_up_to_date, day_of
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare
-from slowwave.retention.beside import remove_leftovers
+from slowwave.retention.sessions import remove_leftovers
 from slowwave.secrets.redactor import Redactor
 from slowwave.stores.model import Project
 

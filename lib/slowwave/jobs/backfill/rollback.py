@@ -24,7 +24,7 @@ from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
 from slowwave.memory.model import Candidate
 from slowwave.memory.shown import without_shown
 from slowwave.report import Item, Report
-from slowwave.retention.beside import remove_leftovers
+from slowwave.retention.sessions import remove_leftovers
 
 Landing = tuple[Path, Record]
 # a renewed file from which every line was taken back

@@ -24,7 +24,7 @@ from slowwave.jobs.run_files import require_places
 from slowwave.observability.logs import json_logs, log_report, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report, Span
-from slowwave.retention.alone import beside_jobs
+from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.redactor import NAMELESS
 
 # lets one shard land

@@ -21,7 +21,7 @@ from slowwave.jobs.backfill.throttle import PausedError, Throttle
 from slowwave.jobs.model import language_model
 from slowwave.observability.progress import watcher
 from slowwave.places import home_folder
-from slowwave.retention.alone import beside_jobs
+from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.model import StoredSession

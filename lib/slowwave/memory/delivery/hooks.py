@@ -27,8 +27,7 @@ from slowwave.memory.delivery.targets import unfit
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.places import home_folder, state_folder
-from slowwave.stores.model import Project
-from slowwave.stores.versions import latest_version, version_order
+from slowwave.stores.model import Project, latest_version, version_order
 
 if TYPE_CHECKING:
     from slowwave.memory.delivery.deliver import Delivery

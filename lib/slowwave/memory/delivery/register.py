@@ -11,11 +11,11 @@ import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
+from slowwave.formats.append import locked_file
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.ledger import line_hash
 from slowwave.memory.names import name_from_json
 from slowwave.places import data_folder
-from slowwave.records.lock import locked_file
 
 FILE = "delivery.json"
 LOCK = "delivery.lock"

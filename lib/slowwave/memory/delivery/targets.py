@@ -20,9 +20,8 @@ from typing import Any, cast
 import orjson
 
 from slowwave.places import home_folder
-from slowwave.stores.model import Project
-from slowwave.stores.spelling import spelled
-from slowwave.stores.versions import latest_version, version_order
+from slowwave.stores.model import Project, latest_version, version_order
+from slowwave.stores.projects import spelled
 
 AGENTS, INSTEAD, CLAUDE, LOCAL = "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md"
 # the first release whose memory is on for everybody

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from slowwave.formats.lines import open_plain
 from slowwave.memory.foreign import ForeignLine
-from slowwave.records.sources.compressed import open_plain
 
 _WORD = re.compile(r"[^\W_]+")
 # as many words, and as many of them, as :mod:`slowwave.reading.echo` looks at

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.dialects.registry import by_name
 from slowwave.errors import SlowwaveError, told
+from slowwave.formats.registry import by_name
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import read_texts

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
-from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult, Transcript
+from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult, Transcript
 from slowwave.letters import plain, visible
 from slowwave.memory.foreign import ForeignLine, Source
 from slowwave.memory.names import name_to_json
@@ -15,7 +15,6 @@ from slowwave.reading.dialogs import answers_in
 from slowwave.reading.echo import echoes
 from slowwave.reading.harness import refusal_in, written_texts
 from slowwave.reading.items import Heard
-from slowwave.records.model import Span
 from slowwave.stores.model import StoredSession
 
 # how a client writes a file that somebody named in a prompt (client: Claude Code 1.0 to 2.1)

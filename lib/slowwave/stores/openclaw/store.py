@@ -5,21 +5,168 @@ temporary file and a rename, mode 0600. Beyond the client: what nobody changed s
 and a store that cannot be read is an error and never overwritten (the client takes it for empty and wipes it).
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
-from slowwave.stores.openclaw.entries import SessionEntry, encoded, entry_of, merged
-from slowwave.stores.openclaw.lock import STORE_LOCK, held_lock
-from slowwave.stores.openclaw.values import Fields, values_of
+from slowwave.formats.model import REFUSALS
+from slowwave.formats.salvage import clean, scan_value
+from slowwave.stores.locks import STORE_LOCK, held_lock
 
 NAME = "sessions.json"
 _PRIVATE = 0o600
 _REMEDY = "repair or move it away by hand; nothing is written over it"
+
+
+# Entries of ``sessions.json``: every field as the bytes that it was written with, the known ones by name and type.
+#
+# A field that nobody asks for is never decoded, so what a newer client added comes through a rewrite byte for byte.
+# Source: ``src/config/sessions/types.ts`` of Clawdbot 2026.1.27 and the fields that OpenClaw added in mid-2026.
+
+
+class Origin(msgspec.Struct, rename="camel"):
+    """Where the first message of a session came from."""
+
+    label: str | None = None
+    provider: str | None = None
+    surface: str | None = None
+    chat_type: str | None = None
+    from_: str | None = msgspec.field(default=None, name="from")
+    to: str | None = None
+    account_id: str | None = None
+    thread_id: str | int | None = None
+
+
+class DeliveryContext(msgspec.Struct, rename="camel"):
+    """Where answers go."""
+
+    channel: str | None = None
+    to: str | None = None
+    account_id: str | None = None
+    thread_id: str | int | None = None
+
+
+class Known(msgspec.Struct, rename="camel"):
+    """The fields of an entry that this version knows; one of another type than the client writes is None here."""
+
+    session_id: str | None = None
+    updated_at: float | None = None
+    session_file: str | None = None
+    spawned_by: str | None = None
+    last_heartbeat_text: str | None = None
+    last_heartbeat_sent_at: float | None = None
+    system_sent: bool | None = None
+    aborted_last_run: bool | None = None
+    chat_type: str | None = None
+    thinking_level: str | None = None
+    verbose_level: str | None = None
+    reasoning_level: str | None = None
+    elevated_level: str | None = None
+    tts_auto: str | None = None
+    exec_host: str | None = None
+    exec_security: str | None = None
+    exec_ask: str | None = None
+    exec_node: str | None = None
+    response_usage: Literal["on", "off", "tokens", "full"] | None = None
+    provider_override: str | None = None
+    model_override: str | None = None
+    auth_profile_override: str | None = None
+    auth_profile_override_source: Literal["auto", "user"] | None = None
+    auth_profile_override_compaction_count: float | None = None
+    group_activation: Literal["mention", "always"] | None = None
+    group_activation_needs_system_intro: bool | None = None
+    send_policy: Literal["allow", "deny"] | None = None
+    queue_mode: (
+        Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"] | None
+    ) = None
+    queue_debounce_ms: float | None = None
+    queue_cap: float | None = None
+    queue_drop: Literal["old", "new", "summarize"] | None = None
+    input_tokens: float | None = None
+    output_tokens: float | None = None
+    total_tokens: float | None = None
+    model_provider: str | None = None
+    model: str | None = None
+    context_tokens: float | None = None
+    compaction_count: float | None = None
+    memory_flush_at: float | None = None
+    memory_flush_compaction_count: float | None = None
+    cli_session_ids: dict[str, str] | None = None
+    claude_cli_session_id: str | None = None
+    label: str | None = None
+    display_name: str | None = None
+    channel: str | None = None
+    group_id: str | None = None
+    subject: str | None = None
+    group_channel: str | None = None
+    space: str | None = None
+    origin: Origin | None = None
+    delivery_context: DeliveryContext | None = None
+    last_channel: str | None = None
+    last_to: str | None = None
+    last_account_id: str | None = None
+    last_thread_id: str | int | None = None
+    skills_snapshot: dict[str, Any] | None = None
+    system_prompt_report: dict[str, Any] | None = None
+    session_started_at: float | None = None
+    last_interaction_at: float | None = None
+
+
+Fields = dict[str, msgspec.Raw]
+
+
+class SessionEntry:
+    """One entry of a store; never changed after it was made.
+
+    Attributes:
+        fields: each field as it was written, in its order, by the new names.
+        renamed: whether old names were found.
+    """
+
+    __slots__ = ("fields", "renamed")
+
+    def __init__(self, fields: Fields, *, renamed: bool = False) -> None:
+        self.fields = fields
+        self.renamed = renamed
+
+    def get(self, name: str) -> object:
+        """Return a field decoded; None when it is missing or cannot be decoded as its known type."""
+        raw = self.fields.get(name)
+        return None if raw is None else decoded(raw, _TYPES.get(name, Any))
+
+    def text(self, name: str) -> str:
+        """Return a field that should be text without white space at its ends, "" when it is none."""
+        value = self.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+    def number(self, name: str) -> float | None:
+        """Return a field that should be a number, None when it is none."""
+        raw = self.fields.get(name)
+        # as it is written: a whole number stays one when it is written again
+        value = None if raw is None else decoded(raw, int | float)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def known(self) -> Known:
+        """Return all known fields, decoded."""
+        make = cast("Callable[..., Known]", Known)
+        return make(**{_NAMES[name]: self.get(name) for name in self.fields if name in _NAMES})
+
+    def malformed(self) -> list[str]:
+        """Return the names of known fields whose values are of another type than the client's."""
+        return [n for n in self.fields if n in _NAMES and self.fields[n] != b"null" and self.get(n) is None]
+
+    def patched(self, patch: Mapping[str, object]) -> "SessionEntry":
+        """Return the entry with some fields set; a field set to None is taken out."""
+        fields = {n: raw for n, raw in self.fields.items() if patch.get(n, raw) is not None}
+        for name, value in patch.items():
+            if value is not None:
+                fields[name] = encoded(value)
+        return SessionEntry(fields, renamed=self.renamed)
 
 
 class SessionStore(Mapping[str, SessionEntry]):
@@ -192,3 +339,130 @@ def update_entry(
             store.put(key, merged(entry, fields, now_ms, ""))
 
     return update_store(path, change, timeout_s=timeout_s).get(key)
+
+
+# Old names and the new ones that take their place on load, unless the new one is there (seed 004 has the old ones).
+_RENAMED = (("provider", "channel"), ("lastProvider", "lastChannel"), ("room", "groupChannel"))
+_TYPES = {f.encode_name: f.type for f in msgspec.structs.fields(Known)}
+_NAMES = {f.encode_name: f.name for f in msgspec.structs.fields(Known)}
+
+
+def encoded(value: object) -> msgspec.Raw:
+    """Return a value in the client's form: JSON over lines, indented by two."""
+    import orjson  # noqa: PLC0415 - only writing needs it
+
+    return msgspec.Raw(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+
+def entry_of(fields: Fields) -> SessionEntry:
+    """Return an entry with its old field names brought to the new ones, in place, as the client does on load."""
+    if not any(old in fields for old, _ in _RENAMED):
+        return SessionEntry(fields)
+    names = {old: new for old, new in _RENAMED if _is_text(fields, old) and not _is_text(fields, new)}
+    kept = {names.get(name, name): raw for name, raw in fields.items() if name not in names.values()}
+    if "room" not in names:
+        kept.pop("room", None)  # the client drops what is left of it
+    return SessionEntry(kept, renamed=True)
+
+
+def _is_text(fields: Fields, name: str) -> bool:
+    return name in fields and bytes(memoryview(fields[name])[:1]) == b'"'
+
+
+def merged(existing: SessionEntry | None, patch: Mapping[str, object], now_ms: int, new_id: str) -> SessionEntry:
+    """Return an entry with a patch laid over it.
+
+    The time is the newest of old, patch and now; the id that of the patch, else the old one, else ``new_id``.
+    """
+    base = existing if existing is not None else SessionEntry({})
+    told = patch.get("updatedAt")
+    times = [base.number("updatedAt"), told if isinstance(told, int | float) else None, now_ms]
+    own = patch.get("sessionId") or base.text("sessionId") or new_id
+    newest = max(cast("list[float]", [t for t in times if t is not None]))
+    return base.patched({**patch, "sessionId": own, "updatedAt": newest})
+
+
+# Objects taken apart into the bytes of their values, also where a strict decoder refuses what a client wrote.
+#
+# JavaScript writes half of a character that was cut in two as an escape, which is no text that could be encoded.
+
+_SPACE = b" \t\r\n"
+_SPACE_RUN = re.compile(rb"[ \t\r\n]*")
+
+
+def values_of(raw: bytes | msgspec.Raw) -> Fields | None:
+    """Return the values of an object by their keys, each as it stands; None when it is no JSON object."""
+    try:
+        return msgspec.json.decode(raw, type=Fields)
+    except REFUSALS:
+        return _scanned(bytes(raw))
+
+
+def decoded(raw: msgspec.Raw, kind: Any = Any) -> Any:
+    """Return a value decoded, with halves of characters replaced; None when it is not of this kind."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except REFUSALS:
+        pass
+    try:
+        return msgspec.json.decode(clean(bytes(raw)), type=kind)
+    except REFUSALS:
+        return None
+
+
+def _scanned(raw: bytes) -> Fields | None:
+    """Cut an object at its own commas; the values are not looked into."""
+    text = raw.strip(_SPACE)
+    whole = scan_value(text)
+    if text[:1] != b"{" or (whole.status, whole.at) != ("whole", len(text)):
+        return None
+    fields: Fields = {}
+    at = _behind_space(text, 1)
+    while text[at : at + 1] == b'"':
+        key_end = scan_value(text, at).at
+        begin = _behind_space(text, text.index(b":", key_end) + 1)
+        end = scan_value(text, begin).at
+        key = decoded(msgspec.Raw(text[at:key_end]), str)
+        if key is None:
+            return None
+        fields[key] = msgspec.Raw(text[begin:end])
+        at = _behind_space(text, _behind_space(text, end) + 1)
+    return fields
+
+
+def _behind_space(text: bytes, at: int) -> int:
+    found = _SPACE_RUN.match(text, at)
+    return found.end() if found else at
+
+
+# What a person set in the client's own configuration, a JSON5 file in its state folder.
+
+# the client's names for it, newest first
+_FILES = ("openclaw.json", "moltbot.json", "clawdbot.json")
+_PATH = ("agents", "defaults", "compaction")
+
+
+def config_file(transcript: Path) -> Path | None:
+    """Return the configuration that holds for a session under ``STATE/agents/AGENT/sessions/``, None without one."""
+    sessions, agents = transcript.parent, transcript.parent.parent.parent
+    if sessions.name != "sessions" or agents.name != "agents":
+        return None
+    return next((path for name in _FILES if (path := agents.parent / name).is_file()), None)
+
+
+def compaction_config(transcript: Path) -> Mapping[str, object]:
+    """Return ``agents.defaults.compaction`` of what holds for a session; empty without a configuration.
+
+    Raises:
+        UnreadableError: the file is there and cannot be read.
+    """
+    file = config_file(transcript)
+    if file is None:
+        return {}
+    try:
+        found = json5_of(file, file.read_bytes())
+    except OSError as error:
+        raise UnreadableError(file, error.strerror or "cannot be read") from error
+    for name in _PATH:
+        found = cast("Mapping[str, object]", found).get(name) if isinstance(found, Mapping) else None
+    return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}

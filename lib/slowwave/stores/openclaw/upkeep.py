@@ -9,16 +9,20 @@ under the cap, too. Source: ``config/sessions/{store-maintenance,disk-budget}.ts
 """
 
 import math
+import os
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from typing import Literal, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
 
-from slowwave.stores.openclaw.transcripts import artifact_of
-from slowwave.stores.openclaw.upkeep_rules import UpkeepRules, acts_from
+from slowwave.durations import parse_duration
+from slowwave.errors import UnreadableError
+from slowwave.stores.openclaw.sessions import artifact_of
+from slowwave.stores.openclaw.store import NAME, Origin, SessionEntry, read_store
+from slowwave.stores.removal import transcript_of
 
 Step = Literal["pruneAfter", "maxEntries", "resetArchiveRetention", "maxDiskBytes"]
-
 _SYNTHETIC = re.compile(r"(?:subagent|acp|cron|hook|node|acp-bridge):|node-|(?:.*:)?heartbeat(?::|\Z)", re.DOTALL)
 _ROOM = re.compile(r"[^:]+:(?:group|channel):.", re.DOTALL)
 _INSIDE = re.compile(r".+:(?:thread|topic):[^:]+\Z", re.DOTALL)
@@ -67,6 +71,30 @@ class Goes(NamedTuple):
     key: str
     names: tuple[str, ...]
     size: int
+
+
+class UpkeepRules(NamedTuple):
+    """What goes, None where a step is off.
+
+    Attributes:
+        enforces: whether anything goes at all; with ``mode: warn`` it is only told.
+        prune_after_ms: entries that were not updated for longer than this go.
+        max_entries: so many entries stay.
+        archive_ms: what was reset or deleted longer ago than this goes; by default it stays.
+        max_bytes: above this the folder is brought down to ``high_water``.
+        high_water: bytes at which that ends.
+        main_key: the key of direct chats, behind the agent.
+        problems: values that are none, each with the step that they disable.
+    """
+
+    enforces: bool = True
+    prune_after_ms: float | None = None
+    max_entries: int | None = None
+    archive_ms: float | None = None
+    max_bytes: int | None = None
+    high_water: int | None = None
+    main_key: str = "main"
+    problems: tuple[str, ...] = ()
 
 
 def upkeep(
@@ -202,3 +230,178 @@ class _Upkeep:
     def _note(self, one: Goes) -> None:
         self._goes.append(one)
         self._total -= one.size
+
+
+# The settings of OpenClaw's session maintenance (``session.maintenance``), read as its JSON store reads them.
+#
+# A value that is none disables the step that it is for: what somebody meant as a limit must not remove by another one.
+# The client itself falls back to its defaults there, which lost people their sessions (formats.md 7.11, issue 107712).
+# Source: ``config/sessions/store-maintenance.ts`` of OpenClaw, mid-2026.
+
+PRUNE_AFTER = "30d"
+MAX_ENTRIES = 500
+HIGH_WATER = 0.8
+# up to here a cap acts at once, above it with slack, so that not every write removes one entry
+STRICT_UP_TO = 49
+_LEAST_SLACK = 25
+_SLACK = 0.1
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(b|kb?|mb?|gb?|tb?)?", re.IGNORECASE)
+_DAY_MS = 86_400_000
+
+
+def upkeep_rules(session: Mapping[str, object]) -> UpkeepRules:
+    """Return the rules that the ``session`` part of the client's settings gives."""
+    found = session.get("maintenance")
+    given = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else dict[str, object]()
+    problems: list[str] = []
+    if found is not None and not isinstance(found, Mapping):
+        problems.append(f"session.maintenance: {found!r} is no object; nothing goes")
+        return UpkeepRules(enforces=False, problems=tuple(problems))
+
+    def value(name: str, read: Callable[[object], float], default: object = None) -> float | None:
+        raw = given.get(name, default)
+        if raw is None or raw is False:
+            return None
+        try:
+            return read(raw)
+        except ValueError:
+            problems.append(f"session.maintenance.{name}: {raw!r} is none; that step is off")
+            return None
+
+    mode = given.get("mode", "enforce")
+    if mode not in ("enforce", "warn"):
+        problems.append(f"session.maintenance.mode: {mode!r} is neither enforce nor warn; nothing goes")
+    entries = value("maxEntries", _count, MAX_ENTRIES)
+    most = value("maxDiskBytes", byte_size)
+    water = value("highWaterBytes", byte_size, math.floor(most * HIGH_WATER)) if most is not None else None
+    main = session.get("mainKey")
+    return UpkeepRules(
+        mode == "enforce",
+        value("pruneAfter", _duration_ms, PRUNE_AFTER),
+        None if entries is None else int(entries),
+        value("resetArchiveRetention", _duration_ms),
+        None if most is None or water is None else int(most),
+        None if most is None or water is None else int(max(1, min(water, most))),
+        main.strip().lower() if isinstance(main, str) and main.strip() else "main",
+        tuple(problems),
+    )
+
+
+def acts_from(max_entries: int) -> int:
+    """Return at how many entries the cap acts: at the next one when it is small, else with slack."""
+    if max_entries <= STRICT_UP_TO:
+        return max_entries + 1
+    return max_entries + max(_LEAST_SLACK, math.ceil(max_entries * _SLACK))
+
+
+def byte_size(raw: object) -> float:
+    """Return the bytes of a size such as ``500mb``; the client counts by 1024, and a bare number as bytes.
+
+    Raises:
+        ValueError: it is none, or nothing.
+    """
+    match = None if isinstance(raw, bool) else _SIZE.fullmatch(str(raw).strip())
+    if match is None:
+        raise ValueError("no size")
+    size = float(match[1]) * 1024 ** "bkmgt".index((match[2] or "b")[0].lower())
+    if size < 1:
+        raise ValueError("no size")
+    return math.floor(size)
+
+
+def _duration_ms(raw: object) -> float:
+    text = str(raw).strip()
+    if isinstance(raw, bool) or not text:
+        raise ValueError("no duration")
+    bare = re.fullmatch(r"\d+(\.\d+)?", text)
+    return float(text) * _DAY_MS if bare else parse_duration(text).total_seconds() * 1000
+
+
+def _count(raw: object) -> float:
+    if isinstance(raw, bool) or not isinstance(raw, int) or raw < 1:
+        raise ValueError("no count")
+    return raw
+
+
+# What maintenance of a JSON store is decided about: its entries, the files beside them, and the client's settings.
+
+# what the settings of the client are called, today and before
+_SETTINGS = ("openclaw.json", "moltbot.json", "clawdbot.json")
+_CHECKPOINTS = ("preCompaction", "postCompaction")
+
+
+class Looked(NamedTuple):
+    """A store as it is."""
+
+    entries: list[Kept]
+    files: list[Beside]
+
+
+def look_at(folder: Path) -> Looked:
+    """Return the entries and files of the store in a folder.
+
+    Raises:
+        UnreadableError: the store cannot be read.
+        OSError: the folder cannot be listed.
+    """
+    with os.scandir(folder) as found:
+        files = [
+            Beside(entry.name, at.st_size, at.st_mtime_ns / 1e6)
+            for entry in found
+            if entry.is_file(follow_symlinks=False) and (at := entry.stat())
+        ]
+    runs: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        if (own := artifact_of(file.name)).kind == "trajectory":
+            runs[own.session].append(file.name)
+    store = read_store(folder / NAME)
+    return Looked([_kept(folder, key, entry, runs) for key, entry in store.items()], files)
+
+
+def client_session_settings(folder: Path) -> Mapping[str, object]:
+    """Return the part ``session`` of the client's settings, for its store in ``<state>/agents/<agent>/sessions``.
+
+    Raises:
+        UnreadableError: they cannot be read; what the client would do is not known then.
+    """
+    for name in _SETTINGS:
+        path = folder.parent.parent.parent / name
+        if path.is_file():
+            part = _settings(path).get("session")
+            return cast("Mapping[str, object]", part) if isinstance(part, Mapping) else {}
+    return {}
+
+
+def _settings(path: Path) -> Mapping[str, object]:
+    import pyjson5  # noqa: PLC0415 - only where this client is
+
+    try:
+        value: object = pyjson5.decode_utf8(path.read_bytes())
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    except (pyjson5.Json5Exception, ValueError, RecursionError) as error:
+        raise UnreadableError(path, "is neither JSON nor JSON5", "repair the settings of the client") from error
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def _kept(folder: Path, key: str, entry: SessionEntry, runs: Mapping[str, list[str]]) -> Kept:
+    path = transcript_of(folder, key, entry)
+    own = (path.name, *runs.get(artifact_of(path.name).session, ())) if path is not None else ()
+    is_kept = "archivedAt" in entry.fields or "pinnedAt" in entry.fields or entry.get("modelSelectionLocked") is True
+    origin = entry.get("origin")
+    told = origin.chat_type if isinstance(origin, Origin) else None
+    chat = entry.text("chatType") or told or ""
+    return Kept(key, entry.number("updatedAt"), own, tuple(_checkpoints(entry)), chat, is_kept)
+
+
+def _checkpoints(entry: SessionEntry) -> list[str]:
+    """Return the names of the files that an entry's checkpoints lead to."""
+    found: Any = entry.get("compactionCheckpoints")
+    names: list[str] = []
+    for one in cast("list[Any]", found) if isinstance(found, list) else ():
+        for side in _CHECKPOINTS:
+            part: Any = cast("dict[str, Any]", one).get(side) if isinstance(one, dict) else None
+            named: Any = cast("dict[str, Any]", part).get("sessionFile") if isinstance(part, dict) else None
+            if isinstance(named, str) and named.strip():
+                names.append(Path(named.strip()).name)
+    return names

@@ -1,29 +1,41 @@
 """What every session says, kept so that a search reads no transcript; only what changed since the last one is read."""
 
+import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
+from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.errors import UnreadableError
+from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.formats.lines import read_records, relaxed_collector
+from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.registry import RecordDialect, by_name
+from slowwave.formats.tail import hash_before
 from slowwave.places import archive_folder
-from slowwave.records.bulk import relaxed_collector
 from slowwave.secrets.blocked import Blocked
-from slowwave.stores.kept import kept_title
-from slowwave.stores.rows import SessionRow
-from slowwave.stores.search.file import is_damage, open_index, remove_index
-from slowwave.stores.search.later import Mark, later_messages, mark_of
-from slowwave.stores.search.said import WEIGHTS, Said, columns, packed, said_in, unpacked
-from slowwave.stores.search.sources import files_of, folder_of, is_there, key_of, stamp_of
-
-if TYPE_CHECKING:
-    from slowwave.stores.search.archived import ArchivedSources
+from slowwave.stores.archive.sessions import laid_out
+from slowwave.stores.archive.shelf import Shelf, Shelved
+from slowwave.stores.roots import session_of_file
+from slowwave.stores.search.segments import (
+    WEIGHTS,
+    Said,
+    columns,
+    is_damage,
+    open_index,
+    packed,
+    remove_index,
+    said_in,
+    unpacked,
+)
+from slowwave.stores.summary import SessionRow, kept_title
+from slowwave.stores.walk import SUFFIX
 
 # A segment is one document of the index; most sessions are a single one.
 SEGMENT_CHARS = 48_000
@@ -31,6 +43,25 @@ SEGMENT_CHARS = 48_000
 SESSION_SHIFT = 32
 SIDE_BIT = 1 << 31
 _BATCH_BYTES = 64 << 20
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """How far a session's only file was indexed.
+
+    Attributes:
+        dev: device of the file.
+        ino: its inode.
+        cursor: offset behind the last message that is in the index.
+        check: hash of the bytes before it.
+        by_agent: the session is a sub-agent's.
+    """
+
+    dev: int
+    ino: int
+    cursor: int
+    check: bytes
+    by_agent: bool
+
 
 _marks = msgspec.msgpack.Decoder(Mark | None)
 _names = ", ".join(WEIGHTS)
@@ -300,7 +331,6 @@ def archived_in(environ: Mapping[str, str]) -> "ArchivedSources | None":
     """Return the archive of a user, None where nothing is archived."""
     if not archive_folder(environ).is_dir():
         return None
-    from slowwave.stores.search.archived import ArchivedSources  # noqa: PLC0415 - most people archived nothing yet
 
     return ArchivedSources(environ)
 
@@ -325,7 +355,7 @@ def _read(dialect: str, files: SessionFiles) -> Transcript:
         UnreadableError: a file cannot be opened.
     """
     if dialect == "codex":
-        from slowwave.dialects.codex.dialect import CODEX  # noqa: PLC0415 - only where it is needed
+        from slowwave.formats.codex.dialect import CODEX  # noqa: PLC0415 - only where it is needed
 
         return CODEX.read_own(files)
     return by_name(dialect).read(files)
@@ -340,7 +370,211 @@ def _mark(raw: bytes) -> Mark | None:
 
 
 def _title(row: SessionRow) -> str:
-    from slowwave.stores.search.fold import plain  # noqa: PLC0415
+    from slowwave.stores.search.words import plain  # noqa: PLC0415
 
     # a title that a client keeps beside its sessions was in no catalogue yet
     return plain(kept_title(row.title))
+
+
+# Only what was appended to a session since it was indexed, for the dialects whose files only ever grow.
+#
+# A file that was rewritten, or whose new records change what older ones mean, is read as a whole again.
+
+
+def mark_of(paths: Sequence[Path], messages: Sequence[Message], *, by_agent: bool) -> Mark | None:
+    """Return the mark of a session that was read as a whole; None unless it is one file of plain lines."""
+    if len(paths) != 1 or paths[0].suffix != SUFFIX or not paths[0].is_file():
+        return None
+    ends = (span.offset + len(span.raw) for message in messages for span in message.sources)
+    return _mark_at(paths[0], max(ends, default=0), by_agent=by_agent)
+
+
+def _mark_at(path: Path, cursor: int, *, by_agent: bool) -> Mark:
+    with path.open("rb", buffering=0) as file:
+        at = os.fstat(file.fileno())
+        return Mark(at.st_dev, at.st_ino, cursor, hash_before(file.fileno(), cursor), by_agent)
+
+
+def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message], Mark] | None:
+    """Return the messages behind a mark and the mark behind them; None when the session must be read as a whole.
+
+    Raises:
+        UnreadableError: the file cannot be read.
+    """
+    if mark.cursor == 0:
+        return None
+    try:
+        with path.open("rb", buffering=0) as file:
+            at = os.fstat(file.fileno())
+            if (at.st_dev, at.st_ino) != (mark.dev, mark.ino) or at.st_size < mark.cursor:
+                return None
+            if hash_before(file.fileno(), mark.cursor) != mark.check:
+                return None
+        read = _READERS.get(dialect)
+        messages = read(path, mark) if read else _told(dialect, path, mark)
+        if messages is None:
+            return None
+        ends = (span.offset + len(span.raw) for message in messages for span in message.sources)
+        return messages, _mark_at(path, max(ends, default=mark.cursor), by_agent=mark.by_agent)
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
+def _claude(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.formats.claude.messages import messages_of  # noqa: PLC0415 - one dialect at a time
+    from slowwave.formats.claude.records import (  # noqa: PLC0415
+        DECODER,
+        Node,
+        Tree,
+    )
+
+    records = read_records(path, DECODER, [], start=mark.cursor)
+    nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
+    # which branch a message lies on does not matter here, so the tree may lack what came before
+    return messages_of(nodes, Tree(nodes, own=mark.by_agent))
+
+
+def _cersei(path: Path, mark: Mark) -> list[Message] | None:
+    from slowwave.formats.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry, summary_message  # noqa: PLC0415
+
+    found: list[Message] = []
+    for span, entry in read_records(path, msgspec.json.Decoder(Entry), [], start=mark.cursor):
+        if entry.type == "tombstone":
+            return None  # it hides a message that is in the index
+        if entry.type == "summary":
+            found.append(summary_message(entry, span))
+        elif entry.type in MESSAGE_TYPES and entry.message is not None:
+            found.append(CerseiMessage(entry, span))
+    return found
+
+
+_READERS: dict[str, Callable[[Path, Mark], list[Message] | None]] = {"claude": _claude, "cersei": _cersei}
+
+
+def _told(dialect: str, path: Path, mark: Mark) -> list[Message] | None:
+    """Return the messages that records tell by themselves, where the records of a dialect do."""
+    rules = by_name(dialect)
+    if not isinstance(rules, RecordDialect):
+        return None
+    records = read_records(path, rules.decoder, [], start=mark.cursor)
+    told = (rules.told(span, record, by_agent=mark.by_agent) for span, record in records)
+    return [one.message for one in told if one.message is not None]
+
+
+# The sessions that the index holds: their files, and a stamp that changes when they do.
+
+# Databases hold many sessions; no transcript has such a name.
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+
+
+def key_of(row: SessionRow) -> bytes:
+    """Return what the index knows a session by: its path, which need not be UTF-8, and its id in there."""
+    return f"{row.path}\0{row.id}".encode("utf-8", "surrogateescape")
+
+
+def folder_of(key: bytes) -> bytes:
+    """Return the folder of a session's first file."""
+    return key.partition(b"\0")[0].rpartition(b"/")[0]
+
+
+def is_there(key: bytes) -> bool:
+    """Say whether the file of a session still exists; a database is there for all of its sessions."""
+    return os.path.lexists(key.partition(b"\0")[0])
+
+
+def stamp_of(row: SessionRow) -> bytes:
+    """Return a value that is another one after every change that the catalogue sees.
+
+    Raises:
+        UnreadableError: its file is gone.
+    """
+    try:
+        at = os.stat(row.path)  # noqa: PTH116 - ten thousand of them
+    except OSError as error:
+        raise UnreadableError(row.path, error.strerror or "cannot be read") from error
+    return stamp(row, (at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino))
+
+
+def stamp(row: SessionRow, at: tuple[int, int, int, int]) -> bytes:
+    """Return the stamp of a session whose first file has this size, time, device and inode."""
+    # a database changes all the time, and its file says nothing about one session in it
+    file = () if row.path.endswith(_DATABASES) else at
+    numbers = (row.bytes, row.parts, row.records, row.messages, row.bad_lines, row.kind == "subagent")
+    # of a title as it was typed no more than a checksum is kept
+    title = crc32(row.title.encode("utf-8", "surrogatepass"))
+    texts = (row.dialect, row.last_activity)
+    return msgspec.msgpack.encode((*numbers, *file, title, *(t.encode("utf-8", "surrogateescape") for t in texts)))
+
+
+def files_of(row: SessionRow) -> SessionFiles:
+    """Return the files of a session in reading order.
+
+    Raises:
+        UnreadableError: its file is gone.
+    """
+    if row.parts < 2 or not row.path.endswith(SUFFIX):  # noqa: PLR2004 - one file
+        return SessionFiles(row.id, (Path(row.path),))
+    try:
+        found = session_of_file(Path(row.path))
+    except NotFoundError as error:
+        raise UnreadableError(row.path, "is gone") from error
+    return SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
+
+
+# The archived sessions that the index holds: what it read of them in their place stays, and else the pack is read.
+
+# device and inode in a stamp: a file in a pack has neither
+_PLACE = slice(8, 10)
+
+
+class ArchivedSources:
+    """The archive of one user, as the index reads it."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        """Read the tables of all packs."""
+        self._environ = environ
+        self._shelf = Shelf(archive_folder(environ))
+        self._known: dict[bytes, tuple[Shelved, SessionRow]] = {
+            key_of(row): (one, row) for one, row in self._shelf.rows()
+        }
+
+    def __contains__(self, key: object) -> bool:
+        """Say whether a session is archived, by its key in the index."""
+        return key in self._known
+
+    def stamp_of(self, row: SessionRow) -> bytes:
+        """Return the stamp of a session in the archive.
+
+        Raises:
+            UnreadableError: it is there no longer.
+        """
+        one, _ = self._found(row)
+        first = next((file for file in one.session.files if file.path == row.path), None)
+        return stamp(row, (first.size, first.mtime_ns, 0, 0) if first else (0, 0, 0, 0))
+
+    def is_same(self, known: bytes | None, now: bytes) -> bool:
+        """Say whether what was indexed is what is archived: all but the place of its file is the same."""
+        return known is not None and _placeless(known) == _placeless(now)
+
+    @contextmanager
+    def in_place(self, row: SessionRow) -> Generator[SessionRow]:
+        """Yield the row as if the session lay in its place, where it can be read as long as the block runs.
+
+        Raises:
+            UnreadableError: its pack is damaged, or it is there no longer.
+        """
+        one, own = self._found(row)
+        with laid_out(one, own, self._environ, shelf=self._shelf) as (found, _):
+            yield replace(row, path=found.path, archive="")
+
+    def _found(self, row: SessionRow) -> tuple[Shelved, SessionRow]:
+        found = self._known.get(key_of(row))
+        if found is None:
+            raise UnreadableError(row.path, "is archived no longer")
+        return found
+
+
+def _placeless(stamp_: bytes) -> list[object]:
+    fields = msgspec.msgpack.decode(stamp_, type=list[object])
+    fields[_PLACE] = []
+    return fields

@@ -1,5 +1,6 @@
 """The sessions around one: its sub-agents, its forks, and what it was itself started by or forked from."""
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -7,15 +8,17 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from slowwave.dialects import by_name
-from slowwave.dialects.codex.dialect import CodexTranscript
-from slowwave.dialects.model import Message, SessionFiles, Transcript
-from slowwave.dialects.times import parse_time
 from slowwave.errors import UnreadableError
-from slowwave.records.model import REFUSALS, Problem
-from slowwave.records.values import clean
-from slowwave.stores.rows import SessionRow
-from slowwave.stores.walk import SUFFIX
+from slowwave.formats.codex.dialect import CodexTranscript
+from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript
+from slowwave.formats.registry import by_name
+from slowwave.formats.salvage import clean
+from slowwave.formats.times import parse_time
+from slowwave.stores.catalogue import Catalogue, shown_of
+from slowwave.stores.kinds import BY_NAME, FOLDER_OF_PROJECT, Place
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.summary import SessionRow, StoredRow, resolve
+from slowwave.stores.walk import SIDE_FOLDER, SUFFIX, Walk
 
 Relation = Literal["fork", "forked from", "shares history", "sub-agent of"]
 
@@ -197,3 +200,48 @@ def _referred(transcript: Transcript, other: Transcript) -> int | None:
     end = max(ends, default=-1)
     before = [i for i, m in enumerate(transcript.messages) if m.sources and m.sources[-1].offset <= end]
     return before[-1] if before else None
+
+
+# The rows of the sessions that lie where one lies: in its project's folder, or anywhere in its client's store.
+
+# From a rollout to the folder of all years it is four folders, from a database to all agents three.
+_MOST_ABOVE = 5
+
+
+def rows_around(path: Path, dialect: str, catalogue: Catalogue, problems: list[StoreProblem]) -> list[SessionRow]:
+    """Return a row for every session of the store that a file lies in; of Claude Code and Cersei, of its project.
+
+    Only what changed since the catalogue saw it is read. A file that lies in no store has no sessions around it but
+    those in its folder.
+    """
+    walk = Walk[StoredRow](problems)
+    found: list[SessionRow] = []
+    for place in _places(path, dialect):
+        page = catalogue.read_place(place, walk)
+        if page.is_changed:
+            resolve(page.rows)
+            catalogue.save(page)
+        titles = BY_NAME[place.kind].titles(place)
+        for row in (stored.row for stored in page.rows if not stored.problem):
+            row.title = shown_of(titles.get(row.id, ""), catalogue.blocked) or row.title
+            found.append(row)
+    return found
+
+
+def _places(path: Path, dialect: str) -> Sequence[Place]:
+    kind = BY_NAME.get(dialect)
+    if kind is not None and kind.name != FOLDER_OF_PROJECT:
+        for folder in path.parents[:_MOST_ABOVE]:
+            places = kind.places(folder, set(os.listdir(folder)), [])  # noqa: PTH208 - names only
+            if places and any(_holds(place, path) for place in places):
+                return places
+    folder = path.parent
+    if SIDE_FOLDER in folder.parts:
+        # a sub-agent's file lies in a folder of its session, at whatever depth
+        at = len(folder.parts) - 1 - folder.parts[::-1].index(SIDE_FOLDER)
+        folder = Path(*folder.parts[: at - 1])
+    return [Place(FOLDER_OF_PROJECT, os.fspath(folder))]
+
+
+def _holds(place: Place, path: Path) -> bool:
+    return path.is_relative_to(place.path)

@@ -1,35 +1,19 @@
-"""Ranked answers of the search index: one for each session, the best first, with the words around the best hit.
-
-The score of a session is the sum over the terms of the query of the best BM25 score that one of its segments has for
-it (k1 1.2 and b 0.75, as SQLite and RFC 0185 of crabtalk both have them; the weights of the columns are the RFC's). A
-word and its other forms are one term, as rare as all of them together; the word as it was asked for counts most.
-"""
+"""A search from the first look at the stores to its ranked answers, and the filters over the rows of a listing."""
 
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import nlargest
 from typing import NamedTuple
 
 from slowwave.errors import UnreadableError
-from slowwave.stores.rows import SessionRow
-from slowwave.stores.search.file import DamagedIndexError, is_damage
-from slowwave.stores.search.fold import folded
-from slowwave.stores.search.forms import forms_of, prepare
+from slowwave.settings import Settings
+from slowwave.stores.catalogue import own_catalogue
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import SESSION_SHIFT, SIDE_BIT, SearchIndex
-from slowwave.stores.search.query import Term
-from slowwave.stores.search.said import WEIGHTS, Said, unpacked
-from slowwave.stores.search.snippet import snippet_of
-
-_WEIGHTS = ", ".join(map(str, WEIGHTS.values()))
-_SCORES = f"SELECT rowid, bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ?"  # noqa: S608 - fixed numbers
-_COUNT = "SELECT count(*) FROM words WHERE words MATCH ?"
-# A score takes 3 microseconds: beyond so many segments a word that is in most of them says too little for its price.
-_MANY = 1000
-# SQLite's weight of a word that stands in half of all documents or more
-_LEAST_IDF = 1e-6
-# How much another form of a word counts beside the word itself.
-OTHER_FORM = 0.8
+from slowwave.stores.search.segments import WEIGHTS, DamagedIndexError, Said, index_path, is_damage, unpacked
+from slowwave.stores.search.words import Term, folded, forms_of, prepare, snippet_of
+from slowwave.stores.summary import SessionRow
 
 
 class Hit(NamedTuple):
@@ -46,6 +30,82 @@ class Hit(NamedTuple):
     score: float
     snippet: str
     said: Said | None
+
+
+class FoundSessions(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        hits: the sessions, the best first.
+        among: of how many.
+        erased: sessions that were erased on request and lie there again; they are not searched.
+        warnings: what is wrong with the catalogue or the index.
+    """
+
+    hits: list[Hit]
+    among: int
+    erased: int
+    warnings: list[str]
+
+
+def found_sessions(
+    settings: Settings,
+    environ: Mapping[str, str],
+    terms: list[Term],
+    among: Callable[[Sequence[SessionRow]], list[SessionRow]],
+    limit: int,
+    *,
+    everything: bool = False,
+    say: Callable[[int], None] = lambda _waiting: None,
+) -> FoundSessions:
+    """Return the sessions that fit some words best.
+
+    Args:
+        settings: name the stores.
+        environ: the environment.
+        terms: what is looked for.
+        among: chooses the sessions that may be found.
+        limit: at most so many.
+        everything: also what sub-agents said inside of main sessions.
+        say: is told how many bytes are read before there is an answer.
+
+    Raises:
+        UnreadableError: a store or the index cannot be read.
+        NotFoundError: ``among`` finds no project.
+    """
+    warnings: list[str] = []
+    with own_catalogue(settings, environ, warnings) as catalogue:
+        listing = list_sessions(settings, environ, catalogue)
+        rows = listing.rows
+    asked = among(rows)
+    with SearchIndex(index_path(environ), warnings, environ, catalogue.blocked) as index:
+        index.refresh(rows, say)
+        hits: list[Hit] = []
+        if terms:
+            try:
+                hits = search(index, terms, index.numbers(asked), limit=limit, everything=everything)
+            except DamagedIndexError as error:
+                index.rebuild(rows, error.reason, say)
+                hits = search(index, terms, index.numbers(asked), limit=limit, everything=everything)
+    erased = sum(problem.kind == "blocked" for problem in listing.problems)
+    return FoundSessions(hits, len(asked), erased, warnings)
+
+
+# Ranked answers of the search index: one for each session, the best first, with the words around the best hit.
+#
+# The score of a session is the sum over the terms of the query of the best BM25 score that one of its segments has for
+# it (k1 1.2 and b 0.75, as SQLite and RFC 0185 of crabtalk both have them; the weights of the columns are the RFC's). A
+# word and its other forms are one term, as rare as all of them together; the word as it was asked for counts most.
+
+_WEIGHTS = ", ".join(map(str, WEIGHTS.values()))
+_SCORES = f"SELECT rowid, bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ?"  # noqa: S608 - fixed numbers
+_COUNT = "SELECT count(*) FROM words WHERE words MATCH ?"
+# A score takes 3 microseconds: beyond so many segments a word that is in most of them says too little for its price.
+_MANY = 1000
+# SQLite's weight of a word that stands in half of all documents or more
+_LEAST_IDF = 1e-6
+# How much another form of a word counts beside the word itself.
+OTHER_FORM = 0.8
 
 
 def search(

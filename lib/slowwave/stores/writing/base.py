@@ -5,20 +5,27 @@ a dialect has no record for is refused here, once: a writer overrides the operat
 stands inside of ``with writer.alone(target)``, which refuses a session that a client has open.
 """
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple, NoReturn
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, cast
 from uuid import uuid4
 
 import msgspec
 import orjson
 
 from slowwave.clock import Clock
-from slowwave.dialects.model import Text, Thinking, ToolCall
-from slowwave.errors import UsageError
-from slowwave.records.append import PART_BYTES, Announce
+from slowwave.errors import NotFoundError, RefusedError, UsageError
+from slowwave.formats.append import PART_BYTES, Announce
+from slowwave.formats.lines import open_regular
+from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.tail import find_last, line_around, lines_backward
+from slowwave.stores.live import claimed_by
+from slowwave.stores.model import StoredSession
+from slowwave.stores.roots import base_path
+from slowwave.stores.walk import SIDE_FOLDER
 
 # Blocks of the dialect-free model become the client's own; mappings are the client's own form and go in as they are.
 Block = Text | Thinking | ToolCall | Mapping[str, object]
@@ -245,3 +252,143 @@ class Writer:
 
     def _refuse(self, session_id: str, what: str) -> NoReturn:
         raise UsageError(f"{session_id}: {self.dialect} has no {what}; nothing was written")
+
+
+# Finding what a new record refers to, from the end of a file: the last record, or the one with an id.
+
+_PADDING = b" \t\r\n\0"
+_FIRST_LINES = 20
+_BOM = b"\xef\xbb\xbf"
+
+
+def first_record(path: Path) -> dict[str, Any]:
+    """Return the first object of a file, damaged lines before it passed over; empty when its first lines hold none.
+
+    Raises:
+        UnreadableError: the file cannot be opened.
+    """
+    with open_regular(path) as file:
+        for line in islice(file, _FIRST_LINES):
+            found = _object(line.removeprefix(_BOM).strip(_PADDING))
+            if found:
+                return found
+    return {}
+
+
+def records_backward(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file from the last to the first; damaged lines are passed over.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+    """
+    for _, raw in lines_backward(path):
+        found = _object(raw.strip(_PADDING))
+        if found:
+            yield found
+
+
+class Found(NamedTuple):
+    """A record and the offset at which its line begins."""
+
+    record: dict[str, Any]
+    offset: int
+
+
+def record_with(paths: Sequence[Path], value: str, is_it: Callable[[dict[str, Any]], bool]) -> Found | None:
+    """Return the last record that holds the string ``value`` and that ``is_it``, or None.
+
+    Bytes are searched from the end; only lines that hold the value are decoded.
+
+    Raises:
+        UnreadableError: a file cannot be opened or read.
+    """
+    needle = msgspec.json.encode(value)
+    for path in reversed(paths):
+        end: int | None = None
+        while (at := find_last(path, needle, end=end)) is not None:
+            start, raw = line_around(path, at)
+            found = _object(raw.strip(_PADDING))
+            if found and is_it(found):
+                return Found(found, start)
+            end = start
+    return None
+
+
+def unknown(message_id: str, session_id: str) -> NotFoundError:
+    """Return the error for a message that is not there."""
+    return NotFoundError(f"session {session_id} shows no message {message_id!r}; `slowwave sessions show` names them")
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        value: object = msgspec.json.decode(raw)
+    except REFUSALS:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+# What the writers of clients without trees have in common: who may say what, and text that is none.
+
+
+def valid(make: Callable[[], bytes]) -> bytes:
+    """Return the line that ``make`` makes.
+
+    Raises:
+        UsageError: what goes into it is no valid text, or nothing that JSON knows.
+    """
+    try:
+        return make()
+    except (TypeError, UnicodeEncodeError) as error:
+        raise UsageError(f"not valid text or JSON: {error}; nothing was written") from error
+
+
+def check_speaker(draft: Draft, *, acts: bool) -> None:
+    """Refuse a message that its speaker could not have said.
+
+    Args:
+        draft: the message.
+        acts: it calls tools or thinks.
+
+    Raises:
+        UsageError: only an assistant acts, and only a tool answers a call.
+    """
+    if acts and draft.role != "assistant":
+        raise UsageError(f"only an assistant thinks and calls tools, not a {draft.role}; nothing was written")
+    if (draft.role == "tool") != bool(draft.call_id):
+        raise UsageError("a tool's message, and no other, names the call that it answers; nothing was written")
+
+
+# What the writers of ``ID.jsonl`` share: a session that a running Claude Code has open is refused.
+#
+# Its folders are Cersei's, too, whichever of the two wrote a session.
+
+
+class ClaimedWriter(Writer):
+    """Writes to files called after their session's id, which no client locks."""
+
+    def path(self, folder: Path, session_id: str) -> Path:
+        """Return ``ID.jsonl``."""
+        return base_path(folder, session_id)
+
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Look whether a running client notes the session as open (clients.md 4.1)."""
+        _refuse_claimed(self.dialect, target, self.means)
+        yield
+
+
+def _refuse_claimed(dialect: str, target: Target, means: Means) -> None:
+    """Refuse a session that a running client says to have open.
+
+    Raises:
+        RefusedError: one does; the message names its process.
+    """
+    folder = target.path.parent
+    inside = next((above for above in target.path.parents if above.name == SIDE_FOLDER), None)
+    if target.side and inside is not None:
+        folder = inside.parent.parent  # PROJECT/SESSION/subagents
+    kind = "subagent" if target.side else "main"
+    files = SessionFiles(target.id, target.files or (target.path,))
+    reason = claimed_by(StoredSession(dialect, files, kind, folder, 0, 0), means.home, means.clock.now())
+    if reason:
+        raise RefusedError(f"session {target.id} is {reason}; close it there first")

@@ -6,21 +6,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from slowwave.dialects.claude import encode
-from slowwave.dialects.claude.dialect import CLAUDE
-from slowwave.dialects.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import UsageError
 from slowwave.files import private_folder
-from slowwave.records.append import append_record, append_records
-from slowwave.stores.forking import write_fork
-from slowwave.stores.ids import base_path
-from slowwave.stores.last import LastRecord, leaf_record
-from slowwave.stores.writing.base import Compaction, Draft, Target
-from slowwave.stores.writing.cersei import said
-from slowwave.stores.writing.claimed import ClaimedWriter
-from slowwave.stores.writing.extract import claude_path
-from slowwave.stores.writing.lookup import record_with, unknown
+from slowwave.formats.append import append_record, append_records
+from slowwave.formats.claude import encode
+from slowwave.formats.claude.dialect import CLAUDE
+from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
+from slowwave.formats.model import SessionFiles
+from slowwave.stores.roots import base_path
+from slowwave.stores.writing.base import ClaimedWriter, Compaction, Draft, Target, record_with, unknown
+from slowwave.stores.writing.cersei import LastRecord, claude_path, leaf_record, said
+from slowwave.stores.writing.fork import write_fork
 
 
 class ClaudeWriter(ClaimedWriter):

@@ -8,25 +8,41 @@ no labels and no branches: lines follow each other. What a tool returned is clea
 import os
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, cast
+from uuid import UUID
 
-from slowwave.dialects.codex import encode
-from slowwave.dialects.codex.dialect import CODEX, CodexTranscript
-from slowwave.dialects.codex.home import home_of, thread_in_name
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.times import millisecond_time
+import msgspec
+
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
-from slowwave.records.append import append_record, append_records
-from slowwave.stores.writing.base import Compaction, Draft, Target, Writer
-from slowwave.stores.writing.codex_fork import end_of, forkable, header, ordered_id, place
-from slowwave.stores.writing.codex_history import Item, cleared, is_rolled_back, replacement, window_after
-from slowwave.stores.writing.codex_lock import writer_lock
-from slowwave.stores.writing.lookup import first_record, records_backward
+from slowwave.formats.append import append_record, append_records
+from slowwave.formats.codex import encode
+from slowwave.formats.codex.dialect import CODEX, CodexTranscript
+from slowwave.formats.codex.home import SESSIONS, home_of, thread_in_name
+from slowwave.formats.codex.messages import (
+    CodexMessage,
+    Limit,
+    middle_cut,
+    shortened,
+    shortened_parts,
+    texts_of,
+    tokens_of,
+)
+from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
+from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
+from slowwave.formats.lines import open_regular
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.salvage import whole
+from slowwave.formats.times import millisecond_time
+from slowwave.stores.locks import writer_lock
+from slowwave.stores.writing.base import Compaction, Draft, Target, Writer, first_record, records_backward, unknown
 
 INDEX = "session_index.jsonl"
 _COMPRESSED = ".zst"
+
+Item = Mapping[str, Any]
 
 
 class CodexWriter(Writer):
@@ -195,4 +211,242 @@ def _ordinal(record: dict[str, Any]) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+# What a compaction of Codex leaves in the place of everything before it, and the number of the new window.
+#
+# The items are taken over as they stand in the rollout, with every field: a context that was rebuilt from what this
+# version knows would lose the rest for good.
+
+
+def replacement(whole: CodexTranscript, summary: Item, keep_from: str | None) -> list[Item]:
+    """Return the replacement history: the user's messages, the summary, and what stays from ``keep_from`` on.
+
+    Raises:
+        NotFoundError: no item that would be sent has that id.
+    """
+    lines = [*whole.inherited, *whole.lines]
+    sent = replay(lines, is_paginated=whole.is_paginated)
+    items = _raw_items(sent, lines)
+    start = len(sent)
+    if keep_from is not None:
+        found = next((i for i, m in enumerate(sent) if isinstance(m, CodexMessage) and m.item.id == keep_from), None)
+        if found is None:
+            raise unknown(keep_from, whole.files.id)
+        start = found
+    asked = _asked(sent[:start], items[:start])
+    return [*asked, summary, *items[start:]]
+
+
+def cleared(whole: CodexTranscript, calls: Collection[str], text: str) -> list[Item]:
+    """Return the history as it is, with a text in the place of what these calls returned."""
+    lines = [*whole.inherited, *whole.lines]
+    items = _raw_items(replay(lines, is_paginated=whole.is_paginated), lines)
+    return [{**item, "output": text} if "output" in item and item.get("call_id") in calls else item for item in items]
+
+
+def window_after(whole: CodexTranscript, window_id: str) -> dict[str, object]:
+    """Return the fields that number the context window after a compaction, where the rollout numbers them."""
+    before = _window(whole)
+    if before is None:
+        return {}
+    number, first, current = before
+    return {
+        "window_number": number + 1,
+        "first_window_id": first,
+        "previous_window_id": current,
+        "window_id": window_id,
+    }
+
+
+def is_rolled_back(whole: CodexTranscript) -> bool:
+    """Say whether the last turn was taken back: what follows without a turn of its own would count as part of it."""
+    for line in reversed(whole.lines):
+        if starts_turn(line):
+            return False
+        if rolled_back(line):
+            return True
+    return False
+
+
+# A fork of a Codex rollout: a header that names its parent and where the history that it shares ends, and no copy.
+#
+# Tried with client 0.169.0: it goes on from what stands in the parent before that byte and that number, and appends to
+# the fork. Only rollouts that the client reads from their end (``history_mode`` is ``paginated``) are forked so.
+
+
+def forkable(path: Path, session_id: str) -> Mapping[str, Any]:
+    """Return the header of a rollout that can be forked.
+
+    Raises:
+        UsageError: its client forks none such; the message says why.
+        UnreadableError: it cannot be opened.
+    """
+    record = first_record(path)
+    payload: object = record.get("payload")
+    meta = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+    if path.suffix != ".jsonl":
+        raise UsageError(f"{session_id}: is compressed; codex unpacks it when it resumes the session")
+    if home_of(path) is None:
+        raise UsageError(f"{session_id}: lies in no Codex home, where its client would look for a fork's parent")
+    if is_of_sub_agent(meta):
+        raise UsageError(f"{session_id}: is a sub-agent's, which works for another session")
+    if not is_paginated(meta) or not isinstance(record.get("ordinal"), int):
+        raise UsageError(f"{session_id}: its lines have no numbers, so codex has no forks of it by reference")
+    return meta
+
+
+class End(NamedTuple):
+    """Where the shared history ends: the first byte and the first number that are not shared."""
+
+    offset: int
+    ordinal: int
+
+
+def end_of(path: Path, session_id: str, at: str | None) -> End:
+    """Return where the history ends that a fork shares: behind a message, or behind the last whole line.
+
+    Raises:
+        NotFoundError: there is no such message.
+        UsageError: a call that was made before it is answered behind it.
+        UnreadableError: the file cannot be opened.
+    """
+    calls: set[str] = set()
+    offset, end = 0, End(0, 0)
+    with open_regular(path) as file:
+        for line in file:
+            offset += len(line)
+            record = whole(line) if line.endswith(b"\n") else {}
+            ordinal = record.get("ordinal")
+            if not isinstance(ordinal, int):
+                continue
+            end = End(offset, ordinal + 1)
+            payload: object = record.get("payload")
+            item = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+            if record.get("type") != "response_item":
+                continue
+            call = item.get("call_id")
+            if isinstance(call, str):
+                (calls.discard if str(item.get("type")).endswith("_output") else calls.add)(call)
+            if at is not None and item.get("id") == at:
+                if calls:
+                    raise UsageError(f"{session_id}: a call before {at} is answered behind it; name a later message")
+                return end
+    if at is not None:
+        raise unknown(at, session_id)
+    return end
+
+
+def header(meta: Mapping[str, Any], thread: str, window: str, end: End, at: str) -> dict[str, object]:
+    """Return the payload of a fork's header: its parent's, under ids of its own.
+
+    Args:
+        meta: the parent's.
+        thread: id of the fork.
+        window: id of its context window.
+        end: where the shared history ends.
+        at: the time, as the client writes it.
+    """
+    parent = str(meta["id"])
+    base = {"thread_id": parent, "end_ordinal_exclusive": end.ordinal, "end_byte_offset": end.offset}
+    own = {"id": thread, "timestamp": at, "forked_from_id": parent, "forked_from_ordinal_exclusive": end.ordinal}
+    own |= {name: thread for name in ("session_id",) if name in meta}
+    own |= {"context_window": {"window_id": window}} if "context_window" in meta else {}
+    return {**meta, **own, "history_base": base}
+
+
+def place(home: Path, thread: str, now: datetime) -> Path:
+    """Return where a new rollout lies; times in names are those of the person's clock."""
+    local = now.astimezone()
+    return home / SESSIONS / f"{local:%Y/%m/%d}" / f"rollout-{local:%Y-%m-%dT%H-%M-%S}-{thread}.jsonl"
+
+
+def ordered_id(made: str, now: datetime) -> str:
+    """Return a random UUID as one that sorts by time (version 7), as the client's threads have them."""
+    milliseconds = int(now.timestamp() * 1000)
+    chance = UUID(made).int & ((1 << _SHARED) - 1)
+    return str(UUID(int=(milliseconds << _SHARED | chance) & ~(0xF << 76 | 0x3 << 62) | 0x7 << 76 | 0x2 << 62))
+
+
 WRITER = CodexWriter
+
+
+def _asked(sent: Sequence[Sent], items: Sequence[Item]) -> list[Item]:
+    """Return what the user said, newest first within the client's budget, in the order in which it was said."""
+    kept: list[Item] = []
+    room = USER_TOKENS
+    for message, item in zip(reversed(sent), reversed(items), strict=True):
+        if not is_boundary(message) or room <= 0:
+            continue
+        text = "".join(texts_of(message.item)) if isinstance(message, CodexMessage) else message.text
+        size = tokens_of(text)
+        kept.append(item if size <= room else {**item, "content": _text(middle_cut(text, room))})
+        room -= size
+    return kept[::-1]
+
+
+def _raw_items(sent: Sequence[Sent], lines: Sequence[Line]) -> list[Item]:
+    """Return the item of each message with all its fields; words that a line only summarises become plain items."""
+    by_place = {(line.span.part, line.span.offset): line for line in lines}
+    elements: dict[tuple[int, int], list[Item]] = {}
+    found: list[Item] = []
+    for message in sent:
+        if not isinstance(message, CodexMessage):
+            found.append({"type": "message", "role": message.role, "content": _text(message.text)})
+            continue
+        place = message.span.part, message.span.offset
+        if place not in elements:
+            elements[place] = _elements(by_place[place])
+        found.append(_as_taken(elements[place].pop(0), message.limit))
+    return found
+
+
+def _as_taken(item: Item, limit: Limit | None) -> Item:
+    """Return an output as far as the client's history took it: what stands in a replacement is sent as it stands."""
+    output: object = item.get("output")
+    if limit is None or not isinstance(output, str | list):
+        return item
+    if isinstance(output, str):
+        short = shortened(output, limit)
+        return item if short == output else {**item, "output": short}
+    parts = cast("list[object]", output)
+    texts = [_text_of(part) for part in parts]
+    cut = shortened_parts(texts, limit)
+    if cut == texts:
+        return item
+    others = iter([part for part, text in zip(parts, texts, strict=True) if text is None])
+    return {**item, "output": [next(others) if t is None else {"type": "input_text", "text": t} for t in cut]}
+
+
+def _text_of(part: object) -> str | None:
+    text: object = cast("Item", part).get("text") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _elements(line: Line) -> list[Item]:
+    """Return the items that a line holds, those of a replacement history in order, as the replay takes them."""
+    fields = line.fields()
+    if line.kind == "response_item":
+        return [fields]
+    history = cast("list[object]", fields.get("replacement_history") or [])
+    items = [cast("Item", e) for e in history if isinstance(e, dict)]
+    return [e for e in items if item_of(msgspec.json.encode(e)).kind in KNOWN_ITEMS]
+
+
+def _text(text: str) -> list[dict[str, str]]:
+    return [{"type": "input_text", "text": text}]
+
+
+def _window(whole: CodexTranscript) -> tuple[int, str, str] | None:
+    """Return number, first id and current id of the window that the rollout is in."""
+    for line in reversed(whole.lines):
+        if line.kind == "compacted":
+            fields = line.fields()
+            number, current = fields.get("window_number"), fields.get("window_id")
+            if isinstance(number, int) and isinstance(current, str):
+                return number, str(fields.get("first_window_id") or current), current
+    header = next((line.fields() for line in whole.lines if line.kind == "session_meta"), None)
+    context = header.get("context_window") if header is not None else None
+    first = cast("dict[str, object]", context).get("window_id") if isinstance(context, dict) else None
+    return (0, first, first) if isinstance(first, str) else None
+
+
+_SHARED = 80

@@ -4,24 +4,38 @@ Messages have neither ids nor times, so nothing can refer to one: a marker hides
 all of it. A title renames the file; whoever still has the old name finds the session by its id.
 """
 
-from collections.abc import Generator, Mapping
+import os
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from slowwave.dialects.crabtalk import encode
-from slowwave.dialects.crabtalk.meta import changed_line, session_meta
-from slowwave.dialects.crabtalk.names import checked_agent, sender_slug, session_id
-from slowwave.dialects.model import Text, Thinking, ToolCall
-from slowwave.errors import RefusedError, UsageError
-from slowwave.records.append import append_records
-from slowwave.records.lock import locked_file
-from slowwave.records.rewrite import file_state, rewrite_without
-from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer
-from slowwave.stores.writing.crabtalk_files import copied, create, next_number
-from slowwave.stores.writing.crabtalk_ids import identity
-from slowwave.stores.writing.crabtalk_rename import finish_rename, now_at, rename, with_file
-from slowwave.stores.writing.crabtalk_running import running_since
-from slowwave.stores.writing.linear import check_speaker, valid
+from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, private_folder, write_all
+from slowwave.formats import crabtalk
+from slowwave.formats.append import append_records, locked_file
+from slowwave.formats.crabtalk import (
+    SUFFIX,
+    Meta,
+    changed_line,
+    checked_agent,
+    id_of,
+    latest_session,
+    meta_line_of,
+    place_of,
+    sender_slug,
+    session_id,
+    session_meta,
+    titled_name,
+)
+from slowwave.formats.lines import open_regular
+from slowwave.formats.model import Text, Thinking, ToolCall
+from slowwave.formats.rewrite import file_state, rewrite_without
+from slowwave.stores.locks import running_since
+from slowwave.stores.trash import NO_LINKS, move_file
+from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer, check_speaker, valid
 
 
 class CrabtalkWriter(Writer):
@@ -58,7 +72,7 @@ class CrabtalkWriter(Writer):
         Raises:
             UsageError: the agent's name cannot begin a file's name, or a name is no valid text.
         """
-        line = valid(lambda: encode.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
+        line = valid(lambda: crabtalk.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
         return create(folder, agent, sender, [line], fsync=self.means.fsync)
 
     def empty(self, folder: Path, asked: str, metadata: Mapping[str, str]) -> tuple[str, Path]:
@@ -86,7 +100,7 @@ class CrabtalkWriter(Writer):
         """
         if compaction.keep_from is not None:
             raise UsageError(f"{target.id}: crabtalk keeps no message before a compact marker; nothing was written")
-        self._append(target, valid(lambda: encode.compact_line(compaction.summary)))
+        self._append(target, valid(lambda: crabtalk.compact_line(compaction.summary)))
         return ""
 
     def name(self, target: Target, name: str) -> None:
@@ -124,7 +138,7 @@ class CrabtalkWriter(Writer):
         agent, sender, number = identity(new_id, folder)
         if (agent, sender) != (found.meta.agent, sender_slug(found.meta.created_by)):
             raise UsageError(f"{new_id}: a copy of {target.id} stays one of {found.meta.agent} and its sender")
-        created = encode.time_of_creation(self.means.clock.now())
+        created = crabtalk.time_of_creation(self.means.clock.now())
         head = changed_line(found.span, {"created_at": created, "uptime_secs": 0})
         content = copied(source, found.span.offset + len(found.span.raw), head)
         try:
@@ -136,7 +150,7 @@ class CrabtalkWriter(Writer):
     def _began(self, target: Target, line: bytes) -> bool:
         """Begin a session with a message; False when it exists meanwhile."""
         agent, sender, number = identity(target.id, target.path.parent)
-        meta = encode.meta_line(agent, sender, at=self.means.clock.now())
+        meta = crabtalk.meta_line(agent, sender, at=self.means.clock.now())
         try:
             create(target.path.parent, agent, sender, [meta, line], number=number, fsync=self.means.fsync)
         except FileExistsError:
@@ -175,7 +189,266 @@ def _line(draft: Draft) -> bytes:
     calls = [block for block in blocks if isinstance(block, ToolCall)]
     check_speaker(draft, acts=bool(thought or calls))
     # that a tool failed says its text alone: crabtalk has no field for it
-    return encode.message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
+    return crabtalk.message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
+
+
+# The files of a folder of crabtalk's sessions: found by what they are, made under a number that nobody else has.
+#
+# crabtalk takes the next number by looking and then truncates whatever has the name, so that of two that begin at once
+# one wipes the other. Here a file gets its name by a link, complete, and only when no other file has it.
+
+
+def next_number(folder: Path, agent: str, sender: str) -> int:
+    """Return the number that the next session gets.
+
+    As in crabtalk names alone count, so that a number is never given twice, whatever is in the files.
+    """
+    slug = sender_slug(sender)
+    places = (place_of(name, agent) for name in session_names(folder))
+    return max((place.seq for place in places if place is not None and place.sender == slug), default=0) + 1
+
+
+def create(
+    folder: Path, agent: str, sender: str, chunks: Iterable[bytes], *, number: int | None = None, fsync: bool = False
+) -> Path:
+    """Write a new session, whole or not at all, and return its file.
+
+    Args:
+        folder: where; it is made when it is missing.
+        agent: the agent's name.
+        sender: who talks to it.
+        chunks: the content, the line of metadata first.
+        number: its number; by default the next free one, also when others begin sessions at the same time.
+        fsync: return only when it is on the disk.
+
+    Raises:
+        FileExistsError: a session has this very number.
+        OSError: the disk is full, or the folder cannot be written to.
+    """
+    private_folder(folder)
+    temp = folder / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        _fill(temp, chunks, fsync=fsync)
+        numbers = count(next_number(folder, agent, sender)) if number is None else (number,)
+        for chosen in numbers:
+            path = folder / f"{agent}_{sender_slug(sender)}_{chosen}{SUFFIX}"
+            if _publish(temp, path, agent):
+                if fsync:
+                    fsync_folder(folder)
+                return path
+    finally:
+        temp.unlink(missing_ok=True)
+    raise FileExistsError(f"session {number} of {agent} and {sender} exists already")
+
+
+def copied(path: Path, offset: int, head: bytes) -> Iterator[bytes]:
+    """Yield what a file holds now, with ``head`` in the place of everything before ``offset``."""
+    rest = _from(path, offset)
+    yield head
+    first = next(rest, b"\n")
+    if not first.startswith((b"\n", b"\r\n")):
+        yield b"\n"
+    yield first
+    yield from rest
+
+
+# What a new session of crabtalk may be called: agent, sender and number, the number behind all that are there.
+
+
+class Identity(NamedTuple):
+    """Whose session it is, and its number among those of the two."""
+
+    agent: str
+    sender: str
+    number: int
+
+
+def identity(asked: str, folder: Path) -> Identity:
+    """Return what the id of a session says that is to be begun in ``folder``.
+
+    Raises:
+        UsageError: it is no such id; the message names the next one where it can.
+    """
+    match = _ID.match(asked)
+    if match is None or sender_slug(match["sender"]) != match["sender"]:
+        hint = ""
+        agent, _, sender = asked.rpartition("_")
+        if agent and sender == sender_slug(sender):
+            hint = f"; the next one of {agent} and {sender} is {asked}_{next_number(folder, agent, sender)}"
+        raise UsageError(f"session id {asked!r}: crabtalk's are called AGENT_SENDER_NUMBER{hint}")
+    return Identity(checked_agent(match["agent"]), match["sender"], int(match["number"]))
+
+
+# The names of crabtalk's files, which change with every title, while others write to them.
+
+
+def now_at(target: Target) -> Path:
+    """Return where the session lies now: a title may have renamed its file since it was found."""
+    return target.path if target.path.exists() else file_of(target.path.parent, target.id)
+
+
+T = TypeVar("T")
+
+
+def with_file(target: Target, act: Callable[[Path], T]) -> T:
+    """Do something with the session's file, also when it is renamed meanwhile or a message comes in between."""
+    for attempt in range(1, _MOST_ATTEMPTS + 1):
+        try:
+            path = now_at(target)
+            return act(path)
+        except (NotFoundError, UnreadableError, MovedError) as error:
+            is_there = isinstance(error, UnreadableError) and error.path.exists()
+            if is_there or attempt == _MOST_ATTEMPTS:
+                raise
+    raise AssertionError
+
+
+def rename(path: Path, agent: str, title: str) -> None:
+    """Give a file the name that goes with a new title, unless another file has it."""
+    place = place_of(path.name, agent)
+    name = titled_name(path.name, title)
+    if place is None or name == path.name or place.titles[-1:] == (sender_slug(title),):
+        return
+    try:
+        move_file(path, path.with_name(name))
+    except FileExistsError:
+        return  # another file has the name; the title stands in the metadata, and they decide
+
+
+def finish_rename(path: Path) -> Path:
+    """Return the one name of a file that a killed process left with two: the longer one, which it was to get."""
+    at = path.stat()
+    if at.st_nlink == 1:
+        return path
+    longer, shorter = path.stem + "_", {path.stem[:i] for i, letter in enumerate(path.stem) if letter == "_"}
+    names = (name.removesuffix(SUFFIX) for name in session_names(path.parent))
+    others = (path.with_name(name + SUFFIX) for name in names if name.startswith(longer) or name in shorter)
+    same = [other for other in others if (o := found_file(other)) is not None and os.path.samestat(o, at)]
+    *old, last = sorted((path, *same), key=lambda p: len(p.name))
+    for name in old:
+        at_fault_point("unlink", name)
+        name.unlink()
+    return last
 
 
 WRITER = CrabtalkWriter
+
+_BLOCK = 1 << 20
+
+
+def file_of(folder: Path, session: str) -> Path:
+    """Return the file of a session, under whichever title.
+
+    Raises:
+        NotFoundError: there is none, or several have the id.
+    """
+    names = (n for n in session_names(folder) if n == session + SUFFIX or n.startswith(f"{session}_"))
+    paths = [folder / name for name in names if id_of(name, _meta(folder / name)) == session]
+    # while a file is renamed it has two names for a moment
+    found = {(at.st_dev, at.st_ino): path for path in paths if (at := found_file(path)) is not None}
+    if len(found) != 1:
+        several = f"{len(found)} files" if found else "no file"
+        raise NotFoundError(f"{folder}: {several} of session {session!r}; `slowwave sessions list` shows them all")
+    return next(iter(found.values()))
+
+
+def latest_file(folder: Path, agent: str, sender: str) -> Path | None:
+    """Return the file of the latest session of an agent and a sender, as its metadata say; None without one."""
+    names = (name for name in session_names(folder) if place_of(name, agent) is not None)
+    latest = latest_session([(name, _meta(folder / name)) for name in names], agent, sender)
+    return None if latest is None else folder / latest
+
+
+def _from(path: Path, offset: int) -> Iterator[bytes]:
+    # what is appended meanwhile is not in it: the end is where it was
+    with open_regular(path) as file:
+        left = os.fstat(file.fileno()).st_size - offset
+        file.seek(offset)
+        while left > 0 and (block := file.read(min(_BLOCK, left))):
+            left -= len(block)
+            yield block
+
+
+def _fill(temp: Path, chunks: Iterable[bytes], *, fsync: bool) -> None:
+    at_fault_point("write", temp)
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        for chunk in chunks:
+            write_all(fd, chunk)
+        if fsync:
+            at_fault_point("fsync", temp)
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _publish(temp: Path, path: Path, agent: str) -> bool:
+    """Give a complete file its name; False when the name or the number is taken."""
+    try:
+        at_fault_point("link", path)
+        _name(temp, path)
+    except FileExistsError:
+        return False
+    if _is_taken(path, agent):
+        # since the numbers were looked at, another one took this number and was given a title
+        path.unlink()
+        return False
+    return True
+
+
+def _name(temp: Path, path: Path) -> None:
+    try:
+        os.link(temp, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        # a file system without links: exclusive all the same, but a kill leaves a part of the file
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            write_all(fd, temp.read_bytes())
+        finally:
+            os.close(fd)
+
+
+def _is_taken(path: Path, agent: str) -> bool:
+    own = place_of(path.name, agent)
+    others = (place_of(name, agent) for name in session_names(path.parent) if name != path.name)
+    return own is not None and any(p is not None and (p.sender, p.seq) == (own.sender, own.seq) for p in others)
+
+
+def session_names(folder: Path) -> list[str]:
+    """Return the names of all files that can be sessions; a missing folder has none.
+
+    Raises:
+        UnreadableError: the folder cannot be listed.
+    """
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names only
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UnreadableError(folder, error.strerror or "cannot be listed") from error
+    return [name for name in names if name.endswith(SUFFIX) and name[0] != "."]
+
+
+def _meta(path: Path) -> Meta | None:
+    try:
+        line = meta_line_of(path)
+    except UnreadableError:
+        return None  # renamed since the folder was listed, or not ours to read: its name is left
+    return None if line is None else line.meta
+
+
+def found_file(path: Path) -> os.stat_result | None:
+    """Return the state of a file, None when it went away since its folder was listed."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+# A slug holds no underscore, an agent's name may.
+_ID = re.compile(r"(?P<agent>.+)_(?P<sender>[^_]*)_(?P<number>[1-9][0-9]{0,8})\Z", re.DOTALL)
+
+# A title can rename a session while it is looked for, but not again and again.
+_MOST_ATTEMPTS = 5

@@ -5,32 +5,104 @@ session exists on disk only once it has an answer of the assistant: before that 
 would write a file without an answer a second time (formats.md 6.9, defect 9).
 """
 
-from collections.abc import Callable, Container, Generator
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple, cast
 from uuid import UUID
 
-from slowwave.dialects.model import SessionFiles
-from slowwave.dialects.pi import encode
-from slowwave.dialects.pi.dialect import PI
-from slowwave.dialects.times import millisecond_time
-from slowwave.errors import LockHeldError, UsageError
-from slowwave.records.append import append_records
-from slowwave.records.parts import session_id as id_in_name
-from slowwave.stores.forking import write_session
-from slowwave.stores.ids import base_path, checked_id
+import msgspec
+import orjson
+
+from slowwave.errors import LockHeldError, UnreadableError, UsageError
+from slowwave.formats.append import append_records
+from slowwave.formats.append import session_id as id_in_name
+from slowwave.formats.model import SessionFiles
+from slowwave.formats.pi import encode
+from slowwave.formats.pi.dialect import PI
+from slowwave.formats.pi.encode import Place, label_line
+from slowwave.formats.pi.records import Entry, Loaded, load, text_or_empty
+from slowwave.formats.times import millisecond_time, parse_time
+from slowwave.stores.locks import held_lock, holder, lock_path
 from slowwave.stores.openclaw import store as clawdbot
-from slowwave.stores.openclaw.lock import held_lock, holder, lock_path
+from slowwave.stores.roots import base_path, checked_id
 from slowwave.stores.walk import SUFFIX
-from slowwave.stores.writing.base import Compaction, Draft, Means, Target, Writer
-from slowwave.stores.writing.lookup import unknown
-from slowwave.stores.writing.pi_copy import copied, extracted
-from slowwave.stores.writing.pi_tail import PiTail, on_disk, waiting
+from slowwave.stores.writing.base import (
+    Compaction,
+    Draft,
+    Means,
+    Target,
+    Writer,
+    first_record,
+    record_with,
+    records_backward,
+    unknown,
+)
+from slowwave.stores.writing.fork import with_value, write_session
 
 BRANCH = "slowwave.branch"
 # Another writer of ours lets go of a lock at once, a client only when the agent has finished.
 _PATIENCE_S = 0.5
+
+
+# What a new entry of pi's must know of those before it, looked up from the end: the leaf, free ids, the model.
+
+
+class Model(NamedTuple):
+    """How an answer says which model gave it; pi goes on with that of the last one on the path."""
+
+    api: str
+    provider: str
+    name: str
+
+
+class PiTail:
+    """The entries of a session from the last to the first; :func:`on_disk` and :func:`waiting` make one."""
+
+    def __init__(
+        self, backward: Callable[[], Iterator[dict[str, Any]]], with_id: Callable[[str], bool], *, large: bool
+    ) -> None:
+        """Take how entries are read and looked up; of ``large`` sessions not all ids are known."""
+        self._backward = backward
+        self.has = with_id
+        self._large = large
+
+    def leaf(self) -> str | None:
+        """Return the last entry with an id: one without would hide everything before it from pi."""
+        for record in self._backward():
+            if record.get("type") != "session" and isinstance(record.get("id"), str):
+                return str(record["id"])
+        return None
+
+    def __contains__(self, entry_id: object) -> bool:
+        """Say whether an id may be taken; of large sessions any may."""
+        return self._large or (isinstance(entry_id, str) and self.has(entry_id))
+
+    def model(self, parent: str | None) -> Model:
+        """Return the model of the last answer on the path to ``parent``, or the one that was chosen after it."""
+        chosen: tuple[str, str] | None = None
+        for record in self._path(parent):
+            if record.get("type") == "model_change" and chosen is None:
+                chosen = _text(record.get("provider")), _text(record.get("modelId"))
+            message = _answer(record)
+            if message is None:
+                continue
+            found = Model(*(_text(message.get(key)) for key in ("api", "provider", "model")))
+            if chosen is None:
+                return found
+            if found.provider == chosen[0]:
+                return Model(found.api, *chosen)
+        return _NO_MODEL if chosen is None else Model(_NO_MODEL.api, *chosen)
+
+    def _path(self, entry_id: str | None) -> Iterator[dict[str, Any]]:
+        """Yield an entry and those above it; pi writes none before its parent."""
+        wanted: object = entry_id
+        for record in self._backward():
+            if wanted is None:
+                return
+            if record.get("id") == wanted and record.get("type") != "session":
+                yield record
+                wanted = record.get("parentId")
 
 
 class PiWriter(Writer):
@@ -197,4 +269,214 @@ class PiWriter(Writer):
         return encode.user_message(draft.content, at=place.at)
 
 
+def on_disk(path: Path) -> PiTail:
+    """Return the entries of a file.
+
+    Raises:
+        UnreadableError: pi would not take it for a session.
+        UsageError: it is of version 1, whose entries have no ids.
+    """
+    header = first_record(path)
+    if header.get("type") != "session" or not isinstance(header.get("id"), str):
+        raise UnreadableError(path, "begins with no header", "pi would begin a new session in this file")
+    version = header.get("version")
+    if version is None or (isinstance(version, (int, float)) and version < _FIRST_WITH_IDS):
+        raise UsageError(f"{path}: version 1 of pi has no ids: open it in pi once, which migrates it, or fork it")
+
+    def has(entry_id: str) -> bool:
+        return (
+            record_with((path,), entry_id, lambda r: r.get("id") == entry_id and r.get("type") != "session") is not None
+        )
+
+    return PiTail(lambda: records_backward(path), has, large=path.stat().st_size > _SEARCHED_BYTES)
+
+
+def waiting(lines: Sequence[bytes]) -> PiTail:
+    """Return the entries that wait for an answer."""
+    entries = [cast("dict[str, Any]", msgspec.json.decode(line)) for line in lines]
+    return PiTail(lambda: reversed(entries), lambda entry_id: any(e["id"] == entry_id for e in entries), large=False)
+
+
+# The lines of a copy of a pi session: all entries, or the path to one of them with its labels.
+#
+# Ids stay, and so does every byte of an entry of version 3. Older entries are brought to version 3 first, since pi
+# migrates no file whose header says 3 (its own ``forkFrom`` loses messages that way, formats.md 6.9, defect 6).
+
+
+def copied(files: SessionFiles) -> Iterator[bytes]:
+    """Yield every entry that pi would see, migrated, without the header.
+
+    Raises:
+        UnreadableError: pi would not take the file for a session.
+    """
+    loaded = _loaded(files)
+    for entry in loaded.seen:
+        if entry.type != "session":
+            yield _migrated(entry, loaded)
+
+
+def extracted(files: SessionFiles, entry_id: str, fresh: Callable[[Container[str]], str]) -> list[bytes]:
+    """Return the entries on the path to one entry, then the labels of these entries, as ``createBranchedSession``.
+
+    Label entries on the path are left out, as in pi; unlike there, what hung under one is hung under the entry before
+    it, since a lost parent would hide everything before.
+
+    Args:
+        files: the session.
+        entry_id: the last entry of the path.
+        fresh: gives an id that is none of these.
+
+    Raises:
+        NotFoundError: no entry has this id.
+        UsageError: the path holds no answer of the assistant: pi keeps no such file.
+        UnreadableError: pi would not take the file for a session.
+    """
+    loaded = _loaded(files)
+    entries = [e for e in loaded.seen if e.type != "session" and e.id is not None]
+    path = [e for e in _path(entries, entry_id) if e.type != "label"]
+    if not path:
+        raise unknown(entry_id, files.id)
+    if not any(e.role == "assistant" for e in path):
+        raise UsageError(f"{files.id}: pi keeps no session without an answer; name a message after the first answer")
+    lines: list[bytes] = []
+    parent: str | None = None
+    for entry in path:
+        raw = _migrated(entry, loaded)
+        lines.append(raw if entry.parent == parent else with_value(raw, "parentId", entry.parent, parent))
+        parent = entry.id
+    taken = {e.id for e in path if e.id is not None}
+    for target, (label, stamp) in _labels(entries).items():
+        if target in taken:
+            own = fresh(taken)
+            taken.add(own)
+            at = parse_time(stamp)
+            if at is not None:
+                lines.append(label_line(target, label, place=Place(own, parent, at)).rstrip(b"\n"))
+                parent = own
+    return lines
+
+
 WRITER = PiWriter
+
+
+# Writing Clawdbot's transcripts, which are pi's files; OpenClaw's databases are never written.
+
+
+class OpenclawWriter(PiWriter):
+    """Entries as pi writes them, under the client's ``.lock``.
+
+    A session is begun by the client alone, which notes it in its ``sessions.json``. A fork is noted nowhere: the
+    client finds it by its id.
+    """
+
+    dialect: ClassVar[str] = "openclaw"
+
+    def path(self, folder: Path, session_id: str) -> Path:
+        """Refuse: the client begins its sessions itself."""
+        return Writer.path(self, folder, session_id)
+
+    @contextmanager
+    def alone(self, target: Target) -> Generator[None]:
+        """Hold the client's lock of a transcript.
+
+        Raises:
+            UsageError: the session is rows of a database.
+        """
+        self._refuse_others(target)
+        with super().alone(target):
+            yield
+
+    def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
+        """Copy a transcript; a session in a database is not copied."""
+        self._refuse_others(target)
+        return super().fork(target, folder, new_id, at)
+
+    def _copy_path(self, target: Target, folder: Path, new_id: str) -> Path:
+        del target
+        return base_path(folder, new_id)
+
+    def _refuse_others(self, target: Target) -> None:
+        if target.path.suffix != SUFFIX:
+            what = f"{target.path.name} is a database of {self.dialect}, or a transcript that it has put aside"
+            raise UsageError(f"{target.id}: {what}, which only its client writes; nothing was written")
+
+
+OPENCLAW_WRITER = OpenclawWriter
+
+# Larger files are not searched for an id of eight digits; the new one is a whole UUID then, which cannot collide.
+_SEARCHED_BYTES = 8 << 20
+_FIRST_WITH_IDS = 2
+# a session without an answer names no model; pi says so and takes its default one
+_NO_MODEL = Model("openai-completions", "slowwave", "none")
+
+
+def _answer(record: dict[str, Any]) -> dict[str, Any] | None:
+    message = record.get("message")
+    if record.get("type") != "message" or not isinstance(message, dict):
+        return None
+    fields = cast("dict[str, Any]", message)
+    return fields if fields.get("role") == "assistant" else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_V2, _V3 = 2, 3
+
+
+def _loaded(files: SessionFiles) -> Loaded:
+    loaded = load(files, [])
+    if not loaded.seen:
+        raise UnreadableError(files.paths[0], "begins with no header", "pi would begin a new session in this file")
+    return loaded
+
+
+def _path(entries: list[Entry], entry_id: str) -> list[Entry]:
+    by_id = {e.id: e for e in entries}
+    at = by_id.get(entry_id)
+    path: list[Entry] = []
+    seen: set[str | None] = set()
+    while at is not None and at.id not in seen:
+        seen.add(at.id)
+        path.append(at)
+        at = by_id.get(at.parent) if at.parent is not None else None
+    return path[::-1]
+
+
+def _labels(entries: list[Entry]) -> dict[str, tuple[str, str]]:
+    """Return label and time by the entry that has it, as pi resolves them: the last one counts, an empty one clears."""
+    labels: dict[str, tuple[str, str]] = {}
+    for entry in entries:
+        if entry.type == "label":
+            fields = entry.fields()
+            target, label = text_or_empty(fields.get("targetId")), text_or_empty(fields.get("label"))
+            if label:
+                labels[target] = label, text_or_empty(fields.get("timestamp"))
+            else:
+                labels.pop(target, None)
+    return labels
+
+
+def _migrated(entry: Entry, loaded: Loaded) -> bytes:
+    """Return an entry as version 3 has it; only what the migration adds or renames changes."""
+    raw = entry.span.raw
+    if not loaded.version < _V3:
+        return raw
+    if entry.role == "custom" and b'"hookMessage"' in raw:
+        raw = _renamed_role(raw, entry)
+    if loaded.version < _V2:
+        added: dict[str, object] = {"id": entry.id, "parentId": entry.parent}
+        if entry.type == "compaction":
+            added["firstKeptEntryId"] = loaded.kept.get(entry.id or "")
+        raw = raw[:-1].rstrip() + b"," + orjson.dumps(added)[1:]
+    return raw
+
+
+def _renamed_role(raw: bytes, entry: Entry) -> bytes:
+    message = bytes(entry.env.message)
+    renamed = with_value(message, "role", "hookMessage", "custom")
+    at = raw.find(message)
+    if at >= 0:
+        return raw[:at] + renamed + raw[at + len(message) :]
+    return orjson.dumps(entry.fields() | {"message": orjson.loads(renamed)})

@@ -1,28 +1,126 @@
-"""Which dialects can be written, and why the others cannot; a writer is imported when it is needed.
-
-The module of a dialect holds its writer class as ``WRITER``.
-"""
+"""Opening sessions for writing: which writer a session needs, what it writes to, and that nobody else has it open."""
 
 import importlib
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
-from slowwave.errors import UsageError
-from slowwave.stores.writing.base import Means, Writer
+from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from slowwave.formats.registry import EXPECTED
+from slowwave.settings import Settings
+from slowwave.stores.kinds import BY_NAME, FOLDER_OF_PROJECT, HOMES
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.projects import new_session_folder
+from slowwave.stores.roots import Head, is_persons_home, read_head
+from slowwave.stores.walk import FoundSession
+from slowwave.stores.writing.base import Means, Target, Writer
 
-_MODULES = {
-    "cersei": "cersei",
-    "cersei-bare": "bare",
-    "claude": "claude",
-    "pi": "pi",
-    "openclaw": "openclaw",
-    "codex": "codex",
-    "crabtalk": "crabtalk",
-    "ulid": "ulid",
+# What a client has put aside it does not read again, whatever is appended to it.
+_PUT_ASIDE = ("reset", "deleted", "backup")
+
+
+class Opened(NamedTuple):
+    """A session and the writer for it."""
+
+    writer: Writer
+    target: Target
+
+
+class Writers:
+    """The writers of one task; those that hold back what their client would not have written yet keep it here."""
+
+    def __init__(self, means: Means) -> None:
+        """Take what new records are made with."""
+        self.means = means
+        self._writers: dict[str, Writer] = {}
+
+    def of(self, dialect: str) -> Writer:
+        """Return the writer of a dialect.
+
+        Raises:
+            UsageError: its sessions are only read; the message says why.
+        """
+        if dialect not in self._writers:
+            self._writers[dialect] = writer_for(dialect, self.means)
+        return self._writers[dialect]
+
+    def known(self, found: FoundSession) -> Opened:
+        """Return a session that exists, and its writer.
+
+        Raises:
+            UnreadableError: it cannot be read.
+            UnknownDialectError: its content is of no known dialect.
+            UsageError: sessions of its dialect are only read, its client has put it aside, or its file is a link that
+                leads out of its folder.
+        """
+        head = known_head(found)
+        writer = self.of(head.dialect)
+        if found.source in _PUT_ASIDE:
+            raise UsageError(
+                f"{found.path}: its client has put this session aside ({found.source}); nothing was written"
+            )
+        files = tuple(Path(found.folder, file.name) for file in found.files)
+        if files[0].resolve().parent != files[0].parent.resolve():
+            raise UsageError(f"{files[0]}: is a link that leads out of its folder; name the real file")
+        return Opened(writer, Target(found.id, files[0], files, head.cwd, found.side or head.side))
+
+    def new(self, dialect: str, folder: Path, session_id: str, cwd: str) -> Opened:
+        """Return a session that is to be begun, and its writer.
+
+        Raises:
+            UsageError: sessions of this dialect are only read, only its client begins one, or the id cannot be a name.
+        """
+        writer = self.of(dialect)
+        return Opened(writer, Target(session_id, writer.path(folder, session_id), (), cwd))
+
+
+def known_head(found: FoundSession) -> Head:
+    """Return what the beginning of a session shows.
+
+    Raises:
+        UnreadableError: it cannot be read.
+        UnknownDialectError: it is empty, or its content is of no known dialect.
+    """
+    head = read_head(found)
+    if not isinstance(head, StoreProblem):
+        return head
+    if head.kind == "unreadable":
+        raise UnreadableError(head.path, head.detail, "let this user read it")
+    raise UnknownDialectError(head.path, head.detail, EXPECTED)
+
+
+@contextmanager
+def held(opened: Opened) -> Generator[Opened]:
+    """Yield a session as long as nobody else may write to it.
+
+    Raises:
+        RefusedError: a running client has it open.
+    """
+    with opened.writer.alone(opened.target):
+        yield opened
+
+
+# Which dialects can be written, and why the others cannot; a writer is imported when it is needed.
+#
+# The module of a dialect holds its writer class as ``WRITER``.
+
+_WRITERS = {
+    "cersei": "cersei:WRITER",
+    "cersei-bare": "cersei:BARE_WRITER",
+    "claude": "claude:WRITER",
+    "pi": "pi:WRITER",
+    "openclaw": "pi:OPENCLAW_WRITER",
+    "codex": "codex:WRITER",
+    "crabtalk": "crabtalk:WRITER",
+    "ulid": "ulid:WRITER",
 }
 READ_ONLY = {
     "opencode": "its sessions are rows of a database that only its client writes; `slowwave sessions export`"
     " writes a file that its own import adds"
 }
-WRITABLE = tuple(_MODULES)
+WRITABLE = tuple(_WRITERS)
 
 
 def writer_for(dialect: str, means: Means) -> Writer:
@@ -31,9 +129,50 @@ def writer_for(dialect: str, means: Means) -> Writer:
     Raises:
         UsageError: sessions of this dialect are only read; the message says why.
     """
-    module = _MODULES.get(dialect)
-    if module is None:
+    place = _WRITERS.get(dialect)
+    if place is None:
         reason = READ_ONLY.get(dialect, f"write to one of {', '.join(WRITABLE)}")
         raise UsageError(f"a session of {dialect} is read only: {reason}; nothing was written")
-    found: type[Writer] = importlib.import_module(f"slowwave.stores.writing.{module}").WRITER
+    module, _, name = place.partition(":")
+    found: type[Writer] = getattr(importlib.import_module(f"slowwave.stores.writing.{module}"), name)
     return found(means)
+
+
+# Where a new session of a dialect goes when nobody names a folder: where its client would look for it.
+
+_SESSIONS = "sessions"
+# Clients that keep all sessions below one folder called so in their home.
+_HOMES = ("pi", "crabtalk", "ulid")
+_DASHES = str.maketrans("/\\:", "---")
+
+
+def folder_for(dialect: str, settings: Settings, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Return the folder for a new session that works in ``cwd``; it may not exist yet.
+
+    Args:
+        dialect: of the new session.
+        settings: the first of its store roots is taken, if it names one; in a person's home the client's own.
+        environ: where clients are told of other homes.
+        cwd: the working folder, absolute.
+
+    Raises:
+        UnreadableError: the store is a file.
+    """
+    root = settings.store.roots[0] if settings.store.roots else None
+    if root is not None and is_persons_home(root):
+        name = dialect if dialect in _HOMES else FOLDER_OF_PROJECT
+        kind = next(kind for kind in HOMES if kind.name == name)
+        settings = settings.with_roots(kind.usual({"HOME": os.fspath(root)})[:1])
+    if dialect not in _HOMES:
+        return new_session_folder(settings, environ, cwd)
+    named = settings.store.roots
+    home = named[0] if named else BY_NAME[dialect].usual(environ)[0]
+    folder = home if home.name == _SESSIONS else home / _SESSIONS
+    return folder / _of_pi(cwd) if dialect == "pi" else folder
+
+
+def _of_pi(cwd: Path) -> str:
+    """Return the name of pi's folder: the working folder without its first slash, every separator a dash."""
+    text = os.fspath(cwd)
+    bare = text[1:] if text[:1] in "/\\" else text
+    return f"--{bare.translate(_DASHES)}--"

@@ -4,23 +4,45 @@ The number of a record is chosen under the lock of the log, so that of two messa
 (S7.10). The log is only ever appended to (S7.2, S7.6).
 """
 
+import errno
+import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from slowwave.dialects.model import Text, Thinking, ToolCall
-from slowwave.dialects.times import millisecond_time
-from slowwave.dialects.ulid import encode
-from slowwave.dialects.ulid.maker import UlidMaker
-from slowwave.dialects.ulid.metadata import Counted, new_metadata, rebuilt
-from slowwave.dialects.ulid.records import integer
-from slowwave.errors import UsageError
-from slowwave.records.append import append_records
-from slowwave.records.lock import locked_file
-from slowwave.stores.writing.base import Block, Compaction, Draft, Means, Target, Writer
-from slowwave.stores.writing.linear import check_speaker, valid
-from slowwave.stores.writing.ulid_history import copied, files_before, first_kept
-from slowwave.stores.writing.ulid_log import create, end_of, log_path, metadata_of, write_metadata
+from slowwave.errors import CorruptStateError, UsageError
+from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
+from slowwave.formats.append import append_records, locked_file
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.salvage import clean
+from slowwave.formats.tail import lines_backward
+from slowwave.formats.times import millisecond_time
+from slowwave.formats.ulid import dialect
+from slowwave.formats.ulid.dialect import DECODER, ULID, Record, integer, is_message
+from slowwave.formats.ulid.metadata import (
+    METADATA,
+    Counted,
+    UlidMaker,
+    checked_ulid,
+    encoded,
+    new_metadata,
+    read_metadata,
+    rebuilt,
+)
+from slowwave.stores.writing.base import (
+    Block,
+    Compaction,
+    Draft,
+    Means,
+    Target,
+    Writer,
+    check_speaker,
+    records_backward,
+    unknown,
+    valid,
+)
 
 _ROLES = {"user": "user", "assistant": "assistant", "tool": "toolResult"}
 # What belongs to the run that a session came from, and not to its copy.
@@ -83,7 +105,7 @@ class UlidWriter(Writer):
             self._begin_once(path)
 
         def line(seq: int) -> bytes:
-            return encode.message_line(role, blocks, seq=seq, at=now, call_id=call_id, is_error=draft.is_error)
+            return dialect.message_line(role, blocks, seq=seq, at=now, call_id=call_id, is_error=draft.is_error)
 
         return self._append(path, line, now)
 
@@ -100,7 +122,7 @@ class UlidWriter(Writer):
 
         def line(seq: int) -> bytes:
             read, modified = files_before(path)
-            return encode.compaction_line(
+            return dialect.compaction_line(
                 compaction.summary,
                 seq=seq,
                 at=now,
@@ -203,4 +225,216 @@ def _block(block: Block) -> Text | ToolCall:
     raise UsageError(f"the specification has text and tool calls, and no block of {kind}; nothing was written")
 
 
+# The log and the metadata of a session with a ULID: made together, kept in agreement.
+#
+# Whoever writes holds the lock of the log. The metadata are written after it, so after a kill in between they lag
+# behind it; the next writer sees that by the time of the last message, and counts anew.
+
+
+def log_path(folder: Path, session_id: str) -> Path:
+    """Return the log of a session in ``folder``; the id is checked before a path is made of it.
+
+    Raises:
+        UsageError: the id is no ULID.
+    """
+    return folder / checked_ulid(session_id) / LOG
+
+
+class End(NamedTuple):
+    """What the end of a log says.
+
+    Attributes:
+        seq: the largest number, 0 without records.
+        last: the timestamp of the last message, "" without one.
+        is_distinct: the message before it has another timestamp, so that this one tells where the log ended.
+    """
+
+    seq: int
+    last: str
+    is_distinct: bool
+
+
+def end_of(path: Path) -> End:
+    """Return what the end of a log says, without reading the rest.
+
+    Raises:
+        UnreadableError: it cannot be read.
+    """
+    seq = seen = 0
+    times: list[str] = []
+    for _, raw in lines_backward(path):
+        record = _decoded(raw)
+        if record is None:
+            continue
+        seq = max(seq, integer(record.seq) or 0)
+        if is_message(record):
+            times.append(record.timestamp if isinstance(record.timestamp, str) else "")
+        seen += 1
+        if seen >= _NEAR_RECORDS and seq and len(times) > 1:
+            break
+    return End(seq, times[0] if times else "", len(times) == 1 or (len(times) > 1 and times[0] != times[1]))
+
+
+def create(
+    folder: Path, session_id: str, metadata: dict[str, object], log: bytes = b"", *, fsync: bool = False
+) -> Path:
+    """Make the folder of a session with its log and its metadata, whole or not at all; return the log (S7.1).
+
+    Raises:
+        FileExistsError: the session exists.
+        OSError: the disk is full, or the folder cannot be written to.
+    """
+    path = log_path(folder, session_id)
+    private_folder(folder)
+    temp = folder / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+    at_fault_point("mkdir", temp)
+    temp.mkdir(mode=0o700)
+    try:
+        atomic_write(temp / LOG, log)
+        atomic_write(temp / METADATA, encoded(metadata))
+        at_fault_point("rename", path.parent)
+        _take_name(temp, path.parent)
+    except BaseException:
+        for name in (LOG, METADATA):
+            (temp / name).unlink(missing_ok=True)
+        temp.rmdir()
+        raise
+    if fsync:
+        fsync_folder(folder)
+    return path
+
+
+def metadata_of(path: Path) -> dict[str, object]:
+    """Return the metadata of the log at ``path`` as they should be, whatever the file beside it says.
+
+    Raises:
+        UnreadableError: the log cannot be read.
+    """
+    try:
+        known = read_metadata(path.with_name(METADATA))
+    except CorruptStateError:
+        known = {}  # the log is the truth; reading the session reports the file
+    known_count = integer(known.get("messageCount"))
+    count = Counted(known_count, end_of(path).last) if known_count and _tells(known, path) else counted(path)
+    return rebuilt(known, path.parent.name, count)
+
+
+def write_metadata(path: Path, metadata: dict[str, object]) -> None:
+    """Replace the metadata of the log at ``path`` in one step."""
+    atomic_write(path.with_name(METADATA), encoded(metadata))
+
+
+# What a new record of a log with a ULID needs of the records before it, and the copy of a log up to one of them.
+
+
+def first_kept(path: Path, message_id: str) -> int:
+    """Return the number of the message that a compaction is to keep, with all that come after it.
+
+    Raises:
+        NotFoundError: the log has no such message.
+        UsageError: a tool's result would be kept without its call (S7.13).
+    """
+    messages = [m for m in ULID.read(SessionFiles(path.parent.name, (path,))).spoken if not m.is_summary]
+    at = next((i for i, m in enumerate(messages) if m.id == message_id), None)
+    if at is None:
+        raise unknown(message_id, path.parent.name)
+    called = {call.id for m in messages[:at] for call in m.calls}
+    parted = sorted(called & {result.id for m in messages[at:] for result in m.results})
+    if parted or messages[at].role == "tool":
+        ids = ", ".join(parted) or "its own"
+        raise UsageError(f"{message_id}: a cut there parts results from their calls ({ids}); keep from an earlier one")
+    return messages[at].seq or 0
+
+
+def files_before(path: Path) -> tuple[set[str], set[str]]:
+    """Return the files that were read and modified according to the latest compaction (S7.15)."""
+    for record in records_backward(path):
+        if record.get("recordType") == "compaction":
+            return _names(record.get("readFiles")), _names(record.get("modifiedFiles"))
+    return set(), set()
+
+
+def counted(path: Path) -> Counted:
+    """Return what a whole log says.
+
+    Raises:
+        UnreadableError: it cannot be read.
+    """
+    problems: list[Problem] = []
+    messages = 0
+    last = ""
+    for _, record in read_records(path, DECODER, problems):
+        if is_message(record):
+            messages += 1
+            last = record.timestamp if isinstance(record.timestamp, str) else last
+    return Counted(messages, last)
+
+
+class Copy(NamedTuple):
+    """The lines of a log up to some message, and what they say."""
+
+    log: bytes
+    counted: Counted
+
+
+def copied(path: Path, at: str | None) -> Copy:
+    """Return the records of a log byte for byte, up to the message ``at``; damage is left behind.
+
+    Raises:
+        NotFoundError: the log has no such message.
+    """
+    problems: list[Problem] = []
+    lines: list[bytes] = []
+    messages, last = 0, ""
+    for span, record in read_records(path, DECODER, problems):
+        lines.append(span.raw + b"\n")
+        if not is_message(record):
+            continue
+        messages += 1
+        last = record.timestamp if isinstance(record.timestamp, str) else last
+        if at is not None and str(integer(record.seq)) == at:
+            break
+    else:
+        if at is not None:
+            raise unknown(at, path.parent.name)
+    return Copy(b"".join(lines), Counted(messages, last))
+
+
 WRITER = UlidWriter
+
+LOG = "session.jsonl"
+# A writer without a lock may have put a smaller number behind a larger one, but not far.
+_NEAR_RECORDS = 32
+# What is counted in a millisecond is counted every time.
+_COUNTED_BYTES = 1 << 20
+
+
+def _take_name(temp: Path, folder: Path) -> None:
+    # a rename would take the place of an empty folder, which a client may be about to fill
+    if os.path.lexists(folder):
+        raise FileExistsError(errno.EEXIST, "exists already", os.fspath(folder))
+    try:
+        temp.rename(folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):  # another one was faster
+            raise FileExistsError(errno.EEXIST, "exists already", os.fspath(folder)) from error
+        raise
+
+
+def _tells(known: dict[str, object], path: Path) -> bool:
+    """Say whether the metadata of a large log were written after its last message, so that their count holds."""
+    if path.stat().st_size < _COUNTED_BYTES:
+        return False
+    end = end_of(path)
+    return end.is_distinct and bool(end.last) and known.get("lastMessageAt") == end.last
+
+
+def _decoded(raw: bytes) -> Record | None:
+    try:
+        return DECODER.decode(clean(raw.strip(b" \t\r\n\0")))
+    except REFUSALS:
+        return None
+
+
+def _names(value: object) -> set[str]:
+    return {name for name in value if isinstance(name, str)} if isinstance(value, list) else set()  # pyright: ignore[reportUnknownVariableType]

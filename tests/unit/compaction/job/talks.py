@@ -12,14 +12,13 @@ from slowwave.clock import FixedClock
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
 from slowwave.compaction.job.summary import Summarise, by_ledger
-from slowwave.dialects.base import read_for_context
-from slowwave.dialects.model import Message, SessionFiles, Text, ToolCall
-from slowwave.dialects.registry import by_name
+from slowwave.formats.model import Message, SessionFiles, Text, ToolCall
+from slowwave.formats.registry import by_name, read_for_context
 from slowwave.report import Report
 from slowwave.settings import load_settings
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.sessions import Sessions
-from tests.unit.dialects import codex_files
+from tests.unit.formats import codex_files
 from tests.unit.stores.writing.written import numbered
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)

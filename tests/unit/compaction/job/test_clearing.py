@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.by_hand import prune_one
-from slowwave.compaction.job.undoing import undo
-from slowwave.compaction.pruning import CLEARED
+from slowwave.compaction.job.recovery import undo
+from slowwave.compaction.job.story import prune_one
+from slowwave.compaction.plan import CLEARED
 from slowwave.errors import UsageError
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from slowwave.compaction.estimates import CODEX
 from slowwave.compaction.job.reading import read_session
-from slowwave.dialects.model import SessionFiles
-from tests.unit.dialects import codex_files
+from slowwave.compaction.tokens import CODEX
+from slowwave.formats.model import SessionFiles
+from tests.unit.formats import codex_files
 
 COUNTED = {"last_token_usage": {"input_tokens": 900, "output_tokens": 100, "total_tokens": 1_000}}
 Line = dict[str, Any]

@@ -2,13 +2,11 @@
 
 import pytest
 
-from slowwave.compaction.estimates import rule_of
-from slowwave.compaction.flush import RESERVE_FLOOR
-from slowwave.compaction.items import Item
-from slowwave.compaction.job.chosen import Chosen
+from slowwave.compaction.items import Item, Usage
 from slowwave.compaction.job.due import due, window_of
 from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.usage import Usage
+from slowwave.compaction.job.settings import RESERVE_FLOOR, Chosen
+from slowwave.compaction.tokens import rule_of
 from slowwave.settings import CompactionSettings
 
 SOFT = 4_000

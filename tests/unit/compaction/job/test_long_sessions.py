@@ -5,10 +5,9 @@ from pathlib import Path
 
 from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import Reading, read_session
-from slowwave.compaction.plan import Plan
+from slowwave.compaction.plan import Budget, Plan
 from slowwave.compaction.requests import EARLIER, NO_HISTORY, joined, requests
-from slowwave.compaction.triggers import Budget
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from tests.unit.compaction.job.talks import Talk
 
 WINDOW = 8_000

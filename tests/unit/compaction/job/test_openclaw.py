@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowwave.compaction.job.openclaw import (
-    flush_refusal,
-    note_compaction,
-    note_flush,
-    save_memories,
-    soft_tokens,
-)
+from slowwave.compaction.job.flush import flush_refusal, note_compaction, note_flush, save_memories, soft_tokens
 from slowwave.compaction.job.story import compact_sessions
-from slowwave.dialects.model import SessionFiles
+from slowwave.formats.model import SessionFiles
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project, StoredSession
 from tests.unit.compaction.job import talks

@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.by_hand import compact_one
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.story import compact_sessions
-from slowwave.dialects.model import SessionFiles, ToolResult
-from slowwave.dialects.registry import by_name
+from slowwave.compaction.job.story import compact_one, compact_sessions
 from slowwave.errors import UsageError
+from slowwave.formats.model import SessionFiles, ToolResult
+from slowwave.formats.registry import by_name
 from slowwave.report import Report
 from slowwave.settings import CompactionSettings
 from slowwave.stores.model import Project, StoredSession
 from tests.unit.compaction.job.talks import WRITTEN, job
-from tests.unit.dialects.codex_files import THREAD, message
-from tests.unit.dialects.pi_files import Session, call
+from tests.unit.formats.codex_files import THREAD, message
+from tests.unit.formats.pi_files import Session, call
 
 PIS = ("pi", "openclaw")
 LONG = "so it goes " * 400

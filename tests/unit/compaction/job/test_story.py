@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from slowwave.compaction.calls import answers
-from slowwave.compaction.file_lists import NO_FILES, of_lists
-from slowwave.compaction.job import appending
+from slowwave.compaction.files import NO_FILES, of_lists
+from slowwave.compaction.job import append
 from slowwave.compaction.job.book import file_of, read_book
-from slowwave.compaction.job.by_hand import compact_one
+from slowwave.compaction.job.story import compact_one
 from slowwave.compaction.job.summary import Gone, Summary, by_ledger
-from slowwave.dialects.model import Message
 from slowwave.errors import UsageError
+from slowwave.formats.model import Message
 from slowwave.report import Item, Report
 from slowwave.stores.model import StoredSession
 from tests.unit.compaction.job.talks import IDS, KEEPING, NOW, WRITTEN, Talk, compacted, job
@@ -203,7 +203,7 @@ def test_what_does_not_come_out_as_planned_is_taken_away_again(
 ):
     talk = Talk(tmp_path / "store", dialect).grow(6)
     beside = {p: p.read_bytes() for p in (tmp_path / "store").rglob("*") if p.is_file()}
-    monkeypatch.setattr(appending, "difference", unlike)
+    monkeypatch.setattr(append, "difference", unlike)
     report = compacted(talk, job(tmp_path))
     assert "nothing was changed" in report.failures[0]
     assert {p: p.read_bytes() for p in (tmp_path / "store").rglob("*") if p.is_file()} == beside

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from slowwave.dialects.registry import by_name
 from slowwave.extraction.model.material import Passage, passages_of
 from slowwave.extraction.model.verification import Accepted, Checks, Verified, accepted
+from slowwave.formats.registry import by_name
 from slowwave.memory.book import Memory
 from slowwave.memory.ledger import Sighting
 from slowwave.memory.model import Candidate, CandidateOrigin, Category, SessionRef

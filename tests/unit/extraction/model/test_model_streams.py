@@ -10,9 +10,9 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.stores.model import StoredSession
 from tests.model_server.nights import by_model, fact, memory, night, told
 from tests.model_server.scripted import error, serving
-from tests.unit.dialects.opencode_files import SESSION, Session, database, done, words
 from tests.unit.extraction.talk import START
 from tests.unit.extraction.test_streams import stored
+from tests.unit.formats.opencode_files import SESSION, Session, database, done, words
 
 FACTS = range(30)
 

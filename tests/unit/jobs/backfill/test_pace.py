@@ -13,7 +13,7 @@ from slowwave.jobs.erasing import erase_subjects
 from slowwave.jobs.parameters import run_of
 from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
-from slowwave.retention.subjects.wanted import Asked
+from slowwave.retention.erase.subjects import Asked
 from tests.unit.jobs.backfill.rig import World, filled
 
 

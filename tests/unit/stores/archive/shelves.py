@@ -9,13 +9,13 @@ from pathlib import Path
 
 from slowwave.places import archive_folder
 from slowwave.settings import Settings
-from slowwave.stores.archive.model import SUFFIX, PackedSession
-from slowwave.stores.archive.rows import RowsByPath, with_rows
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.archive.pack import SUFFIX, PackedSession
+from slowwave.stores.archive.shelf import RowsByPath, with_rows
+from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.catalogue import Catalogue, catalogue_path
-from slowwave.stores.listing import list_sessions
-from slowwave.stores.one import session_of_path
-from slowwave.stores.rows import SessionRow
+from slowwave.stores.discovery import list_sessions
+from slowwave.stores.summary import SessionRow
+from slowwave.stores.walk import session_of_path
 from tests.unit.stores.families import cersei_forks, claude, clawdbot, codex, pi
 
 AT = "2026-11-22T03:30:00+00:00"

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from slowwave import files
 from slowwave.errors import CorruptStateError, RefusedError
 from slowwave.stores.archive import shelf as shelf_module
-from slowwave.stores.archive.model import PackedSession, Table
-from slowwave.stores.archive.reading import Pack
+from slowwave.stores.archive.pack import Pack, PackedSession, Table, table_of
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.archive.tables import table_of
-from slowwave.stores.archive.writing import Wanted, write_pack
+from slowwave.stores.archive.writer import Wanted, write_pack
 from tests.unit.stores.archive.shelves import Tree, tree
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.openclaw.keys import SessionKey, agent_id, dm_key, parse_key, room_key, thread_key, topic_key
 from slowwave.errors import UsageError
+from slowwave.formats.openclaw.keys import SessionKey, agent_id, dm_key, parse_key, room_key, thread_key, topic_key
 from slowwave.stores.model import StoreProblem
-from slowwave.stores.openclaw.entries import Known, SessionEntry, entry_of, merged
-from slowwave.stores.openclaw.store import SessionStore, read_store, update_store
-from slowwave.stores.openclaw.transcripts import agent_store, artifact_of, transcript_name, transcript_path
+from slowwave.stores.openclaw.sessions import agent_store, artifact_of, transcript_name, transcript_path
+from slowwave.stores.openclaw.store import Known, SessionEntry, SessionStore, entry_of, merged, read_store, update_store
 
 CASES = Path(__file__).parents[4].parent / "shared" / "clients" / "corpus" / "clawdbot"
 STORES = sorted(CASES.glob("*/home/.clawdbot/agents/*/sessions/sessions.json"))

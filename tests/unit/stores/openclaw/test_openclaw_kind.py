@@ -11,13 +11,12 @@ import zstandard
 
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
-from slowwave.stores.kinds.base import Place
-from slowwave.stores.kinds.openclaw import OpenclawHome
-from slowwave.stores.listing import Listing, list_sessions
+from slowwave.stores.discovery import Listing, list_sessions
+from slowwave.stores.kinds import OpenclawHome, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import FoundSession, Known, Walk
-from tests.unit.dialects.openclaw_files import START, Agent, session
-from tests.unit.dialects.pi_files import HEADER, Session
+from tests.unit.formats.openclaw_files import START, Agent, session
+from tests.unit.formats.pi_files import HEADER, Session
 
 KIND = OpenclawHome()
 UUID = "1c648be0-52be-437c-89f7-ec59c7be57d4"

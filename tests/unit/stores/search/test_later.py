@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.dialects import by_name
-from slowwave.dialects.model import Message, SessionFiles
-from slowwave.stores.search.later import later_messages, mark_of
-from slowwave.stores.search.said import said_in
-from tests.unit.dialects import codex_files, pi_files
+from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats.registry import by_name
+from slowwave.stores.search.index import later_messages, mark_of
+from slowwave.stores.search.segments import said_in
+from tests.unit.formats import codex_files, pi_files
 from tests.unit.stores.store_builder import Line, as_bytes, cersei, claude, tombstone
 
 

@@ -10,14 +10,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from slowwave.stores.catalogue import Catalogue, catalogue_path
-from slowwave.stores.listing import list_sessions
-from slowwave.stores.rows import SessionRow
-from slowwave.stores.search.file import index_path
-from slowwave.stores.search.fold import folded
+from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import Refreshed, SearchIndex
-from slowwave.stores.search.query import Term, terms_of
 from slowwave.stores.search.ranking import Hit, search
-from tests.unit.dialects import codex_files, opencode_files, pi_files
+from slowwave.stores.search.segments import index_path
+from slowwave.stores.search.words import Term, folded, terms_of
+from slowwave.stores.summary import SessionRow
+from tests.unit.formats import codex_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, tombstone, write
 
 
@@ -249,7 +248,7 @@ def test_only_the_own_turns_of_a_fork_by_reference_are_read(store: Store, monkey
     base = {"thread_id": parent, "end_byte_offset": path.stat().st_size}
     own = codex_files.meta(child, forked_from_id=parent, history_base=base)
     codex_files.rollout(folder, own, *codex_files.turn("walrus", "two"), thread=child)
-    monkeypatch.setattr("slowwave.dialects.codex.dialect.find_rollout", _never)
+    monkeypatch.setattr("slowwave.formats.codex.dialect.find_rollout", _never)
     assert store.found("zebra") == [parent]
     assert store.found("walrus") == [child]
 

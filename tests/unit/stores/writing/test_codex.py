@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.codex.injected import SUMMARY_PREFIX
-from slowwave.dialects.model import Text, Thinking, ToolCall
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats.codex.messages import SUMMARY_PREFIX
+from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing import codex_history
+from slowwave.stores.writing import codex
 from slowwave.stores.writing.base import Compaction
-from tests.unit.dialects import codex_files
-from tests.unit.dialects.codex_files import THREAD, call, event, line, message, meta, output, rollout, said, turn
+from tests.unit.formats import codex_files
+from tests.unit.formats.codex_files import THREAD, call, event, line, message, meta, output, rollout, said, turn
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 
 HOME = Path(".codex")
@@ -106,7 +106,7 @@ def test_without_a_kept_message_the_users_own_words_stay_within_the_clients_budg
     sessions.compact(THREAD, Compaction("so far"))
     history = records(path)[-1]["payload"]["replacement_history"]
     assert [item["content"][0]["text"] for item in history] == ["one", "two", f"{SUMMARY_PREFIX}\nso far"]
-    monkeypatch.setattr(codex_history, "USER_TOKENS", 1)
+    monkeypatch.setattr(codex, "USER_TOKENS", 1)
     sessions.compact(THREAD, Compaction("again"))
     history = records(path)[-1]["payload"]["replacement_history"]
     assert [item["content"][0]["text"] for item in history] == ["two", f"{SUMMARY_PREFIX}\nagain"]

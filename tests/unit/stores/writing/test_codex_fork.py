@@ -9,13 +9,12 @@ from uuid import UUID
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.dialects.codex.dialect import CODEX
-from slowwave.dialects.model import SessionFiles
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats.codex.dialect import CODEX
+from slowwave.formats.model import SessionFiles
 from slowwave.stores.writing.base import Draft, Means, Target
-from slowwave.stores.writing.codex import CodexWriter
-from slowwave.stores.writing.codex_fork import ordered_id
-from tests.unit.dialects.codex_files import THREAD
+from slowwave.stores.writing.codex import CodexWriter, ordered_id
+from tests.unit.formats.codex_files import THREAD
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)
 

@@ -14,13 +14,12 @@ import pytest
 
 from slowwave import files
 from slowwave.clock import FixedClock
-from slowwave.dialects.crabtalk.dialect import CRABTALK
-from slowwave.dialects.model import SessionFiles, Text, Thinking, ToolCall
-from slowwave.dialects.normal import normal_form
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.formats.crabtalk import CRABTALK
+from slowwave.formats.messages import normal_form
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter
-from slowwave.stores.writing.crabtalk_files import file_of
+from slowwave.stores.writing.crabtalk import CrabtalkWriter, file_of
 from slowwave.stores.writing.registry import writer_for
 
 NOW = datetime(2026, 2, 25, 10, tzinfo=UTC)

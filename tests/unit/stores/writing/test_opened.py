@@ -11,13 +11,11 @@ import pytest
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.settings import Settings, StoreSettings
-from slowwave.stores.one import session_of_path
+from slowwave.stores.walk import session_of_path
 from slowwave.stores.writing.base import Compaction, Means, checked
-from slowwave.stores.writing.begin import folder_for
-from slowwave.stores.writing.opened import Writers
-from slowwave.stores.writing.registry import READ_ONLY, WRITABLE, writer_for
-from tests.unit.dialects import opencode_files
-from tests.unit.dialects.pi_files import Session
+from slowwave.stores.writing.registry import READ_ONLY, WRITABLE, Writers, folder_for, writer_for
+from tests.unit.formats import opencode_files
+from tests.unit.formats.pi_files import Session
 from tests.unit.stores.store_builder import claude, write
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 

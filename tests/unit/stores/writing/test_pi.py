@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from slowwave.dialects.model import SessionFiles, Text, ToolCall
-from slowwave.dialects.pi.dialect import PI, PiTranscript
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
+from slowwave.formats.model import SessionFiles, Text, ToolCall
+from slowwave.formats.pi.dialect import PI, PiTranscript
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing import pi_tail
+from slowwave.stores.writing import pi
 from slowwave.stores.writing.base import Compaction
-from tests.unit.dialects.pi_files import HEADER, Session, call
+from tests.unit.formats.pi_files import HEADER, Session, call
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 
 ID = "01a20006-4850-7187-9c46-f871573043ed"
@@ -234,7 +234,7 @@ def test_a_short_id_that_is_taken_is_not_taken_again(tmp_path: Path):
 
 
 def test_in_large_files_ids_are_whole_uuids_that_need_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pi_tail, "_SEARCHED_BYTES", 10)
+    monkeypatch.setattr(pi, "_SEARCHED_BYTES", 10)
     sessions, _ = begun(tmp_path)
     assert len(sessions.write_user_message(ID, "three")) == 36
 

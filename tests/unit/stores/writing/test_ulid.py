@@ -12,13 +12,12 @@ import pytest
 
 from slowwave import files
 from slowwave.clock import FixedClock
-from slowwave.dialects.model import SessionFiles, Text, Thinking, ToolCall
-from slowwave.dialects.ulid.dialect import ULID
-from slowwave.dialects.ulid.ids import ulid_time
-from slowwave.dialects.ulid.maker import UlidMaker
 from slowwave.errors import LockHeldError, NotFoundError, UsageError
-from slowwave.records.lock import locked_file
-from slowwave.stores.writing import ulid_log
+from slowwave.formats.append import locked_file
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.ulid.dialect import ULID
+from slowwave.formats.ulid.metadata import UlidMaker, ulid_time
+from slowwave.stores.writing import ulid
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
 from slowwave.stores.writing.registry import writer_for
 from slowwave.stores.writing.ulid import UlidWriter
@@ -187,9 +186,9 @@ def test_a_large_log_is_counted_only_where_the_metadata_do_not_agree(
 ) -> None:
     target = begun(writer, tmp_path)
     counts: list[Path] = []
-    really = ulid_log.counted
-    monkeypatch.setattr(ulid_log, "counted", lambda path: counts.append(path) or really(path))  # pyright: ignore[reportUnknownLambdaType,reportUnknownArgumentType]
-    monkeypatch.setattr(ulid_log, "_COUNTED_BYTES", 0)
+    really = ulid.counted
+    monkeypatch.setattr(ulid, "counted", lambda path: counts.append(path) or really(path))  # pyright: ignore[reportUnknownLambdaType,reportUnknownArgumentType]
+    monkeypatch.setattr(ulid, "_COUNTED_BYTES", 0)
     for _ in range(4):
         clock.advance(seconds=1)
         writer.message(target, Draft("user", "hello"))

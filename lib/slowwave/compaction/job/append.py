@@ -1,0 +1,320 @@
+"""One append to one session: a compaction or a pruning, under its lock, then read back.
+
+It is taken away again when the client would not go on from exactly the summary and what was to stay.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowwave.clock import FixedClock
+from slowwave.compaction.items import Item
+from slowwave.compaction.job.book import Expected, content_stamp, ids_of, time_of
+from slowwave.compaction.job.planning import tokens_after
+from slowwave.compaction.job.reading import Reading, read_session
+from slowwave.compaction.plan import Plan
+from slowwave.errors import MovedError, SlowwaveError
+from slowwave.files import at_fault_point, fsync_folder
+from slowwave.formats.append import SUFFIX, locked_file, numbered_parts, session_stem
+from slowwave.formats.lines import open_regular
+from slowwave.formats.model import Block, SessionFiles, ToolResult
+from slowwave.settings import Settings
+from slowwave.stores.model import StoredSession
+from slowwave.stores.walk import FoundFile, FoundSession
+from slowwave.stores.writing.base import Means
+from slowwave.stores.writing.registry import Opened, Writers, held
+from slowwave.stores.writing.ulid import UlidWriter
+
+
+class CompactionError(SlowwaveError):
+    """A compaction that would not have done what its plan says; the session is as it was."""
+
+
+class Growth(NamedTuple):
+    """The one file that grew, or was made (``before`` is None)."""
+
+    path: Path
+    before: int | None
+    after: int
+    sha256: str
+    mtime_ns: int
+
+
+class Written(NamedTuple):
+    """What was appended, and what the client calls the summary."""
+
+    growth: Growth
+    message: str
+
+
+Intend = Callable[[Growth], None]
+
+
+class Order(NamedTuple):
+    """What is to be appended to a session.
+
+    Attributes:
+        session: the session.
+        stamp: its content when it was planned.
+        at: when its last message was written, where messages tell.
+        write: has the writer append it, and returns what the client calls it.
+        expected: what the client has to go on from.
+    """
+
+    session: StoredSession
+    stamp: str
+    at: datetime | None
+    write: Callable[[Opened], str]
+    expected: Expected
+
+
+def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Written:
+    """Append to a session and look at what the client goes on from.
+
+    Args:
+        order: what is appended.
+        settings: the settings in force.
+        home: the home folder of the person whose session it is.
+        intend: is told what will have grown, right before it does; what it notes outlives a kill.
+
+    Raises:
+        MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was.
+        RefusedError: a client has it open, or another process holds its lock.
+        UsageError: the client knows no such record, or not in this file.
+        CompactionError: the client would go on from something else; what was appended is gone again.
+        UnreadableError: a file of it cannot be opened.
+        OSError: the disk is full; nothing of it stays.
+    """
+    session, paths = order.session, order.session.files.paths
+    before: dict[Path, os.stat_result] = {}
+    meant: list[Growth] = []
+
+    def announce(path: Path, size: int, data: bytes) -> None:
+        meant.append(growth_to_be(before, path, size, data))
+        intend(meant[-1])
+
+    means = Means(
+        FixedClock(time_of(order.at, paths)),
+        home,
+        ids=ids_of(session.id, order.stamp),
+        part_bytes=settings.store.part_bytes,
+        fsync=True,
+        announce=announce,
+    )
+    opened = Writers(means).known(found_of(session))
+    with held(opened):
+        if not paths or content_stamp(paths) != order.stamp:
+            raise MovedError(f"session {session.id}: changed since it was planned; the next run looks at it again")
+        before.update(sizes_of(paths))
+        message = order.write(opened)
+        now = files_of(paths[0]) if session.dialect == "cersei" else list(paths)
+        grown = growth_of(before, now)
+        own = own_part(grown, meant[-1])
+        try:
+            _check_alone(grown, own)
+            _check(order, SessionFiles(session.id, tuple(now)))
+        except BaseException:
+            take_back(own)
+            if isinstance(opened.writer, UlidWriter):
+                opened.writer.refresh(opened.target)
+            raise
+        keep_time(grown)
+    return Written(grown, message)
+
+
+def _check_alone(grown: Growth, own: Growth) -> None:
+    if own != grown:
+        raise MovedError(f"{grown.path}: a client wrote to it at the same moment; the next run looks at it again")
+
+
+def found_of(session: StoredSession) -> FoundSession:
+    """Return a session as writers look for it, with its files as they are now.
+
+    Raises:
+        OSError: a file is gone.
+    """
+    paths = session.files.paths
+    files = [FoundFile(p.name, (at := p.stat()).st_size, at.st_mtime_ns, at.st_dev, at.st_ino) for p in paths]
+    source = session.source if session.source in ("archived", "reset", "deleted", "backup") else ""
+    return FoundSession(str(paths[0].parent), session.id, files, session.kind == "subagent", source=source)
+
+
+def _check(order: Order, files: SessionFiles) -> None:
+    if wrong := difference(order.session.dialect, files, order.expected):
+        raise CompactionError(f"{files.paths[0]}: {wrong}; nothing was changed")
+
+
+# What an append left in the files of a session, and how exactly that is taken away again.
+
+# Of an append: nothing of it is there; it is the end of the file; something follows it; what is there is not it.
+State = Literal["absent", "written", "followed", "other"]
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a session as they lie there now, parts in order: an append may begin a new part."""
+    if path.suffix != SUFFIX:
+        return [path]
+    base = path.with_name(session_stem(path.name)[0] + SUFFIX)
+    numbers = numbered_parts(base)
+    return [base.with_name(numbers[n]) for n in sorted(numbers)] if set(numbers) - {1} else [path]
+
+
+def sizes_of(paths: Sequence[Path]) -> dict[Path, os.stat_result]:
+    """Return what is known of files before an append."""
+    return {path: path.stat() for path in paths}
+
+
+def growth_to_be(before: Mapping[Path, os.stat_result], path: Path, size: int, data: bytes) -> Growth:
+    """Return what an append of ``data`` behind ``size`` bytes of a file will leave."""
+    old = before.get(path)
+    start = None if old is None else size
+    return Growth(path, start, size + len(data), hashlib.sha256(data).hexdigest(), _time_of(before, path))
+
+
+def growth_of(before: Mapping[Path, os.stat_result], paths: Sequence[Path]) -> Growth:
+    """Return what grew.
+
+    Raises:
+        MovedError: nothing or several files did, or one shrank: somebody else wrote to them meanwhile.
+    """
+    changed = [path for path in paths if path not in before or path.stat().st_size != before[path].st_size]
+    if len(changed) != 1:
+        raise MovedError(f"{paths[0]}: {len(changed)} files changed where one was to; somebody else wrote to them")
+    path = changed[0]
+    old = before.get(path)
+    start, after = 0 if old is None else old.st_size, path.stat().st_size
+    if after < start:
+        raise MovedError(f"{path}: became shorter while it was written to")
+    digest = _digest(path, start, after)
+    return Growth(path, None if old is None else start, after, digest, _time_of(before, path))
+
+
+def _time_of(before: Mapping[Path, os.stat_result], path: Path) -> int:
+    """Return the time that a file had, of a new part that of the newest one before it."""
+    old = before.get(path)
+    return (old or max(before.values(), key=lambda stat: stat.st_mtime_ns)).st_mtime_ns
+
+
+def own_part(grown: Growth, meant: Growth) -> Growth:
+    """Return what of a growth is the append that was meant: all of it, but where a client wrote right before it."""
+    if (grown.before, grown.after, grown.sha256) == (meant.before, meant.after, meant.sha256):
+        return grown
+    start = grown.after - (meant.after - (meant.before or 0))
+    # its time is that of the client's words now
+    return Growth(grown.path, max(start, 0), grown.after, meant.sha256, grown.path.stat().st_mtime_ns)
+
+
+def state_of(grown: Growth) -> State:
+    """Say, under the lock of the file, what became of an append that was begun.
+
+    Raises:
+        LockHeldError: another process held the lock all the time.
+        UnreadableError: the file cannot be opened.
+    """
+    if not os.path.lexists(grown.path):
+        return "absent"
+    with locked_file(grown.path) as fd:
+        size = os.fstat(fd).st_size
+        if size <= (grown.before or 0):
+            return "absent"
+        if size < grown.after or _digest(grown.path, grown.before or 0, grown.after) != grown.sha256:
+            return "other"
+        return "written" if size == grown.after else "followed"
+
+
+def keep_time(grown: Growth) -> None:
+    """Give the file the time that it had: a compaction is no work of a person's.
+
+    Clients go on with the session that changed last, and count the age of a session from its file's time.
+    """
+    stat = grown.path.stat()
+    if stat.st_size == grown.after:
+        os.utime(grown.path, ns=(stat.st_atime_ns, grown.mtime_ns))
+
+
+def take_back(grown: Growth) -> None:
+    """Cut off exactly what was appended, under the lock of the file.
+
+    Raises:
+        MovedError: something was appended behind it, or it is not what was appended; nothing was changed.
+        LockHeldError: another process held the lock all the time.
+        UnreadableError: the file cannot be opened.
+    """
+    with locked_file(grown.path) as fd:
+        size = os.fstat(fd).st_size
+        if size != grown.after:
+            what = "was appended behind it" if size > grown.after else "is missing at its end"
+            raise MovedError(f"{grown.path}: something {what}, so the compaction stays; fork the session before it")
+        if _digest(grown.path, grown.before or 0, grown.after) != grown.sha256:
+            raise MovedError(f"{grown.path}: its end is not what was appended; nothing was changed")
+        at_fault_point("write", grown.path)
+        if grown.before is None:
+            grown.path.unlink()
+            fsync_folder(grown.path.parent)
+            return
+        os.ftruncate(fd, grown.before)
+        os.fsync(fd)
+        stat = os.fstat(fd)
+        os.utime(fd, ns=(stat.st_atime_ns, grown.mtime_ns))
+
+
+def _digest(path: Path, start: int, stop: int) -> str:
+    with open_regular(path) as file:
+        file.seek(start)
+        return hashlib.sha256(file.read(stop - start)).hexdigest()
+
+
+# What a client has to go on from after a compaction, noted before it is appended, and whether it does.
+#
+# The note can be kept: after a kill between the append and its check the next run looks with other eyes, and must not
+# need the plan for it.
+
+
+def expected_of(reading: Reading, plan: Plan, summary: str) -> Expected:
+    """Return what a client goes on from once a plan is carried out."""
+    stays = [item for item in plan.kept if item.speaks]
+    after = tokens_after(reading, plan, summary)
+    return Expected(summary.strip(), digest_of(stays), len(stays), reading.guess, after)
+
+
+def difference(dialect: str, files: SessionFiles, expected: Expected) -> str:
+    """Read a session again and say what its client would do other than expected; "" where it does exactly that.
+
+    Raises:
+        UnreadableError, UsageError: as :func:`slowwave.compaction.job.reading.read_session`.
+    """
+    after = read_session(dialect, files)
+    at = -1
+    if not expected.is_whole:
+        at = next((i for i in range(len(after.items) - 1, -1, -1) if after.items[i].kind == "compaction"), -1)
+        message = after.items[at].message if at >= 0 else None
+        if message is None or expected.summary not in message.text:
+            return "the client would not send the summary"
+    # Codex shows what a person asked in front of the summary
+    stays = [item for item in after.items[at + 1 :] if item.speaks]
+    if digest_of(stays) != expected.stays:
+        return (
+            f"the client would send {len(stays)} messages{'' if expected.is_whole else ' behind the summary'},"
+            f" not the {expected.messages} of the plan"
+        )
+    if after.guess >= expected.guess:
+        return f"{expected.guess:,} tokens would become {after.guess:,}, {expected.planned:,} were planned"
+    return ""
+
+
+def digest_of(items: Sequence[Item]) -> str:
+    """Return what is the same for two ranges that show the model the same."""
+    digest = hashlib.sha256()
+    for item in items:
+        if item.message is not None:
+            shown = (item.message.role, tuple(map(_shown, item.message.blocks)))
+            digest.update(repr(shown).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _shown(block: Block) -> object:
+    """Return what the model sees of a block: whether a tool failed, some dialects tell by the text alone."""
+    return ("result", block.id, block.text) if isinstance(block, ToolResult) else block

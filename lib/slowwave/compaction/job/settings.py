@@ -1,0 +1,284 @@
+"""What a person set about compaction in the settings of the client itself: whether at all, when, and how much stays.
+
+Read in code: Claude Code 2.1.330 (``autoCompactEnabled`` and ``autoCompactWindow`` of the machine's policy, of its
+files of settings, the nearest first, then of ``.claude.json``; the variables that these set, which go before), Codex
+(``auto_compact_token_limit``: a limit of one's own lowers the nine tenths of the window and never raises them), pi
+0.73.1 (the settings of a project over those of the home). OpenClaw reads pi's settings from the folder of the agent and
+raises their reserve to its own floor; the specification with ULIDs names ``config.yaml`` (section 7.5.1).
+"""
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from slowwave.compaction.tokens import fields_of
+from slowwave.errors import UnreadableError, UsageError
+from slowwave.stores.kinds import persons_files, policy_files
+
+_SWITCHES = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
+_TRUE = ("1", "true", "yes", "on")
+# below it Claude Code takes no window of its settings, and this one for a variable
+_LEAST_WINDOW = 100_000
+_WINDOW, _PERCENT = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+_WHOLE = 100
+_UNITS = {"k": 1_000, "m": 1_000_000}
+# a file of settings, and what stands in it
+_Told = tuple[str, Mapping[str, object]]
+
+
+def reserve_floor(compaction: Mapping[str, object]) -> int:
+    """Return the tokens that the client leaves free at least, by its ``compaction`` settings; 0 turns the floor off.
+
+    Source: ``resolveCompactionReserveTokensFloor`` of Clawdbot 2026.1.24. What is no number, or below 0, stands for
+    the default.
+    """
+    return count_or(compaction.get("reserveTokensFloor"), RESERVE_FLOOR)
+
+
+class Chosen(NamedTuple):
+    """The client's own settings; whatever they leave out is None, 0 or "".
+
+    Attributes:
+        off_in: the file that turns automatic compaction off.
+        reserve_tokens: tokens that are left free.
+        keep_recent_tokens: tokens that stay as they are.
+        reserve_floor: tokens that are left free at least (OpenClaw).
+        window: tokens that are used of a larger window (Claude Code).
+        limit: tokens from which on it compacts, where that is earlier (Codex).
+        percent: share of the room for a context from which on it compacts, where that is earlier; 0 for none (Claude
+            Code).
+    """
+
+    off_in: str = ""
+    reserve_tokens: int | None = None
+    keep_recent_tokens: int | None = None
+    reserve_floor: int = 0
+    window: int = 0
+    limit: int = 0
+    percent: float = 0
+
+
+# When a session's memories are saved before a compaction summarises it away, and what the client's settings say to it.
+#
+# Source: ``memory-flush.ts`` of Clawdbot 2026.1.27 and seed 004. Once per compaction cycle, when the context is within
+# a soft threshold of what would compact it. The client reckons with the size that it noted after the last turn, so that
+# one huge turn jumps over the threshold; here the transcript itself is measured.
+
+T = TypeVar("T")
+RESERVE_FLOOR = 20_000
+
+
+def count_or(value: object, default: T) -> int | T:
+    """Return a number of a client's settings, ``default`` where it is none or below 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        return default
+    return int(value)
+
+
+NOTHING_CHOSEN = Chosen()
+
+
+def settings_files(dialect: str, transcript: Path, cwd: str) -> list[Path]:
+    """Return the files that a client would look into for a session, in its order; they may not exist.
+
+    Args:
+        dialect: name of the session's dialect.
+        transcript: its first file, from which the client's home is told.
+        cwd: the working folder, or "".
+    """
+    look = _FILES.get(dialect)
+    return look(transcript, Path(cwd) if cwd else None) if look is not None else []
+
+
+def chosen_by_client(dialect: str, transcript: Path, cwd: str) -> Chosen:
+    """Return what a person chose for the sessions of a client.
+
+    Raises:
+        UsageError: a file of settings cannot be read, so that nobody knows what was chosen.
+    """
+    try:
+        files = [path for path in settings_files(dialect, transcript, cwd) if path.is_file()]
+        found = _READERS[dialect]((str(path), _fields_in(path)) for path in files) if files else NOTHING_CHOSEN
+        if dialect == "openclaw":
+            found = found._replace(reserve_floor=_floor_of(transcript))
+    except (OSError, UnreadableError) as error:
+        reason = error if isinstance(error, UnreadableError) else f"{error.filename}: {error.strerror}"
+        raise UsageError(f"what its client was told about compaction cannot be read: {reason}") from error
+    return found
+
+
+def _floor_of(transcript: Path) -> int:
+    """Return OpenClaw's floor; a configuration that cannot be read stands for the default, as in the client."""
+    from slowwave.stores.openclaw.store import compaction_config  # noqa: PLC0415 - only where this client is
+
+    try:
+        return reserve_floor(compaction_config(transcript))
+    except UnreadableError:
+        return RESERVE_FLOOR
+
+
+def _of_claude(transcript: Path, cwd: Path | None) -> list[Path]:
+    home = next((parent.parent for parent in transcript.parents if parent.name == "projects"), None)
+    if home is None:
+        return []
+    return [home.parent / ".claude.json", home / ".claude.json", *persons_files(home, cwd), *policy_files()]
+
+
+def _of_pi(transcript: Path, cwd: Path | None) -> list[Path]:
+    home = next((parent.parent for parent in transcript.parents if parent.name == "sessions"), None)
+    return [*([home / "settings.json"] if home else []), *([cwd / ".pi" / "settings.json"] if cwd else [])]
+
+
+def _of_openclaw(transcript: Path, cwd: Path | None) -> list[Path]:
+    agent = transcript.parent.parent / "agent" / "settings.json"
+    return [agent, *([cwd / ".pi" / "settings.json"] if cwd else [])]
+
+
+def _of_codex(transcript: Path, _cwd: Path | None) -> list[Path]:
+    from slowwave.formats.codex.home import home_of  # noqa: PLC0415 - only where this client is
+
+    home = home_of(transcript)
+    return [home / "config.toml"] if home is not None else []
+
+
+def _of_ulid(transcript: Path, _cwd: Path | None) -> list[Path]:
+    sessions = transcript.parent.parent
+    return [sessions.parent / "config.yaml"] if sessions.name == "sessions" else []
+
+
+def _fields_in(path: Path) -> Mapping[str, object]:
+    """Return the settings in a file.
+
+    Raises:
+        UnreadableError: it is not of the form that its name says.
+        OSError: it cannot be opened.
+    """
+    raw = path.read_bytes()
+    if not raw.strip():
+        return {}
+    if path.suffix == ".json":
+        from slowwave.stores.openclaw.store import json5_of  # noqa: PLC0415 - few sessions are looked at
+
+        return fields_of(json5_of(path, raw))  # people write comments into them
+    if path.suffix == ".yaml":
+        return fields_of(_of_yaml(path, raw))
+    try:
+        return tomllib.loads(raw.decode())
+    except ValueError as error:
+        raise UnreadableError(path, f"is not TOML: {error}") from error
+
+
+def _of_yaml(path: Path, raw: bytes) -> object:
+    import yaml  # noqa: PLC0415 - few homes have such a file
+
+    try:
+        return yaml.safe_load(raw)
+    except yaml.YAMLError as error:
+        raise UnreadableError(path, f"is not YAML: {error}") from error
+
+
+def _compaction(files: Iterable[_Told], names: tuple[str, str]) -> Chosen:
+    """Lay the section ``compaction`` of each file over what stood in those before it."""
+    found = NOTHING_CHOSEN
+    for path, fields in files:
+        section = fields_of(fields.get("compaction"))
+        reserve, keep = (count_or(section.get(name), None) for name in names)
+        enabled = section.get("enabled")
+        found = found._replace(
+            off_in=path if enabled is False else "" if enabled is True else found.off_in,
+            reserve_tokens=found.reserve_tokens if reserve is None else reserve,
+            keep_recent_tokens=found.keep_recent_tokens if keep is None else keep,
+        )
+    return found
+
+
+def _in_pi(files: Iterable[_Told]) -> Chosen:
+    return _compaction(files, ("reserveTokens", "keepRecentTokens"))
+
+
+def _in_ulid(files: Iterable[_Told]) -> Chosen:
+    return _compaction(files, ("reserve_tokens", "keep_recent_tokens"))
+
+
+def _in_codex(files: Iterable[_Told]) -> Chosen:
+    limits = (count_or(fields.get("model_auto_compact_token_limit"), None) for _, fields in files)
+    return Chosen(limit=next(limits) or 0)
+
+
+def _in_claude(files: Iterable[_Told]) -> Chosen:
+    off_in, window = "", 0
+    variables: dict[str, tuple[str, str]] = {}
+    for path, fields in files:
+        enabled, size = fields.get("autoCompactEnabled"), fields.get("autoCompactWindow")
+        off_in = path if enabled is False else "" if enabled is True else off_in
+        tokens = count_or(size, None) or 0
+        window = tokens if tokens >= _LEAST_WINDOW else 0 if size == "auto" else window
+        variables |= {name.upper(): (str(value), path) for name, value in fields_of(fields.get("env")).items()}
+    for name in _SWITCHES:
+        value, path = variables.get(name, ("", ""))
+        off_in = path if value.strip().lower() in _TRUE else off_in
+    tokens = _tokens(variables.get(_WINDOW, ("", ""))[0])
+    percent = _number(variables.get(_PERCENT, ("", ""))[0])
+    return Chosen(
+        off_in=off_in,
+        window=max(tokens, _LEAST_WINDOW) if tokens >= 1 else window,
+        percent=percent if 0 < percent <= _WHOLE else 0,
+    )
+
+
+def _tokens(text: str) -> int:
+    """Return a number of tokens as it may stand in a variable (``200000``, ``200k``), 0 when it is none."""
+    unit = _UNITS.get(text.strip()[-1:].lower())
+    number = _number(text.strip()[:-1]) * unit if unit else _number(text)
+    return round(number)
+
+
+def _number(text: str) -> float:
+    """Return the number that a text is, 0 when it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return 0
+    return number if isfinite(number) else 0
+
+
+_FILES: Mapping[str, Callable[[Path, Path | None], list[Path]]] = {
+    "claude": _of_claude,
+    "pi": _of_pi,
+    "openclaw": _of_openclaw,
+    "codex": _of_codex,
+    "ulid": _of_ulid,
+}
+_READERS: Mapping[str, Callable[[Iterable[_Told]], Chosen]] = {
+    "claude": _in_claude,
+    "pi": _in_pi,
+    "openclaw": _in_pi,
+    "codex": _in_codex,
+    "ulid": _in_ulid,
+}
+
+SOFT_THRESHOLD_TOKENS = 4_000
+
+
+def soft_threshold(compaction: Mapping[str, object]) -> int | None:
+    """Return the tokens in ``memoryFlush`` of the client's ``compaction`` settings, None where it is turned off.
+
+    A number that is none or below 0 stands for the default.
+    """
+    flush = fields_of(compaction.get("memoryFlush"))
+    if flush.get("enabled") is False:
+        return None
+    return count_or(flush.get("softThresholdTokens"), SOFT_THRESHOLD_TOKENS)
+
+
+def has_flushed(entry: Mapping[str, object]) -> bool:
+    """Say whether a flush ran in this compaction cycle, by the session's entry in ``sessions.json``."""
+    done = entry.get("memoryFlushCompactionCount")
+    return isinstance(done, int | float) and done == (entry.get("compactionCount") or 0)
+
+
+def flushed(entry: Mapping[str, object], *, at_ms: int) -> dict[str, object]:
+    """Return the fields to note in an entry after a flush."""
+    return {"memoryFlushAt": at_ms, "memoryFlushCompactionCount": count_or(entry.get("compactionCount"), 0)}

@@ -1,0 +1,315 @@
+"""What every format comes down to: messages of blocks, and where on disk each of them stands."""
+
+import codecs
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+# everything that a decoder raises for a value that it does not accept
+REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+ProblemKind = Literal[
+    "torn",  # the last line is not complete JSON and has no newline
+    "garbage",  # a line in the middle that no JSON can be read from
+    "glued",  # two or more objects on one line: all are read
+    "nul",  # a run of NUL bytes around a line
+    "bom",  # a UTF-8 byte order mark at the start of the file
+    "not-utf8",  # bytes that are not UTF-8 inside a record that is otherwise read
+    "nonstandard",  # a lone surrogate, NaN or Infinity inside a record that is otherwise read
+    "not-object",  # valid JSON, but not an object
+    "gap",  # a numbered part is missing
+    "too-large",  # the session exceeds the total that its client would load
+    "unreadable",  # the operating system refuses the file
+]
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """One JSON object in a file, kept as the bytes that it was written with.
+
+    Attributes:
+        part: index of the file in the session's list of parts.
+        number: 1-based line number within that file.
+        offset: byte offset of ``raw`` within that file.
+        raw: the bytes of the object, without line terminator, BOM or NUL padding.
+    """
+
+    part: int
+    number: int
+    offset: int
+    raw: bytes
+
+
+class RowSpan(Span, frozen=True, gc=False):
+    """A record that is a row of a database: ``offset`` is its rank in the session, ``raw`` its decoded bytes.
+
+    Attributes:
+        record: what the row is found by, as the dialect's own reader of rows takes it.
+    """
+
+    record: str = ""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something in a file that is not a clean record; it is reported and never stops a run.
+
+    Attributes:
+        kind: what is wrong.
+        path: the file.
+        line: 1-based number of the (first) line.
+        offset: byte offset of the first byte concerned.
+        length: number of bytes concerned.
+        detail: what was expected or done.
+        lines: number of lines; adjacent bad lines of one kind are one problem, so that a file of another format
+            does not fill the memory with reports.
+    """
+
+    kind: ProblemKind
+    path: Path
+    line: int
+    offset: int
+    length: int
+    detail: str
+    lines: int = 1
+
+    def __str__(self) -> str:
+        """Say it in one line, with file, line and offset."""
+        lines = f"-{self.line + self.lines - 1}" if self.lines > 1 else ""
+        place = f"{self.path}:{self.line}{lines} (offset {self.offset}, {self.length} bytes)"
+        return f"{place}: {self.kind}: {self.detail}"
+
+
+# Is it UTF-8? Decoders skip the strings that nobody asked for without looking at their bytes.
+
+_BLOCK = 1 << 20
+
+
+def is_utf8(raw: bytes) -> bool:
+    """Say whether ``raw`` is valid UTF-8, with bounded memory also for a line of 100 MB."""
+    if raw.isascii():
+        return True
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(raw)
+    try:
+        for at in range(0, len(raw), _BLOCK):
+            decoder.decode(view[at : at + _BLOCK], final=at + _BLOCK >= len(raw))
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# The dialect-free shapes: what a model saw (messages of blocks) and where on disk each block came from.
+
+Role = Literal["user", "assistant", "system", "tool"]
+Origin = Literal[
+    "typed",  # a person typed it (also while the agent worked, also as the reason of a rejected tool call)
+    "injected",  # the harness put it there: commands, reminders, hook output, skill bodies, notifications
+    "model",  # the assistant said or called it
+    "tool",  # a tool returned it
+    "summary",  # a compaction summary
+]
+
+
+class Text(msgspec.Struct, frozen=True, gc=False):
+    """Plain text."""
+
+    text: str
+
+
+class Thinking(msgspec.Struct, frozen=True, gc=False):
+    """Reasoning of the model; never sent to an extractor, never shown unless asked for."""
+
+    text: str
+
+
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
+    """A call that the assistant made."""
+
+    id: str
+    name: str
+    args: object
+
+
+class ToolResult(msgspec.Struct, frozen=True, gc=False):
+    """What a tool answered; ``text`` joins its text blocks by newlines, other blocks stand as ``[type]``."""
+
+    id: str
+    text: str
+    is_error: bool = False
+
+
+class Other(msgspec.Struct, frozen=True, gc=False):
+    """A block that is neither of the above (image, document, ...), known by its type only."""
+
+    type: str
+
+
+class Injected(msgspec.Struct, frozen=True, gc=False):
+    """Text that the harness put into a user record beside what a person typed (a reminder, a command's output)."""
+
+    text: str
+
+
+Block = Text | Thinking | ToolCall | ToolResult | Other | Injected
+
+
+class Content(NamedTuple):
+    """What a message says once it is decoded: blocks, the span of each, and who is behind them."""
+
+    blocks: tuple[Block, ...]
+    sources: tuple[Span, ...]
+    origin: Origin
+
+
+class Message:
+    """One message as the model saw it; never changed after it was made.
+
+    Each dialect has its own kind, which decodes ``blocks``, ``sources`` and ``origin`` when they are first looked at,
+    since most messages of a long session never are; :class:`slowwave.formats.messages.PlainMessage` has them from the
+    start. All are structs that the collector never visits: a session may have a hundred thousand of them.
+    """
+
+    __slots__ = ()
+
+    def _opened(self) -> Content:
+        raise NotImplementedError
+
+    @property
+    def role(self) -> Role:
+        """Who speaks."""
+        raise NotImplementedError
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content in order."""
+        return self._opened().blocks
+
+    @property
+    def sources(self) -> tuple[Span, ...]:
+        """For each block the span of the record that it was read from (same length as ``blocks``)."""
+        return self._opened().sources
+
+    @property
+    def origin(self) -> Origin:
+        """Who really produced the text; only ``typed`` may create a preference, constraint or decision alone."""
+        return self._opened().origin
+
+    @property
+    def id(self) -> str | None:
+        """The client's id of the message or record, if it has one."""
+        return None
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the message before it on its branch; None for the first one, and where messages have no ids."""
+        return None
+
+    @property
+    def is_result(self) -> bool:
+        """True where it is certain without decoding it that it holds nothing but what a tool returned."""
+        return self.role == "tool"
+
+    @property
+    def cwd(self) -> str:
+        """The working folder that the record names, or ""."""
+        return ""
+
+    @property
+    def branch(self) -> str:
+        """The git branch that the record names, or ""."""
+        return ""
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When the client wrote it, aware; None when the record has no readable time."""
+        return None
+
+    @property
+    def active(self) -> bool:
+        """False for abandoned branches (rewinds, forks) that the client would not send again."""
+        return True
+
+    @property
+    def sidechain(self) -> bool:
+        """True for a sub-agent's messages inside a main file."""
+        return False
+
+    @property
+    def text(self) -> str:
+        """The text blocks joined by newlines."""
+        return "\n".join(b.text for b in self.blocks if isinstance(b, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls, in order."""
+        return tuple(b for b in self.blocks if isinstance(b, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results, in order."""
+        return tuple(b for b in self.blocks if isinstance(b, ToolResult))
+
+    def placed(self) -> Iterator[tuple[Block, Span]]:
+        """Yield each block with the span it came from."""
+        return zip(self.blocks, self.sources, strict=True)
+
+    def _key(self) -> tuple[object, ...]:
+        place = (self.id, self.timestamp, self.cwd, self.active, self.sidechain, self.branch)
+        return (self.role, self.blocks, self.sources, self.origin, *place)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Message) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.role, self.id, self.timestamp))
+
+    def __repr__(self) -> str:
+        return (
+            f"Message({self.role!r}, {self.blocks!r}, origin={self.origin!r}, id={self.id!r}, active={self.active!r})"
+        )
+
+
+class SessionFiles(msgspec.Struct, frozen=True):
+    """One session on disk: its id and its files in reading order (Cersei writes ``_partN`` files)."""
+
+    id: str
+    paths: tuple[Path, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+SessionKind = Literal["main", "subagent", "fork"]
+# Who began a session, where its client tells: a person, a clock, a call from outside, a program, slowwave itself
+# with a question to a model's command; "" where it does not.
+SessionOrigin = Literal["", "interactive", "cron", "hook", "api", "question"]
+
+
+class Transcript(msgspec.Struct, eq=False):
+    """A session as one dialect read it: every message in file order, and what could not be read.
+
+    Attributes:
+        dialect: name of the dialect, for example ``claude``.
+        files: the files it was read from.
+        messages: all messages in file order, also sidechains and abandoned branches (``Message.active``).
+        problems: everything that was not a clean record.
+        records: number of records (JSON objects) read.
+        unknown_types: count of records by a type that this version does not know; they survive rewrites.
+        title: the title that the client shows, or "".
+        kind: main, subagent or fork.
+        parent: id of the session that started a sub-agent's, or that a fork was made from, where this one names it.
+        created: when it was created, where its records say so beside their own times.
+        is_tail: True when only the end of the session was read, which is enough for its context; the problems are
+            those of that part then, and all but them and ``files`` is empty.
+    """
+
+    dialect: str
+    files: SessionFiles
+    messages: list[Message] = []
+    problems: list[Problem] = []
+    records: int = 0
+    unknown_types: dict[str, int] = {}
+    title: str = ""
+    kind: SessionKind = "main"
+    parent: str = ""
+    created: datetime | None = None
+    is_tail: bool = False

@@ -1,0 +1,293 @@
+"""Reading a file from its end: what happened last costs the same whether the file has 1 MB or 200 MB."""
+
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from slowwave.errors import UnreadableError
+from slowwave.formats.lines import open_regular, read_range, read_records
+from slowwave.formats.model import Problem, Span
+
+BLOCK_BYTES = 256 << 10
+# for a search in raw bytes, which needs fewer reads with larger ones
+_LARGEST_BLOCK_BYTES = 4 << 20
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[tuple[int, int]]:
+    """Yield descriptor and size of a regular file."""
+    with open_regular(path) as file:
+        try:
+            yield file.fileno(), os.fstat(file.fileno()).st_size
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
+def lines_backward(path: Path, *, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, line without its newline) from the last line to the first; blank lines are left out.
+
+    Args:
+        path: the file; what is appended while it is read is not seen.
+        end: read only what lies before this byte.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+    """
+    with _opened(path) as (fd, size):
+        at = size if end is None else min(end, size)
+        block_bytes = BLOCK_BYTES
+        rest = b""  # the start of it is not the start of a line unless at == 0
+        while at > 0:
+            count = min(block_bytes, at)
+            at -= count
+            block = read_range(fd, at, at + count)
+            if len(block) < count:
+                raise UnreadableError(path, "became shorter while it was read", "read it again")
+            block += rest
+            yield from _split_backward(block, at)
+            rest = block[: block.find(b"\n") + 1] if b"\n" in block else block
+            # larger blocks would only leave the cache, and a line of 100 MB is not copied once a block
+            block_bytes = max(BLOCK_BYTES, len(rest))
+        first = rest.removesuffix(b"\n")
+        if first.strip():
+            yield 0, first
+
+
+def _split_backward(block: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a block that certainly begin in it: all but the first."""
+    stop = len(block)
+    if block.endswith(b"\n"):
+        stop -= 1
+    while (newline := block.rfind(b"\n", 0, stop)) >= 0:
+        line = block[newline + 1 : stop]
+        if line and not line.isspace():
+            yield at + newline + 1, line
+        stop = newline
+
+
+def last_lines(path: Path, count: int, *, end: int | None = None) -> list[tuple[int, bytes]]:
+    """Return the last ``count`` lines that are not blank, in the order of the file, with their offsets.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+    """
+    found: list[tuple[int, bytes]] = []
+    for line in lines_backward(path, end=end):
+        if len(found) == count:
+            break
+        found.append(line)
+    return found[::-1]
+
+
+def find_last(path: Path, needle: bytes, *, end: int | None = None, most: int | None = None) -> int | None:
+    """Return the offset of the last occurrence of ``needle`` that ends at or before byte ``end``.
+
+    It is a search in raw bytes: the caller decodes the line (:func:`line_around`) to confirm what was found.
+
+    Args:
+        path: the file.
+        needle: what is looked for.
+        end: look only before this byte.
+        most: look at no more than about so many bytes.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+        ValueError: the needle is empty.
+    """
+    if not needle:
+        raise ValueError("nothing to look for")
+    overlap = len(needle) - 1
+    with _opened(path) as (fd, size):
+        stop = size if end is None else min(end, size)
+        at = stop
+        first = 0 if most is None else max(0, stop - most)
+        block_bytes = BLOCK_BYTES
+        while at > first:
+            count = min(block_bytes, at)
+            at -= count
+            block = os.pread(fd, min(count + overlap, stop - at), at)
+            found = block.rfind(needle)
+            if found >= 0:
+                return at + found
+            block_bytes = min(block_bytes * 2, _LARGEST_BLOCK_BYTES)
+    return None
+
+
+def line_around(path: Path, offset: int) -> tuple[int, bytes]:
+    """Return start and bytes, without the newline, of the line that the byte at ``offset`` belongs to.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+        ValueError: the offset lies outside the file.
+    """
+    with _opened(path) as (_, size):
+        if not 0 <= offset < size:
+            raise ValueError(f"{path}: byte {offset} lies outside the file of {size} bytes")
+    before = find_last(path, b"\n", end=offset)
+    start = 0 if before is None else before + 1
+    with open_regular(path) as file:
+        file.seek(start)
+        return start, file.readline().removesuffix(b"\n")
+
+
+# The end of a session as records: a suffix of its bytes that begins at a line and grows backward as far as needed.
+#
+# Whatever is decided on a suffix may rest on its records alone, never on what stands before them. The records have the
+# same bytes and offsets as in a reading of the whole session; the numbers of lines count from where each reading began.
+
+T = TypeVar("T")
+# The first growth; each following one doubles what is held.
+STEP_BYTES = 256 << 10
+# A session of which more than a quarter would be needed is better read as a whole, unless that quarter is small.
+_ALWAYS_BYTES = 32 << 20
+_SHARE = 4
+
+
+class Suffix(Generic[T]):
+    """Records from some line to the end of a session of one or several files.
+
+    Attributes:
+        records: what was read so far, in the order of the session.
+        problems: what was not a clean record in the part that was read.
+    """
+
+    def __init__(self, paths: tuple[Path, ...], decoder: msgspec.json.Decoder[T]) -> None:
+        """Begin behind the last byte.
+
+        Raises:
+            UnreadableError: a file is missing.
+        """
+        self.records: list[tuple[Span, T]] = []
+        self.problems: list[Problem] = []
+        self._paths = paths
+        self._decoder = decoder
+        self._part = len(paths)  # where the suffix begins: before the first byte of this file but `_start`
+        self._start = 0
+        self._seen = [_identity(path) for path in paths]
+        total = sum(size for _, _, size in self._seen)
+        self._room = max(_ALWAYS_BYTES, total // _SHARE)
+
+    @property
+    def begin(self) -> tuple[int, int]:
+        """The number of the file, and the byte in it, where it begins."""
+        return self._part, self._start
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing stands before it."""
+        return self._part == 0 and self._start == 0
+
+    def back_to(self, needle: bytes) -> bool:
+        """Grow back to the line with the last occurrence of ``needle`` before the suffix; False when there is none.
+
+        The bytes may stand inside of a string: the caller looks at the records.
+        """
+        end: int | None = self._start
+        for part in range(self._part, -1, -1):
+            if part == len(self._paths):
+                end = None
+                continue
+            hit = find_last(self._paths[part], needle, end=end)
+            end = None
+            if hit is not None:
+                return self._reach(part, _line_start(self._paths[part], hit))
+        return False
+
+    def grow(self) -> bool:
+        """Grow to twice the size; False when nothing stands before it, or too much is held already."""
+        step = max(STEP_BYTES, self._held())
+        part, at = self._part, self._start
+        while at == 0:
+            if part == 0:
+                return False
+            part -= 1
+            at = self._seen[part][2]
+        return self._reach(part, _line_start(self._paths[part], max(0, at - step)))
+
+    def is_steady(self) -> bool:
+        """Say whether the files are still those that were found at first; growth at the end does no harm."""
+        for path, (device, inode, size) in zip(self._paths, self._seen, strict=True):
+            now = _identity(path)
+            if now[:2] != (device, inode) or now[2] < size:
+                return False
+        return True
+
+    def _held(self) -> int:
+        sizes = [size for _, _, size in self._seen[self._part :]]
+        return sum(sizes) - self._start
+
+    def _reach(self, part: int, offset: int) -> bool:
+        """Read what stands between the line at ``offset`` of a part and what is held; False when that is too much."""
+        sizes = [size for _, _, size in self._seen[part:]]
+        if sum(sizes) - offset > self._room:
+            return False
+        found: list[tuple[Span, T]] = []
+        problems: list[Problem] = []
+        for index in range(part, min(self._part + 1, len(self._paths))):
+            begin = offset if index == part else 0
+            stop = self._start if index == self._part else None
+            if stop is None or begin < stop:
+                found += self._between(index, begin, stop, problems)
+        self.records[:0] = found
+        self.problems[:0] = problems
+        self._part, self._start = part, offset
+        return True
+
+    def _between(self, part: int, begin: int, stop: int | None, problems: list[Problem]) -> list[tuple[Span, T]]:
+        found: list[tuple[Span, T]] = []
+        for span, value in read_records(self._paths[part], self._decoder, problems, part=part, start=begin):
+            if stop is not None and span.offset >= stop:
+                break
+            found.append((span, value))
+        return found
+
+
+def _identity(path: Path) -> tuple[int, int, int]:
+    try:
+        at = path.stat()
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    return at.st_dev, at.st_ino, at.st_size
+
+
+def _line_start(path: Path, offset: int) -> int:
+    """Return where the line begins that the byte at ``offset`` belongs to."""
+    if offset == 0:
+        return 0
+    before = find_last(path, b"\n", end=offset)
+    return 0 if before is None else before + 1
+
+
+def first_record(path: Path, decoder: msgspec.json.Decoder[T]) -> tuple[Span, T] | None:
+    """Return the first record of a file, None when there is none or its line, or one before it, has any damage.
+
+    Raises:
+        UnreadableError: the file cannot be opened or read.
+    """
+    problems: list[Problem] = []
+    records = read_records(path, decoder, problems)
+    first, second = next(records, None), next(records, None)  # damage behind a record is told once its line was left
+    if first is None or (second is not None and second[0].number == first[0].number):
+        return None
+    return None if any(problem.line <= first[0].number for problem in problems) else first
+
+
+# The hash of what stands before a cursor: it must still hold before anything behind the cursor is trusted.
+
+_CHECK_BYTES = 4096
+
+
+def hash_before(fd: int, cursor: int) -> bytes:
+    """Return the hash of the last bytes before an offset of a file.
+
+    Raises:
+        OSError: they cannot be read.
+    """
+    import hashlib  # noqa: PLC0415 - a listing of unchanged sessions needs none
+
+    begin = max(0, cursor - _CHECK_BYTES)
+    return hashlib.blake2b(os.pread(fd, cursor - begin, begin), digest_size=16).digest()

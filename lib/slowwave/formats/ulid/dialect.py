@@ -1,0 +1,320 @@
+"""The dialect of the session specification with ULIDs: ``{ULID}/session.jsonl``, an append-only log of records.
+
+Compactions are overlays: the latest one shows as a summary, then every message from ``firstKeptSeq`` on, each once
+(steps 3b and 3c of the specification overlap). Records of another type or of a higher schema version say nothing to
+this version; they are counted and kept. The name of a session stands in ``metadata.json`` beside its log.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+import orjson
+
+from slowwave.errors import CorruptStateError
+from slowwave.formats.messages import chain, read_linear
+from slowwave.formats.model import (
+    Block,
+    Content,
+    Message,
+    Origin,
+    Problem,
+    Role,
+    SessionFiles,
+    Span,
+    Text,
+    ToolCall,
+    Transcript,
+)
+from slowwave.formats.pi.messages import block_of, compaction_text, parts_of, result_of
+from slowwave.formats.registry import Told
+from slowwave.formats.salvage import clean, decoded
+from slowwave.formats.tail import Suffix
+from slowwave.formats.times import millisecond_time, parse_time
+from slowwave.formats.ulid.metadata import METADATA, name_of, read_metadata
+
+# Records of the session specification with ULIDs, and the messages made of them.
+
+
+class Record(msgspec.Struct, gc=False):
+    """What loading needs of every record."""
+
+    type: Any = msgspec.field(default=None, name="recordType")
+    schema: Any = msgspec.field(default=None, name="schemaVersion")
+    seq: Any = None
+    role: Any = None
+    timestamp: Any = None
+    first_kept: Any = msgspec.field(default=None, name="firstKeptSeq")
+    content: msgspec.Raw = msgspec.Raw()
+
+
+class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
+    """A message record, or a compaction as the user message that stands for what it covers."""
+
+    record: Record
+    span: Span
+    opened: Content | None = None
+    parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+
+    @property
+    def role(self) -> Role:
+        """Who speaks; a summary is the user's."""
+        return "user" if self.is_summary else ROLES[self.record.role]
+
+    @property
+    def id(self) -> str | None:
+        """The number of the record, which the specification uses as its id."""
+        return None if self.seq is None else str(self.seq)
+
+    @property
+    def seq(self) -> int | None:
+        """The number of the record, None where it has none."""
+        return integer(self.record.seq)
+
+    @property
+    def is_summary(self) -> bool:
+        """True for a compaction."""
+        return self.record.type == "compaction"
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When the record was written."""
+        at = self.record.timestamp
+        return parse_time(at) if isinstance(at, str) else None
+
+    def fields(self) -> dict[str, Any]:
+        """Return the whole record, decoded anew from its bytes."""
+        value = decoded(msgspec.Raw(clean(self.span.raw)))
+        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+
+    def _opened(self) -> Content:
+        if self.opened is None:
+            origin = "summary" if self.is_summary else _ORIGINS[self.record.role]
+            blocks = self._blocks()
+            self.opened = Content(tuple(blocks), (self.span,) * len(blocks), origin)
+        return self.opened
+
+    def _blocks(self) -> list[Block]:
+        if self.is_summary:
+            return [Text(compaction_text({"summary": self.fields().get("summary") or ""}))]
+        if self.record.role == "toolResult":
+            return [result_of(self.fields())]
+        return [block_of(part) for part in parts_of(decoded(self.record.content))]
+
+
+class UlidTranscript(Transcript):
+    """A session with its records.
+
+    Attributes:
+        spoken: the messages and compactions in file order, as ``messages``.
+    """
+
+    spoken: list[UlidMessage] = msgspec.field(default_factory=list[UlidMessage])
+
+    def take(self, span: Span, record: Record) -> str | None:
+        """Add one record, and say what it is when this version does not know it."""
+        if (kind := unknown_kind(record)) is None:
+            self.spoken.append(UlidMessage(record, span))
+        return kind
+
+
+DECODER = msgspec.json.Decoder(Record)
+
+
+class Ulid:
+    """Rules of the specification."""
+
+    name = "ulid"
+    decoder = DECODER
+
+    def read(self, files: SessionFiles) -> UlidTranscript:
+        """Read a session, all messages in file order, compactions as summaries.
+
+        Raises:
+            UnreadableError: a file cannot be opened.
+        """
+        result = UlidTranscript(self.name, files, problems=list(files.problems))
+        read_linear(result, DECODER, result.take)
+        result.messages = list[Message](result.spoken)
+        chain(result.messages)
+        _add_title(result)
+        return result
+
+    def tail(self, files: SessionFiles) -> UlidTranscript | None:
+        """Return the end of a compacted log, from the first record on that its last compaction keeps."""
+        found = tail_of(files)
+        if found is None:
+            return None
+        problems = [*files.problems, *found.problems]
+        return UlidTranscript(self.name, files, problems=problems, is_tail=True, spoken=found.spoken)
+
+    def context(self, transcript: Transcript) -> Sequence[Message]:
+        """Return the latest summary, then the messages that it does not cover; all of them without one."""
+        whole = transcript if isinstance(transcript, UlidTranscript) else self.read(transcript.files)
+        last = max((i for i, m in enumerate(whole.spoken) if m.is_summary), default=None)
+        messages = [(i, m) for i, m in enumerate(whole.spoken) if not m.is_summary]
+        if last is None:
+            return [m for _, m in messages]
+        summary = whole.spoken[last]
+        begin = kept_from(whole.spoken, last) or 0
+        return [summary, *(m for i, m in messages if i > last or (i >= begin and _is_kept(m, summary)))]
+
+    def told(self, span: Span, record: Record, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
+        """Return the message or the compaction that a record is."""
+        return Told(UlidMessage(record, span)) if unknown_kind(record) is None else Told()
+
+
+def _add_title(result: UlidTranscript) -> None:
+    """Take the name that the client shows from the metadata; a log needs none to be read."""
+    for path in result.files.paths:
+        try:
+            result.title = name_of(read_metadata(path.with_name(METADATA)))
+        except CorruptStateError as error:
+            result.problems.append(Problem("garbage", error.path, 1, 0, 0, error.reason))
+
+
+def _is_kept(message: UlidMessage, summary: UlidMessage) -> bool:
+    first = integer(summary.record.first_kept)
+    return first is not None and message.seq is not None and message.seq >= first
+
+
+SCHEMA = 1
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "toolResult": "tool"}
+_ORIGINS: dict[str, Origin] = {"user": "typed", "assistant": "model", "toolResult": "tool"}
+
+
+def integer(value: object) -> int | None:
+    """Return a whole number, None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def unknown_kind(record: Record) -> str | None:
+    """Return what a record is if this version does not know it, else None."""
+    kind = record.type if isinstance(record.type, str) else "no recordType"
+    version = integer(record.schema)
+    if version is not None and version > SCHEMA:
+        return f"{kind} of schema {version}"
+    if kind == "message":
+        known = isinstance(record.role, str) and record.role in ROLES
+        return None if known else f"role {record.role}"
+    return None if kind == "compaction" else kind
+
+
+# The end of a compacted session of the ULID specification: from the first record that its last compaction keeps.
+
+_MARK = b'"compaction"'
+
+
+def kept_from(spoken: list[UlidMessage], last: int) -> int | None:
+    """Return the index from which on the summary at ``last`` keeps messages, None when that is not in ``spoken``.
+
+    Numbers only grow, so going back from the summary the first smaller one ends the search; what stands before it is
+    covered, also where a damaged log repeats numbers.
+    """
+    first = integer(spoken[last].record.first_kept)
+    if first is None:
+        return last
+    for index in range(last - 1, -1, -1):
+        seq = spoken[index].seq
+        if seq is not None and seq < first and not spoken[index].is_summary:
+            return index + 1
+    return None
+
+
+class Tail(NamedTuple):
+    """The last messages and compactions of a log, and what was no clean record among them."""
+
+    spoken: list[UlidMessage]
+    problems: list[Problem]
+
+
+def tail_of(files: SessionFiles) -> Tail | None:
+    """Return the last messages and compactions of a log when they hold all that is kept, else None.
+
+    Raises:
+        UnreadableError: a file cannot be opened.
+    """
+    if len(files.paths) != 1:
+        return None
+    suffix = Suffix(files.paths, DECODER)
+    is_more = suffix.back_to(_MARK)
+    while is_more:
+        spoken = _spoken(suffix)
+        last = max((i for i, m in enumerate(spoken) if m.is_summary), default=None)
+        if last is not None and kept_from(spoken, last) is not None:
+            return Tail(spoken, suffix.problems) if suffix.is_steady() else None
+        is_more = suffix.grow()
+    return None
+
+
+def _spoken(suffix: Suffix[Record]) -> list[UlidMessage]:
+    return [UlidMessage(record, span) for span, record in suffix.records if unknown_kind(record) is None]
+
+
+ULID = Ulid()
+
+
+def is_message(record: Record) -> bool:
+    """Say whether a record is a message that this version knows."""
+    return record.type == "message" and unknown_kind(record) is None
+
+
+# Lines of the ULID specification, for appending: one JSON object with its newline, nothing decided here.
+#
+# Content is always a list of blocks (S7.12), and a file that was read and modified is modified only (S7.16).
+
+
+def message_line(
+    role: str,
+    blocks: Sequence[Text | ToolCall],
+    *,
+    seq: int,
+    at: datetime,
+    call_id: str | None = None,
+    is_error: bool = False,
+) -> bytes:
+    """Return a message; ``call_id`` and ``is_error`` belong to the role ``toolResult``."""
+    record: dict[str, object] = {**_head("message", seq), "role": role, "content": [_block(b) for b in blocks]}
+    if role == "toolResult":
+        record |= {"toolCallId": call_id, "isError": is_error}
+    return _line({**record, "timestamp": millisecond_time(at)})
+
+
+def compaction_line(
+    summary: str,
+    *,
+    seq: int,
+    at: datetime,
+    first_kept: int,
+    tokens_before: int,
+    read_files: Iterable[str] = (),
+    modified_files: Iterable[str] = (),
+) -> bytes:
+    """Return a compaction; ``tokens_before`` counts the messages that were summarised."""
+    modified = set(modified_files)
+    return _line(
+        {
+            **_head("compaction", seq),
+            "firstKeptSeq": first_kept,
+            "summary": summary,
+            "tokensBefore": tokens_before,
+            "readFiles": sorted(set(read_files) - modified),
+            "modifiedFiles": sorted(modified),
+            "timestamp": millisecond_time(at),
+        }
+    )
+
+
+def _head(kind: str, seq: int) -> dict[str, object]:
+    return {"recordType": kind, "schemaVersion": SCHEMA, "seq": seq}
+
+
+def _block(block: Text | ToolCall) -> dict[str, object]:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {"type": "toolCall", "id": block.id, "name": block.name, "arguments": block.args}
+
+
+def _line(record: Mapping[str, object]) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,1 +1,0 @@
-"""Where bytes of records stand: plain files, compressed files and rows of databases, read again by their place."""

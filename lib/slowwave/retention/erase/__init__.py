@@ -1,0 +1,1 @@
+"""An erasure: secrets, subjects and whole sessions are found wherever they lie, and taken out for good."""

@@ -1,0 +1,425 @@
+"""A pack: compressed files of archived sessions, and a table that says what they are.
+
+:class:`Pack` reads its table, single files, and a few bytes of a file. Large files are compressed by themselves, small
+ones with a dictionary that was trained on them (perf.md J8).
+"""
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
+
+import msgspec
+import zstandard
+
+from slowwave.errors import CorruptStateError, UnreadableError
+from slowwave.files import open_file
+from slowwave.stores.client_notes import Note
+
+if TYPE_CHECKING:
+    import io
+
+
+# What a pack holds, in the words of its table.
+#
+# A pack is one file: a magic number, compressed frames, a table of what they are, and a trailer that says where the
+# table lies. It needs no other file to be read. A file of a session is cut into chunks, each a zstd frame of its own,
+# so that a few bytes of it are read without the rest; small files share a dictionary that was trained on them (perf.md
+# J8).
+
+
+class PackedFile(msgspec.Struct, frozen=True):
+    """A file, folder or link of a session as it was in its place.
+
+    Attributes:
+        path: its absolute path; bytes that are no UTF-8 stand as surrogates.
+        kind: what it is.
+        mode: permission bits.
+        mtime_ns: time of its last change.
+        size: bytes; of a link and a folder 0.
+        hash: blake2b of its bytes, in hex; of a link its target.
+        start: where its first frame begins in the pack.
+        chunks: of every frame the bytes it takes and the bytes it stands for.
+        shared: its frames need the dictionary of the pack.
+    """
+
+    path: str
+    kind: Literal["file", "folder", "link"]
+    mode: int
+    mtime_ns: int
+    size: int = 0
+    hash: str = ""
+    start: int = 0
+    chunks: tuple[tuple[int, int], ...] = ()
+    shared: bool = False
+
+
+class PackedSession(msgspec.Struct, frozen=True):
+    """A session in a pack.
+
+    Attributes:
+        id: its id.
+        dialect: of its files.
+        project: key of the project that it worked in.
+        root: the working folder of that project.
+        at: when it was archived.
+        last: its last activity, in seconds since 1970.
+        files: everything of it, folders before what is in them.
+        row: what a listing shows of it.
+        inside: what a listing shows of the sub-agents whose files are among its own.
+        notes: what its client noted of it in indexes, which a restore puts back.
+    """
+
+    id: str
+    dialect: str
+    project: str
+    root: str
+    at: str
+    last: float
+    files: tuple[PackedFile, ...]
+    row: dict[str, Any] = {}
+    inside: tuple[dict[str, Any], ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files as they were in their place."""
+        return sum(file.size for file in self.files)
+
+
+class Table(msgspec.Struct, frozen=True):
+    """All that a pack holds.
+
+    Attributes:
+        v: version of the form.
+        sessions: what was packed.
+        dictionary: where the dictionary lies, compressed, as offset and length; (0, 0) without one.
+    """
+
+    v: int
+    sessions: tuple[PackedSession, ...]
+    dictionary: tuple[int, int] = (0, 0)
+
+
+class Pack:
+    """A pack that is open for reading; close it, or use it in a ``with`` block."""
+
+    def __init__(self, path: Path, fd: int | None = None, table: Table | None = None) -> None:
+        """Open a pack and read its table.
+
+        Args:
+            path: the pack.
+            fd: a descriptor of it, which is closed with the pack; opened by its path without one.
+            table: its table, when it was read before.
+
+        Raises:
+            CorruptStateError: it was cut short or changed, or it is no pack.
+            UnreadableError: it cannot be opened, or a newer version of slowwave wrote it.
+        """
+        self.path = path
+        try:
+            self._fd = open_file(path) if fd is None else fd
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be opened") from error
+        try:
+            self.table = self._table() if table is None else table
+        except BaseException:
+            os.close(self._fd)
+            raise
+        self._shared: zstandard.ZstdDecompressor | None = None
+
+    def __enter__(self) -> Self:
+        """Return the pack itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    def blocks(self, file: PackedFile, start: int = 0) -> Iterator[bytes]:
+        """Yield the plain bytes of a file from ``start`` on.
+
+        Raises:
+            CorruptStateError: a frame is not what was written.
+        """
+        at, place = 0, file.start
+        decompressor = self._decompressor(shared=file.shared)
+        for packed, plain in file.chunks:
+            if at + plain > start:
+                data = self._frame(decompressor, place, packed, plain)
+                yield data[max(start - at, 0) :]
+            at, place = at + plain, place + packed
+
+    def read(self, file: PackedFile, start: int = 0, size: int | None = None) -> bytes:
+        """Return ``size`` plain bytes of a file from ``start`` on, all of them without one.
+
+        Raises:
+            CorruptStateError: a frame is not what was written.
+        """
+        found = bytearray()
+        for block in self.blocks(file, start):
+            found += block
+            if size is not None and len(found) >= size:
+                break
+        return bytes(found[:size])
+
+    def fill(self, file: PackedFile, buffer: bytearray) -> Iterator[int]:
+        """Put the plain bytes of a file into ``buffer``, chunk after chunk, and yield how many they are.
+
+        It is for reading much: blocks that are new for every chunk take a fifth longer, since the kernel clears them.
+
+        Args:
+            file: what to read.
+            buffer: as ``buffer_for`` makes it; the next chunk overwrites it.
+
+        Raises:
+            CorruptStateError: a frame is not what was written.
+        """
+        place = file.start
+        decompressor = self._decompressor(shared=file.shared)
+        with memoryview(buffer) as view:
+            for packed, plain in file.chunks:
+                self._fill(decompressor, place, packed, view[:plain])
+                yield plain
+                place += packed
+
+    def raw(self, offset: int, length: int) -> bytes:
+        """Return bytes of the pack as they are.
+
+        Raises:
+            CorruptStateError: it ends before.
+        """
+        data = os.pread(self._fd, length, offset)
+        if len(data) != length:
+            raise CorruptStateError(self.path, f"ends within the bytes at {offset}", REMEDY)
+        return data
+
+    def dictionary(self) -> bytes:
+        """Return the dictionary that small files share.
+
+        Raises:
+            CorruptStateError: it is damaged.
+        """
+        offset, length = self.table.dictionary
+        try:
+            return zstandard.ZstdDecompressor().decompress(self.raw(offset, length))
+        except zstandard.ZstdError as error:
+            raise CorruptStateError(self.path, f"its dictionary is damaged ({error})", REMEDY) from error
+
+    def check(self, session: PackedSession) -> None:
+        """Read all files of a session back and compare their hashes.
+
+        Raises:
+            CorruptStateError: one of them is not what was packed.
+        """
+        buffer = buffer_for(session)
+        view = memoryview(buffer)
+        for file in session.files:
+            if file.kind != "file":
+                continue
+            found = digest()
+            for number in self.fill(file, buffer):
+                found.update(view[:number])
+            if found.hexdigest() != file.hash:
+                raise CorruptStateError(self.path, f"{file.path} is not what was packed", REMEDY)
+
+    def _table(self) -> Table:
+        return table_of(self.path, table_bytes(self.path, self._fd))
+
+    def _decompressor(self, *, shared: bool) -> zstandard.ZstdDecompressor:
+        if not shared:
+            return zstandard.ZstdDecompressor()
+        if self._shared is None:
+            self._shared = zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(self.dictionary()))
+        return self._shared
+
+    def _frame(self, decompressor: zstandard.ZstdDecompressor, place: int, packed: int, plain: int) -> bytes:
+        with self._frame_at(place):
+            data = decompressor.decompress(os.pread(self._fd, packed, place), max_output_size=plain)
+        if len(data) != plain:
+            raise self._other_frame(place)
+        return data
+
+    def _fill(self, decompressor: zstandard.ZstdDecompressor, place: int, packed: int, into: memoryview) -> None:
+        frame = os.pread(self._fd, packed, place)
+        with self._frame_at(place), decompressor.stream_reader(frame, read_across_frames=True) as reader:
+            filled, more = cast("io.RawIOBase", reader).readinto(into), reader.read(1)
+        if filled != len(into) or more:
+            raise self._other_frame(place)
+
+    @contextmanager
+    def _frame_at(self, place: int) -> Generator[None]:
+        try:
+            yield
+        except zstandard.ZstdError as error:
+            raise CorruptStateError(self.path, f"the frame at byte {place} is damaged ({error})", REMEDY) from error
+
+    def _other_frame(self, place: int) -> CorruptStateError:
+        return CorruptStateError(self.path, f"the frame at byte {place} is not what was packed", REMEDY)
+
+
+def buffer_for(*sessions: PackedSession) -> bytearray:
+    """Return room for any chunk of these sessions."""
+    chunks = (chunk for session in sessions for file in session.files for chunk in file.chunks)
+    return bytearray(max((plain for _, plain in chunks), default=0))
+
+
+MAGIC = b"SWPACK1\n"
+SUFFIX = ".swpack"
+VERSION = 1
+# offset and length of the table, its hash, and the magic number again
+TRAILER = struct.Struct("<QQ32s8s")
+CHUNK = 8 << 20
+# files up to this size gain from a dictionary; above it they have learnt enough by themselves
+SMALL = 128 << 10
+# The fast strategy with long matches over a whole chunk: nearly as small as level 3 on transcripts, at half its time. A
+# table of 256 KiB stays in the cache of a core; one of 512 KiB takes a fifth more time for 1 % of real ones.
+LEVEL, WINDOW_LOG, HASH_LOG, MIN_MATCH = 2, 23, 16, 7
+# small files are few bytes in all, and gain by a closer look
+LEVEL_OF_SMALL = 12
+# what only a table of this form begins with
+_BEGIN = b'{"v":%d,' % VERSION
+
+
+def digest() -> hashlib.blake2b:
+    """Return a new hash of the kind that packs use: as strong as SHA-256, and twice as fast."""
+    return hashlib.blake2b(digest_size=32)
+
+
+class NewerError(ValueError):
+    """A table has a form that this version does not know."""
+
+
+def encoded(table: Table) -> bytes:
+    """Return a table as JSON; the standard library writes names that are not UTF-8 as escapes and reads them back."""
+    return json.dumps(msgspec.to_builtins(table), separators=(",", ":")).encode("ascii")
+
+
+def may_name(data: bytes, text: str) -> bool:
+    """Say whether what ``encoded`` wrote may have a text in it, which takes a fraction of decoding all of it."""
+    return not data.startswith(_BEGIN) or json.dumps(text)[1:-1].encode("ascii") in data
+
+
+def decoded(data: bytes) -> Table:
+    """Return the table that ``encoded`` wrote.
+
+    Raises:
+        NewerError: a newer version wrote it.
+        ValueError: it is none.
+    """
+    try:
+        # many times as fast; names that are not UTF-8, and what a newer version wrote, it leaves to the other reader
+        table = msgspec.json.decode(data, type=Table)
+        if table.v == VERSION:
+            return table
+    except msgspec.DecodeError:
+        pass
+    tree = cast("dict[str, Any]", json.loads(data))
+    if tree.get("v") != VERSION:
+        raise NewerError(f"has the form {tree.get('v')}, which a newer version of slowwave wrote")
+    return msgspec.convert(tree, Table)
+
+
+# What stands behind the frames of a pack: its table, and a trailer that says where the table lies.
+
+REMEDY = "the sessions in it cannot be read; put the file back from a copy"
+
+
+def ending(table: Table, offset: int) -> bytes:
+    """Return what stands behind the frames of a pack, from ``offset`` on: its table and its trailer."""
+    packed = compressor().compress(encoded(table))
+    check = digest()
+    check.update(packed)
+    return packed + TRAILER.pack(offset, len(packed), check.digest(), MAGIC)
+
+
+def table_bytes(path: Path, fd: int) -> bytes:
+    """Return the table of a pack as it was encoded.
+
+    Args:
+        path: names the pack where it is damaged.
+        fd: a descriptor of it.
+
+    Raises:
+        CorruptStateError: it was cut short or changed, or it is no pack.
+    """
+    size = os.fstat(fd).st_size
+    tail = os.pread(fd, TRAILER.size, max(size - TRAILER.size, 0))
+    if len(tail) != TRAILER.size or os.pread(fd, len(MAGIC), 0) != MAGIC:
+        raise CorruptStateError(path, "is no pack", REMEDY)
+    offset, length, expected, magic = TRAILER.unpack(tail)
+    packed = os.pread(fd, length, offset) if magic == MAGIC and offset + length < size else b""
+    found = digest()
+    found.update(packed)
+    if found.digest() != expected:
+        raise CorruptStateError(path, "was cut short or changed: its table is damaged", REMEDY)
+    return zstandard.ZstdDecompressor().decompress(packed)
+
+
+def table_of(path: Path, data: bytes) -> Table:
+    """Return a table of which these are the bytes.
+
+    Raises:
+        UnreadableError: a newer version of slowwave wrote the pack.
+    """
+    try:
+        return decoded(data)
+    except NewerError as error:
+        raise UnreadableError(path, str(error), "use that version") from error
+
+
+# How packs compress: large files by themselves, small ones with a dictionary that was trained on them (perf.md J8).
+
+# a dictionary pays when so many times its size is packed with it
+_PAYS = 15
+_LARGEST_DICTIONARY = 112 << 10
+_SMALLEST_DICTIONARY = 4 << 10
+# training looks at so many times its size at most
+_SAMPLES = 100
+# It is put together of pieces this long, chosen by runs of so many bytes that many files share. To let the trainer try
+# several lengths at this level takes three times as long, and what it finds on real sessions differs by 0.3 %.
+_PIECE, _RUN = 500, 8
+_PLAIN = cast("Any", zstandard.ZstdCompressionParameters).from_level(
+    LEVEL, source_size=CHUNK, window_log=WINDOW_LOG, hash_log=HASH_LOG, min_match=MIN_MATCH, write_checksum=True
+)
+T = TypeVar("T")
+
+
+def compressor(trained: zstandard.ZstdCompressionDict | None = None) -> zstandard.ZstdCompressor:
+    """Return what compresses files, small ones with the dictionary that was trained on them."""
+    if trained is None:
+        return zstandard.ZstdCompressor(compression_params=_PLAIN)
+    # the number of the dictionary would be one byte in a hundred; the table says what needs it, a checksum that it fits
+    return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True, write_dict_id=False, dict_data=trained)
+
+
+def packed_dictionary(trained: zstandard.ZstdCompressionDict) -> bytes:
+    """Return a dictionary as packs hold it: most of it is text, too."""
+    return zstandard.ZstdCompressor(level=LEVEL_OF_SMALL, write_checksum=True).compress(trained.as_bytes())
+
+
+def train(small: Sequence[tuple[T, int]], read: Callable[[T], bytes]) -> zstandard.ZstdCompressionDict | None:
+    """Return a dictionary for small files, None where one would not pay.
+
+    Args:
+        small: the files and their sizes.
+        read: returns the bytes of one.
+    """
+    size = min(_LARGEST_DICTIONARY, sum(size for _, size in small) // _PAYS)
+    if size < _SMALLEST_DICTIONARY:
+        return None
+    every = max(1, sum(size for _, size in small) // (size * _SAMPLES))
+    samples = [read(one) for one, _ in small[::every]]
+    try:
+        # what is to be frequent in it depends on the level that it is used at
+        return zstandard.train_dictionary(size, cast("list[Any]", samples), k=_PIECE, d=_RUN, level=LEVEL_OF_SMALL)
+    except zstandard.ZstdError:
+        return None  # the files have too little in common; they are packed without one
