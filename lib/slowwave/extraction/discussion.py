@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from slowwave.reading.items import Chosen, Meaning, Reading, Said
-from slowwave.reading.statements import Statement, contents_of, statements
+from slowwave.reading.statements import Statement, contents_of, points_back, statements
 
 # of the words of a recap this share was said by the person
 _TAKEN_UP = 0.4
@@ -22,7 +22,7 @@ _MOST_CHARS = 1600
 _LEAST_TURNS, _LEAST_WORDS = 2, 6
 # from here on an answer is a new topic rather than assent
 _LONGEST_ASSENT = 24
-_LONG_CLAUSE = 240
+_LEAST_CLAUSE = 4
 _LEAD = re.compile(r"^(?P<lead>[^.:;!?]{3,70}):\s+(?P<rest>\S.*)$", re.DOTALL)
 _ASKS = ("?", "\uff1f")
 _REFUSES = re.compile(
@@ -90,7 +90,7 @@ def _recap(talk: Sequence[Said | Chosen]) -> Iterator[Settled]:
         words = contents_of(statement.text)
         if words and len(words & said) >= _TAKEN_UP * len(words) and not statement.text.endswith(_ASKS):
             source = max(typed, key=lambda one: (len(words & contents_of(one.own)), one.order))
-            for clause in _clauses(statement.text):
+            for clause in _clauses(statement.text, said):
                 yield Settled(statement, clause, (source, recap, *after[:1]))
 
 
@@ -112,18 +112,25 @@ def _is_agreed(after: Sequence[Said]) -> bool:
     return len(after) == 1 and len(words.split()) <= _LONGEST_ASSENT and not _REFUSES.match(words) and "?" not in words
 
 
-def _clauses(text: str) -> Iterator[str]:
-    """Yield a long sentence in its clauses, each under the words that lead to them all; short ones as they are."""
-    if len(text) <= _LONG_CLAUSE:
-        yield text
-        return
+def _clauses(text: str, said: frozenset[str]) -> Iterator[str]:
+    """Yield a sentence in its clauses, so that one of them can be amended and the others stand.
+
+    Each is under the words that lead to them all, where those name something that the person spoke of: "Settled" only
+    announces. A clause of few words stays with the one before.
+    """
     led = _LEAD.match(text)
     lead, rest = (led["lead"], led["rest"]) if led else ("", text)
+    if lead and contents_of(lead).isdisjoint(said):
+        lead = ""
     held = ""
     for clause in re.split(r"(?<=;)\s+", rest):
-        if held and len(held) + len(clause) > _LONG_CLAUSE:
-            yield f"{lead}: {held.rstrip(';')}" if lead else held.rstrip(";")
+        if held and min(len(contents_of(held)), len(contents_of(clause))) >= _LEAST_CLAUSE and not points_back(clause):
+            yield _under(lead, held)
             held = clause
         else:
             held = f"{held} {clause}".strip()
-    yield f"{lead}: {held}" if lead else held
+    yield _under(lead, held)
+
+
+def _under(lead: str, clauses: str) -> str:
+    return f"{lead}: {clauses.rstrip(';')}" if lead else clauses.rstrip(";")
