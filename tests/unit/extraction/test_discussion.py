@@ -62,6 +62,37 @@ def test_one_order_is_no_discussion(tmp_path: Path) -> None:
     assert texts(tmp_path, Talk().person(FIRST + " " + SECOND).assistant(RECAP)) == []
 
 
+PROPOSED = "I would write the nightly ledger as Parquet, one partition for every warehouse, and drop it after 90 days."
+AGREED = "The nightly ledger is Parquet, partitioned by warehouse, dropped after 90 days, without the returns."
+
+
+def answered(reply: str) -> Talk:
+    talk = Talk().person("What becomes of the ledger?").assistant(PROPOSED).person(reply).assistant("What else?")
+    return talk.person("And leave out the returns, accounting has them already.").assistant(AGREED)
+
+
+@pytest.mark.parametrize("reply", ["Right, like that.", "Genau so machen wir es.", "D'accord.", "はい、それで。"])
+def test_a_proposal_that_the_person_let_stand_is_taken_up_as_their_words(tmp_path: Path, reply: str) -> None:
+    assert texts(tmp_path, answered(reply)) == [AGREED]
+
+
+@pytest.mark.parametrize("reply", ["No, not like that.", "Nein, anders.", "Who pays for that?"])
+def test_a_proposal_that_was_refused_or_asked_about_is_not(tmp_path: Path, reply: str) -> None:
+    assert texts(tmp_path, answered(reply)) == []
+
+
+def test_words_are_taken_up_whatever_their_endings(tmp_path: Path) -> None:
+    talk = Talk().person("Rechnungen werden zehntägig angemahnt.").assistant("Und dann?")
+    talk.person("Dreimal gemahnte gehen ans Inkassobüro.")
+    told = "Angemahnte Rechnung, zehntägige Frist, dreimalige Mahnung, Inkassobüros danach."
+    assert texts(tmp_path, talk.assistant(told)) == [told]
+
+
+def test_what_one_message_says_alone_is_no_discussion(tmp_path: Path) -> None:
+    talk = Talk().person("Let us look at the uploader.").assistant("Gladly.").person(f"{FIRST} {SECOND}")
+    assert texts(tmp_path, talk.assistant(f"{FIRST} {SECOND}")) == []
+
+
 def test_what_the_assistant_adds_of_its_own_is_not_settled(tmp_path: Path) -> None:
     own = "Downloads through mirrors keep their checksum manifest beside every archive folder forever."
     assert texts(tmp_path, discussed(own)) == []
