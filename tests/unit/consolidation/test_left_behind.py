@@ -50,6 +50,11 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
         "",
         "## People and roles",
         "- Dana owns the search service",
+        "",
+        # not below the last heading of the client's, which they have nothing to do with
+        "## Further pages",
+        "- [Project](project.md): facts about this project (87 memories)",
+        "- [Dana](user_dana.md): who works here",
     ]
     told = {item.target for item in report.items}
     assert {m.id for m in read_book(folder.memory).memories.values()} <= told
