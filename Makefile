@@ -46,10 +46,6 @@ train: $(READY) ## fit the weights of extraction anew, from labels and the trans
 	$(PIP) install scikit-learn==1.9.1
 	$(BIN)/python -m tests.quality.train
 
-train-changes: $(READY) ## fit the trees that tell a change anew, from written pairs (minutes)
-	$(PIP) install scikit-learn==1.9.1
-	$(BIN)/python -m tests.quality.train_changes
-
 drills: $(READY) ## every fault drill, most in full length (minutes)
 	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_compaction_raw.py \
 		tests/properties/test_dialect_prefixes.py tests/properties/test_retention_policy.py \

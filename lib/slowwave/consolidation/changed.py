@@ -40,7 +40,6 @@ _SCOPE = _set(
 )
 # behind these stands the answer itself
 _VALUE = _set("to with on at by from via through into onto as using mit auf zu avec con")
-LINKS = _SCOPE | _VALUE
 # "in" names the place that is asked for, and no condition, where the verb is about places
 _IN = _set("in inside within en")
 _PLACES = _set("store stor keep kept put liv live li lie host deploy run write writ publish sav save send log")
@@ -95,7 +94,7 @@ _EVERY = (
     "daily|weekly|fortnightly|biweekly|monthly|quarterly|yearly|annually|nightly|hourly|night|hour|day|week|month|"
     "quarter|sprint|morning|evening|noon|midnight"
 )
-KINDS = {
+_KINDS = {
     kind: re.compile(pattern, re.IGNORECASE)
     for kind, pattern in (
         ("number", r"[~<>=]*[vV$€£]?\d[\d.,:_]*\+?(?:x|%|[a-zA-Z]{1,3})?"),
@@ -111,7 +110,7 @@ _LIGHT = _set(
     "into onto everyth all both team people new old current now plac thing place way work project repo code always "
     "never every"
 )
-GENERIC = frozenset(map(_root, _LIGHT))
+_GENERIC = frozenset(map(_root, _LIGHT))
 _LABEL_ROOTS = frozenset(map(_root, LABELS))
 # what says no, or that something may be, beside the words that :mod:`.words` knows
 _NOES = _set(
@@ -171,16 +170,16 @@ class Apart:
     @property
     def content(self) -> frozenset[str]:
         """The words that name something."""
-        return frozenset(t.stem for t in self.tokens if t.stem not in GENERIC)
+        return frozenset(t.stem for t in self.tokens if t.stem not in _GENERIC)
 
     @property
     def scope(self) -> frozenset[str]:
         """The words that say where, when or for whom it holds, without amounts."""
-        return frozenset(t.stem for t in self.tokens if t.role == "scope" and not t.kind and t.stem not in GENERIC)
+        return frozenset(t.stem for t in self.tokens if t.role == "scope" and not t.kind and t.stem not in _GENERIC)
 
     def subject(self, without: frozenset[str] = frozenset()) -> str:
         """Return the first word that names something, "" where there is none."""
-        return next((t.stem for t in self.tokens if t.stem not in GENERIC and t.stem not in without), "")
+        return next((t.stem for t in self.tokens if t.stem not in _GENERIC and t.stem not in without), "")
 
     def values(self) -> dict[str, list[str]]:
         """Return its amounts, days and paths by kind."""
@@ -254,7 +253,7 @@ def _substituted(new: Apart, old: Apart) -> bool:
         return False
     _, begin, end, start, stop = changed[0]
     gone, come = old.tokens[begin:end], new.tokens[start:stop]
-    frame = [t for t in (*old.tokens[:begin], *old.tokens[end:]) if t.stem not in GENERIC]
+    frame = [t for t in (*old.tokens[:begin], *old.tokens[end:]) if t.stem not in _GENERIC]
     if not frame or max(len(gone), len(come)) > _MOST_CHUNK:
         return False
     return _excludes(old.tokens[:begin], gone, come, new, old) if new.changes or not new.negations else False
@@ -313,7 +312,7 @@ def _is_about(new: Apart, old: Apart, a: frozenset[str], b: frozenset[str]) -> b
 
 
 def _is_light(tokens: Sequence[_Token]) -> bool:
-    return all(t.stem in GENERIC for t in tokens)
+    return all(t.stem in _GENERIC for t in tokens)
 
 
 @lru_cache(maxsize=20_000)
@@ -323,7 +322,7 @@ def apart(text: str) -> Apart:
         stems
         for pattern in _GIVES_UP
         for found in pattern.finditer(text)
-        if (stems := _roots(_clause(found["old"])) - GENERIC) and len(stems) <= _SHORT
+        if (stems := _roots(_clause(found["old"])) - _GENERIC) and len(stems) <= _SHORT
     )
     rule = parted(_CHANGE.sub(" ", text))[0]
     words = _WORD.findall(rule)
@@ -343,7 +342,7 @@ def apart(text: str) -> Apart:
         for stem in words_of(raw).stems:
             placed |= stem in _PLACES
             is_name = bool(tokens) and tokens[-1].stem in _LABEL_ROOTS
-            tokens.append(_Token(_root(_IN_WORDS.get(stem, stem)), role, "" if is_name else kind_of(low)))
+            tokens.append(_Token(_root(_IN_WORDS.get(stem, stem)), role, "" if is_name else _kind(low)))
     return Apart(tuple(tokens), words_of(rule).negations, bool(_CHANGE.search(text)), answer, gives_up)
 
 
@@ -357,12 +356,7 @@ def _answer(text: str) -> frozenset[str]:
 
 
 def _roots(text: str) -> frozenset[str]:
-    return frozenset(stems_of(text))
-
-
-def stems_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text in order, without their endings; small numbers as digits."""
-    return tuple(_root(_IN_WORDS.get(stem, stem)) for stem in words_of(text).stems)
+    return frozenset(_root(_IN_WORDS.get(stem, stem)) for stem in words_of(text).stems)
 
 
 @lru_cache(maxsize=20_000)
@@ -381,10 +375,9 @@ def _clause(text: str) -> str:
     return " ".join(words[:end])
 
 
-def kind_of(word: str) -> str:
-    """Return what kind of value a word in small letters is ("number", "weekday", "path", ...), "" for none."""
+def _kind(word: str) -> str:
     word = _IN_WORDS.get(word, word)
-    for kind, pattern in KINDS.items():
+    for kind, pattern in _KINDS.items():
         if pattern.fullmatch(word):
             return kind
     return ""

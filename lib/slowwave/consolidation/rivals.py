@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from slowwave.consolidation.amended import amended
+from slowwave.consolidation.changed import overtakes
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact, identity, sighting
-from slowwave.consolidation.pair import takes_place
 from slowwave.consolidation.retraction import given_up, takes_back
 from slowwave.consolidation.slots import claim, is_definite, stance_of
 from slowwave.consolidation.taken import ended, is_retraction, may_end
@@ -107,7 +107,7 @@ def _slot(fact: Fact) -> str:
 
 
 def _overtaken(facts: Sequence[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
-    """Yield facts with those whose words take their place (:mod:`slowwave.consolidation.pair`)."""
+    """Yield facts with those whose words take their place (:mod:`slowwave.consolidation.changed`)."""
     by_word: dict[str, list[Fact]] = {}
     words = {fact.id: frozenset(words_of(fact.lead.text).stems) for fact in facts}
     for fact in facts:
@@ -117,7 +117,7 @@ def _overtaken(facts: Sequence[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
         # a word that many have says nothing of what they are about
         rare = (by_word[word] for word in words[older.id] if len(by_word[word]) <= _MOST_ALIKE)
         near = {fact.id: fact for group in rare for fact in group if fact is not older}
-        newer = [near[name] for name in sorted(near) if takes_place(near[name].lead.text, older.lead.text)]
+        newer = [near[name] for name in sorted(near) if overtakes(near[name].lead.text, older.lead.text)]
         if newer:
             yield older, newer
 
