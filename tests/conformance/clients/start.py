@@ -21,6 +21,9 @@ _CLAUDE = {"claude": "claude", "claude-2.0.76": "claude20", "claude-1.0.128": "c
 # What a prompt says that has the scripted model call a tool of slowwave's server.
 ASKING = "Please look it up with slowwave:"
 _TOOL = "mcp__slowwave__memory_search"
+# What a prompt says that has the scripted model take the steps that lie in the home, in this file.
+NOTING = "Please keep your memory up to date"
+STEPS = "steps.json"
 _QUIET = {
     "CI": "1", "IS_SANDBOX": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1",
     "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1", "PI_OFFLINE": "1", "PI_TELEMETRY": "0",
@@ -66,7 +69,7 @@ def _start(client: str, folder: str, home: str, prompt: str, *more: str) -> Star
         log = Path(scratch, "requests.jsonl")
         # alone in this namespace, so that any port is free
         model = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, "--model", str(log)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", _MODULE, "--model", str(log), home], stdout=subprocess.PIPE, text=True
         )  # fmt: skip
         try:
             assert model.stdout
@@ -136,8 +139,8 @@ def _set_up(environ: dict[str, str], base: str, function: str, *arguments: str) 
     subprocess.run(["bash", "-c", script, function, *arguments], check=True, env=environ)
 
 
-def _model(log: str) -> None:
-    """Be the scripted model, which also calls slowwave's server where a prompt asks for it."""
+def _model(log: str, home: str) -> None:
+    """Be the scripted model, which also calls slowwave's server, or takes given steps, where a prompt asks for it."""
     made = runpy.run_path(str(INSTALLED / "fake_llm.py"), run_name="scripted")
     plain = made["call_for"]
 
@@ -154,9 +157,12 @@ def _model(log: str) -> None:
     def looked_up(_folder: str) -> list[Any]:
         return [[("find",)], [("slowwave", "vendor")], "I looked it up."]
 
+    def given(_folder: str) -> list[Any]:
+        return [*json.loads(Path(home, STEPS).read_text(encoding="utf-8")), "It is noted."]
+
     scope = made["plan"].__globals__
     scope["call_for"] = call_for
-    scope["SCENARIOS"].insert(0, (ASKING, looked_up))
+    scope["SCENARIOS"][:0] = [(ASKING, looked_up), (NOTING, given)]
     scope["ARGS"] = type("Arguments", (), {"log": log})
     server = made["ThreadingHTTPServer"](("127.0.0.1", 0), made["H"])
     server.daemon_threads = True
@@ -166,6 +172,6 @@ def _model(log: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--model":
-        _model(sys.argv[2])
+        _model(*sys.argv[2:])
     else:
         print(json.dumps(_start(*sys.argv[1:])._asdict()))
