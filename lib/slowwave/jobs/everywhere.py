@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from slowwave.consolidation.effect.points import write_points
 from slowwave.consolidation.everywhere import propose
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.run import Run
@@ -17,12 +18,16 @@ def end_dreaming(projects: Sequence[Project], run: Run) -> Report:
     report = propose_everywhere(projects, run)
     if run.dry_run:
         return report
-    for item in deliver(projects, run.settings, run.environ):
+    for item in deliver(projects, run.settings, run.environ, clock=run.clock):
         report.items.append(item)
         if item.action == REFUSED:
             report.warnings.append(f"{item.project}: not delivered: {item.target}: {item.reason}")
         else:
             report.count("delivered")
+    try:
+        write_points(projects, run.settings, run.environ, is_all=not run.project)
+    except SlowwaveError as error:
+        report.warnings.append(f"what is said before a call is not current: {error}")
     return report
 
 

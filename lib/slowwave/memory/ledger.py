@@ -20,6 +20,8 @@ from slowwave.memory.model import CandidateOrigin, Category, Evidence
 FILE = "ledger.jsonl"
 PATH = f"{OWN_FOLDER}/{FILE}"
 VERSION = 1
+# what a person decides while they look through what waits is a dream of its own; its run has this name
+REVIEW = "review"
 
 EventKind = Literal[
     "dream",  # a dream was committed; the events with its id belong to it
@@ -40,8 +42,8 @@ EventKind = Literal[
     "unindexed-by-person",  # somebody took its line out of the index
     "use",  # sessions read a memory file
     "index",  # the lines of the index as rendered
-    "reject",  # a person rejected a parked dream
-    "undo",  # dreams were undone
+    "reject",  # a person rejected a fact or a parked dream
+    "undo",  # dreams or rejections were undone
     "erase",  # secrets were taken out of transcripts and memories, and hashes renewed
 ]
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from slowwave.clock import Clock, SystemClock
 from slowwave.errors import RefusedError, SlowwaveError, told
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.delivery.blocks import carry_out, changed
 from slowwave.memory.delivery.git import exclude_file, has_git, tracked
+from slowwave.memory.delivery.hooks import follow, prune_tables
 from slowwave.memory.delivery.register import (
     Block,
     Placed,
@@ -23,12 +25,14 @@ from slowwave.memory.delivery.register import (
     delivering,
     placed_of,
     read_register,
+    told_as,
     write_register,
 )
 from slowwave.memory.delivery.targets import Target, means_of, most_bytes, unfit
 from slowwave.memory.folder import read_or_none
+from slowwave.memory.model import iso
 from slowwave.memory.names import name_from_json, name_to_json
-from slowwave.memory.section import MARKDOWN, Marks, section_of, without_section
+from slowwave.memory.section import MARKDOWN, Marks, section_of, shown_in, without_section
 from slowwave.memory.standing import standing_of
 from slowwave.report import Item
 from slowwave.settings import Settings
@@ -60,6 +64,7 @@ class Delivery:
         overwrite: also write over sections that somebody changed.
         asked: somebody asks for it now: put back what was taken out, and say what else there is to know.
         without: ids of memories that are left out.
+        clock: tells since when a memory stands in a file.
         items: what was done or refused, with reasons; nothing for what is current.
     """
 
@@ -70,6 +75,7 @@ class Delivery:
     overwrite: bool = False
     asked: bool = False
     without: Collection[str] = ()
+    clock: Clock = field(default_factory=SystemClock)
     items: list[Item] = field(default_factory=list[Item])
 
     def say(self, target: Path | str, action: str, reason: str, project: str) -> None:
@@ -138,20 +144,21 @@ def install(
 
 
 def deliver(
-    projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, dry_run: bool = False
+    projects: Sequence[Project],
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    clock: Clock | None = None,
 ) -> list[Item]:
     """Bring the memories of projects where somebody asked for it; the errors are those of :func:`install`."""
-    register = read_register(environ)
-    if register is None:
+    if (register := read_register(environ)) is None:
         return []
     if dry_run:
-        delivery = Delivery(settings, environ, register, dry_run=True)
-        _deliver(projects, delivery)
-        return delivery.items
+        return _deliver(projects, Delivery(settings, environ, register, dry_run=True))
     with delivering(environ):
-        delivery = Delivery(settings, environ, read_register(environ) or Register())
-        _deliver(projects, delivery)
-        return delivery.items
+        register = read_register(environ) or Register()
+        return _deliver(projects, Delivery(settings, environ, register, clock=clock or SystemClock()))
 
 
 def refresh(
@@ -179,8 +186,9 @@ def refresh(
             delivery.contained(lambda p=path, one=placed: _renew(p, one, delivery), path, placed.project)
         return delivery.items
 
-    register = read_register(environ)
-    if register is None or not placed_of(memory, register):
+    if not dry_run:
+        prune_tables(memory, without, environ)
+    if (register := read_register(environ)) is None or not placed_of(memory, register):
         return []
     if dry_run:
         return work(register)
@@ -188,9 +196,11 @@ def refresh(
         return work(read_register(environ) or Register())
 
 
-def _deliver(projects: Sequence[Project], delivery: Delivery) -> None:
+def _deliver(projects: Sequence[Project], delivery: Delivery) -> list[Item]:
     for project in projects:
         delivery.contained(lambda p=project: _project(p, delivery), project.root or project.key, project.key)
+    follow(projects, delivery, is_all=not delivery.register.rules)
+    return delivery.items
 
 
 def _project(project: Project, delivery: Delivery) -> None:
@@ -266,6 +276,7 @@ def _placed(known: Placed | None, project: Project, target: Target, rules: Mappi
         visible=any(rule.visible for rule in of),
         block=known.block if known else Block(),
         exclude=known.exclude if known else "",
+        since=known.since if known else {},
     )
 
 
@@ -275,7 +286,7 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
     Raises:
         RefusedError: it is not to be written, for one of many reasons.
     """
-    lines = _lines(path, placed, delivery)
+    lines, since = _lines(path, placed, delivery)
     if lines is None and name_to_json(path) not in delivery.register.files:
         if delivery.asked:
             delivery.say(path, "skip", "nothing is remembered yet; the first night that does writes it", placed.project)
@@ -289,27 +300,29 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
             raise RefusedError(f"{path}: git tracks it, so memories would be committed; see slowwave install --tracked")
         is_listed = not is_tracked and not placed.visible
         git_list = name_to_json(exclude_file(root, delivery.environ))
-    _put(path, replace(placed, exclude=git_list if is_listed else ""), lines, delivery, git_list)
+    _put(path, replace(placed, exclude=git_list if is_listed else "", since=since), lines, delivery, git_list)
 
 
-def _lines(path: Path, placed: Placed, delivery: Delivery) -> list[str] | None:
-    """Return the section of a file, None when nothing is remembered.
+def _lines(path: Path, placed: Placed, delivery: Delivery) -> tuple[list[str] | None, dict[str, str]]:
+    """Return the section of a file, None when nothing is remembered, and since when each memory stands in it.
 
     Raises:
         RefusedError: there is no room for it in what its readers take.
     """
     book = read_book(Path(name_from_json(placed.memory)))
-    own: list[Memory] = [memory for memory in book.own if memory.id not in delivery.without]
+    standing = standing_of(book, delivery.settings.consolidation.half_lives)
+    own: list[Memory] = [m for m in book.own if m.id not in delivery.without and not standing.is_needless(m)]
     if not own:
-        return None
+        return None, {}
     others = len(without_section(read_or_none(path) or b"", os.fsencode(placed.block.gap), path))
     taken = most_bytes(placed.clients)
     most = min(delivery.settings.memory.deliver_bytes, taken - others)
     if most < _LEAST_BYTES:
         raise RefusedError(f"{path}: has {others:,} bytes of the {taken:,} that its readers take, so there is no room")
-    standing = standing_of(book, delivery.settings.consolidation.half_lives)
     note = IN_COMMENT if placed.as_comment else NOTE
-    return section_of(own, standing, note=note, most=most, as_comment=placed.as_comment)
+    lines = section_of(own, standing, note=note, most=most, as_comment=placed.as_comment)
+    now = iso(delivery.clock.now())
+    return lines, {name: placed.since.get(name, now) for m in shown_in(own, lines) for name in [told_as(m.text)]}
 
 
 def _put(path: Path, placed: Placed, lines: list[str] | None, delivery: Delivery, git_list: str = "") -> None:

@@ -113,7 +113,7 @@ def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
         elif client != "claude":
             refused[client] = "no file is known that it loads"
     version = version_order(latest_version(project.sessions, "claude"))
-    knows = version >= version_order(LOADS_ITSELF) and _loads_itself(project)
+    knows = loads_itself(version, project)
     if "claude" in wanted & has:
         if knows:
             needless["claude"] = "loads the memory folder by itself"
@@ -145,9 +145,11 @@ def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int,
     return LOCAL
 
 
-def _loads_itself(project: Project) -> bool:
-    """Say whether the memory folder lies where Claude Code looks for it, and nobody turned that off."""
+def loads_itself(version: tuple[int, ...], project: Project) -> bool:
+    """Say whether a version of Claude Code loads memory, finds this folder, and nobody turned that off."""
     memory = project.memory
+    if version < version_order(LOADS_ITSELF):
+        return False
     is_its = memory.name == "memory" and memory.parent.name == spelled(project.root)
     return is_its and _is_on(memory.parents[2] / "settings.json")
 
