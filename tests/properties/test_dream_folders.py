@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.consolidation.asking import ModelPlanner
 from slowwave.memory.book import read_book
 from slowwave.memory.pages import target_of
 from slowwave.memory.undo import undo
 from slowwave.memory.weave import split
+from slowwave.models.base import Answer, Ask, Usage
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.consolidation.folders import Folder
 
@@ -71,14 +73,41 @@ def filled(folder: Folder, chance: random.Random) -> list[bytes]:
     return people
 
 
+class Wild:
+    """A model that proposes anything over any entries, and writes pages of anything."""
+
+    name = "wild"
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+
+    def answer(self, ask: Ask) -> Answer:
+        del ask  # whatever it is asked
+        chance = self.chance
+        operations = [
+            {
+                "op": chance.choice(("merge", "supersede", "drop", "keep", "add")),
+                "entries": [chance.randrange(40) for _ in range(chance.randrange(1, 4))],
+                "by": chance.randrange(40),
+                "text": chance.choice(("", said(chance))),
+            }
+            for _ in range(chance.randrange(12))
+        ]
+        return Answer({"operations": operations}, "", "schema", Usage(1, 1), "wild")
+
+
+@pytest.mark.parametrize("with_model", [False, True])
 @pytest.mark.parametrize("seed", range(FOLDERS))
-def test_a_dream_keeps_what_it_promises_in_any_folder(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_dream_keeps_what_it_promises_in_any_folder(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, with_model: bool
+):
     monkeypatch.setattr("os.fsync", no_fsync)
     chance = random.Random(seed)
     folder = Folder(tmp_path)
     people = filled(folder, chance)
     before = folder.everything()
-    report = folder.dream(max_loss=1.0)
+    planner = ModelPlanner(Wild(chance)) if with_model else None
+    report = folder.dream(max_loss=1.0, planner=planner)
     after = folder.everything()
 
     # people's lines byte for byte
@@ -105,7 +134,7 @@ def test_a_dream_keeps_what_it_promises_in_any_folder(seed: int, tmp_path: Path,
 
     # twice is once
     folder.clock.advance(days=2)
-    second = folder.dream(max_loss=1.0)
+    second = folder.dream(max_loss=1.0, planner=planner)
     assert folder.everything() == after
     assert second.dream_ids == []
 

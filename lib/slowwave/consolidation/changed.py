@@ -145,7 +145,7 @@ class _Token:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class Apart:
     """A statement taken apart.
 
     Attributes:
@@ -201,7 +201,7 @@ class _Clause:
 
 def overtakes(newer: str, older: str) -> bool:
     """Say whether a statement takes the place of an older one; never when both may hold side by side."""
-    new, old = _said(newer), _said(older)
+    new, old = apart(newer), apart(older)
     if not new.tokens or not old.tokens or (new.stems == old.stems and new.negations == old.negations):
         return False
     if any(_given_up(gone, new, old) for gone in new.gives_up):
@@ -230,7 +230,7 @@ def _denies(new: _Clause, old: _Clause) -> bool:
     return len(old.roots - shared) <= len(shared) * _OTHER and len(new.roots - shared) <= len(shared) * _OTHER
 
 
-def _given_up(gone: frozenset[str], new: _Said, old: _Said) -> bool:
+def _given_up(gone: frozenset[str], new: Apart, old: Apart) -> bool:
     """Say whether the newer statement gives up what the older one says."""
     if not gone <= old.content or any(gone <= other for other in old.gives_up) or old.negations:
         return False
@@ -245,7 +245,7 @@ def _given_up(gone: frozenset[str], new: _Said, old: _Said) -> bool:
     return not is_other and not new.scope - old.content - gone
 
 
-def _substituted(new: _Said, old: _Said) -> bool:
+def _substituted(new: Apart, old: Apart) -> bool:
     """Say whether both are one sentence but for one value, where only one can hold."""
     blocks = [b for b in SequenceMatcher(None, old.stems, new.stems, autojunk=False).get_opcodes() if b[0] != "equal"]
     changed = [b for b in blocks if not _is_light(old.tokens[b[1] : b[2]]) or not _is_light(new.tokens[b[3] : b[4]])]
@@ -259,7 +259,7 @@ def _substituted(new: _Said, old: _Said) -> bool:
     return _excludes(old.tokens[:begin], gone, come, new, old) if new.changes or not new.negations else False
 
 
-def _excludes(before: Sequence[_Token], gone: Sequence[_Token], come: Sequence[_Token], new: _Said, old: _Said) -> bool:
+def _excludes(before: Sequence[_Token], gone: Sequence[_Token], come: Sequence[_Token], new: Apart, old: Apart) -> bool:
     """Say whether of two values only one can hold, in the place where they stand."""
     kinds = {t.kind for t in (*gone, *come)}
     if kinds in _AMOUNTS:
@@ -275,7 +275,7 @@ def _excludes(before: Sequence[_Token], gone: Sequence[_Token], come: Sequence[_
     return new.changes or is_answer or is_use
 
 
-def _of_one_kind(new: _Said, old: _Said) -> bool:
+def _of_one_kind(new: Apart, old: Apart) -> bool:
     """Say whether both name one amount, day or path each, and are about the same thing."""
     mine, theirs = new.values(), old.values()
     for kind in mine.keys() & theirs.keys():
@@ -293,7 +293,7 @@ def _of_one_kind(new: _Said, old: _Said) -> bool:
     return False
 
 
-def _told_changed(new: _Said, old: _Said) -> bool:
+def _told_changed(new: Apart, old: Apart) -> bool:
     """Say whether the newer statement says that what the older one is about has changed."""
     if not new.changes:
         return False
@@ -303,7 +303,7 @@ def _told_changed(new: _Said, old: _Said) -> bool:
     return len(a & b) >= max(2, _ENOUGH * len(a)) and _is_about(new, old, a, b)
 
 
-def _is_about(new: _Said, old: _Said, a: frozenset[str], b: frozenset[str]) -> bool:
+def _is_about(new: Apart, old: Apart, a: frozenset[str], b: frozenset[str]) -> bool:
     """Say whether two statements are about the same thing, and the newer one holds as widely as the older one."""
     mine, theirs = new.subject(), old.subject()
     if mine not in a and theirs not in b:
@@ -316,7 +316,8 @@ def _is_light(tokens: Sequence[_Token]) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def _said(text: str) -> _Said:
+def apart(text: str) -> Apart:
+    """Take a statement apart."""
     gives_up = tuple(
         stems
         for pattern in _GIVES_UP
@@ -342,7 +343,7 @@ def _said(text: str) -> _Said:
             placed |= stem in _PLACES
             is_name = bool(tokens) and tokens[-1].stem in _LABEL_ROOTS
             tokens.append(_Token(_root(_IN_WORDS.get(stem, stem)), role, "" if is_name else _kind(low)))
-    return _Said(tuple(tokens), words_of(rule).negations, bool(_CHANGE.search(text)), answer, gives_up)
+    return Apart(tuple(tokens), words_of(rule).negations, bool(_CHANGE.search(text)), answer, gives_up)
 
 
 def _answer(text: str) -> frozenset[str]:

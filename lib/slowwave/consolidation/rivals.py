@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from slowwave.consolidation.amended import amended
 from slowwave.consolidation.changed import overtakes
 from slowwave.consolidation.confidence import PERSONAL
 from slowwave.consolidation.facts import Fact, identity, sighting
@@ -30,6 +31,8 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
     for older, newer in _denied(plain):
         against = [m for fact in newer for m in moments[fact] if m.by_person]
         found[older] = taken_back(found[older], moments[older], against)
+    for older, recaps in amended(plain):
+        found[older.id] = taken_back(found[older.id], moments[older.id], recaps)
     found |= ended(facts, found)
     found |= _replaced(facts, found)
     return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}

@@ -6,6 +6,7 @@ Two statements of one slot and different values contradict each other; of equal 
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from slowwave.consolidation.likeness import meaning_of, parted
@@ -94,6 +95,8 @@ _GENERIC = _set(
 )
 # a sentence of more words has a scope or a reason, and its tool may be right beside another one
 _MOST_TOOL_WORDS = 5
+# a name and its number, and what is said of them
+_NAMED_AND_SAID = 4
 
 
 def claim(item: Memory | Candidate) -> Slot:
@@ -164,9 +167,7 @@ def is_definite(slot: str) -> bool:
 def amount_or_stance(words: Words) -> Slot:
     """Return a statement without its numbers and its no: what two statements that deny each other share."""
     named = {place for place in words.numbers if words.tokens[place - 1 : place] and words.tokens[place - 1] in LABELS}
-    free = [place for place in words.numbers if place not in named]
-    if len(free) > 1 and free[0] == 1:
-        free = free[1:]  # of several the one behind the first name is a part of it
+    free = _values(words, [place for place in words.numbers if place not in named])
     about = tuple(t for place, t in enumerate(words.tokens) if place not in free and t != NO)
     if len(about) < (1 if free and _ATTRIBUTES & set(about) else 2):  # a verb and its object
         return NONE
@@ -178,6 +179,16 @@ def amount_or_stance(words: Words) -> Slot:
         about = tuple(t for place, t in enumerate(words.tokens) if place not in free)
     kind = "amount:" if len(free) == 1 and not words.negations and _ATTRIBUTES & set(about) else "text:"
     return kind + " ".join(about), " ".join((stance, *(words.tokens[place] for place in free)))
+
+
+def _values(words: Words, free: Sequence[int]) -> Sequence[int]:
+    """Return the numbers that are values: of several the last; the others tell which thing, version or time is meant.
+
+    One alone is a part of a name where it stands behind the first word and something is said of both ("Redis 7 needs a
+    password").
+    """
+    is_name = free[:1] == [1] and words.tokens[0] not in _ATTRIBUTES and len(words.tokens) >= _NAMED_AND_SAID
+    return [] if len(free) == 1 and is_name else free[-1:]
 
 
 def _tool(text: str, words: Words) -> Slot | None:

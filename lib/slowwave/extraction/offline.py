@@ -108,5 +108,7 @@ def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _are_apart(one: Note, other: Note) -> bool:
-    """Say whether two notes are about other commands, or take other things back, in much the same words."""
+    """Say whether two notes are about other commands, take other things back, or are clauses of one recap."""
+    if one.source == other.source == "recap":
+        return True
     return bool(one.key and other.key) and (one.key, one.value) != (other.key, other.value)

@@ -41,7 +41,10 @@ _SECTIONS = {
     "facts": "## Facts that cost time",
     "decisions": "## Decisions",
     "people": "## People and roles",
+    "pages": "## Further pages",
 }
+# below a heading of somebody else's, what leads to pages would seem to belong to it
+_HEADED = re.compile(rb"^##+ ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +125,11 @@ def index_block(
     own = [m for m in memories if m.id not in refused]
     rows = _rows(own, inside, worth, lines or {})
     section = {m.id: _section(m) for m in own} if room.headed and len(rows) > _FEW else {}
+    apart = bool(section) and bool(_HEADED.search(room.people))
     on_pages = Counter[Category](m.category for m in away)
     while True:
         pointers = _pointers(on_pages, pages or {}, inside, refused)
-        taken, left = _fitting([*pointers, *rows], room, len(section) and len(set(section.values())))
+        taken, left = _fitting([*pointers, *rows], room, len(set(section.values())) + apart)
         gone = {ref for row in left for ref in row.refs}
         there = Counter[Category](m.category for m in memories if m.id in gone or m.id in refused)
         if set(there) <= set(on_pages):
@@ -141,7 +145,10 @@ def index_block(
             f"MEMORY.md: what people wrote and what stands in one piece fills it already ({line_count(room.people)} "
             f"lines, {len(room.people)} bytes of {room.lines} and {room.bytes}): nothing else fits; shorten it by hand"
         )
-    shown = _under_headings([row for row in kept if not row.is_theirs], section, refused, in_order(before, worth))
+    mine = [row for row in kept if not row.is_theirs]
+    if apart:
+        section |= {row.refs[0]: "pages" for row in mine if row.refs[0] not in section}
+    shown = _under_headings(mine, section, refused, in_order(before, worth))
     return IndexBlock(
         tuple(row.line for row in shown),
         tuple(IndexEntry(ref, line_hash(row.line)) for row in shown for ref in row.refs),

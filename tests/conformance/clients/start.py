@@ -25,6 +25,9 @@ ASKING = "Please look it up with slowwave:"
 BUILDING = "Please build it and note that:"
 FAILS, WORKS, CHANGED = "./tool build --fast", "./tool build", "vendor/part.txt"
 _TOOL = "mcp__slowwave__memory_search"
+# What a prompt says that has the scripted model take the steps that lie in the home, in this file.
+NOTING = "Please keep your memory up to date"
+STEPS = "steps.json"
 _QUIET = {
     "CI": "1", "IS_SANDBOX": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1",
     "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1", "PI_OFFLINE": "1", "PI_TELEMETRY": "0",
@@ -70,7 +73,7 @@ def _start(client: str, folder: str, home: str, prompt: str, *more: str) -> Star
         log = Path(scratch, "requests.jsonl")
         # alone in this namespace, so that any port is free
         model = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, "--model", str(log)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", _MODULE, "--model", str(log), home], stdout=subprocess.PIPE, text=True
         )  # fmt: skip
         try:
             assert model.stdout
@@ -140,8 +143,8 @@ def _set_up(environ: dict[str, str], base: str, function: str, *arguments: str) 
     subprocess.run(["bash", "-c", script, function, *arguments], check=True, env=environ)
 
 
-def _model(log: str) -> None:
-    """Be the scripted model, which also calls slowwave's server where a prompt asks for it."""
+def _model(log: str, home: str) -> None:
+    """Be the scripted model, which also calls slowwave's server, or takes given steps, where a prompt asks for it."""
     made = runpy.run_path(str(INSTALLED / "fake_llm.py"), run_name="scripted")
     plain = made["call_for"]
 
@@ -163,13 +166,15 @@ def _model(log: str) -> None:
     def looked_up(_folder: str) -> list[Any]:
         return [[("find",)], [("slowwave", "vendor")], "I looked it up."]
 
+    def given(_folder: str) -> list[Any]:
+        return [*json.loads(Path(home, STEPS).read_text(encoding="utf-8")), "It is noted."]
+
     def built(_folder: str) -> list[Any]:
         return [[("bash", FAILS)], [("bash", WORKS)], [("note",)], "It is built."]
 
     scope = made["plan"].__globals__
     scope["call_for"] = call_for
-    scope["SCENARIOS"].insert(0, (ASKING, looked_up))
-    scope["SCENARIOS"].insert(0, (BUILDING, built))
+    scope["SCENARIOS"][:0] = [(BUILDING, built), (ASKING, looked_up), (NOTING, given)]
     # it looks for the folder in what a client says of it, and knows those of its own cases
     scope["CWD_RE"] = re.compile(r"(/[\w./-]*/conformance-[\w-]+/repo)\b")
     scope["ARGS"] = type("Arguments", (), {"log": log})
@@ -181,6 +186,6 @@ def _model(log: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--model":
-        _model(sys.argv[2])
+        _model(*sys.argv[2:])
     else:
         print(json.dumps(_start(*sys.argv[1:])._asdict()))

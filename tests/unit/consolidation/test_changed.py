@@ -7,6 +7,7 @@ import pytest
 from slowwave.consolidation.changed import overtakes
 from slowwave.memory.book import read_book
 from tests.unit.consolidation.folders import Folder
+from tests.unit.consolidation.nights import Nights, said
 
 CHANGED = [
     ("We use Postgres", "We chose SQLite over Postgres"),
@@ -76,3 +77,33 @@ def test_an_agents_note_never_takes_the_place_of_what_a_person_said(tmp_path: Pa
     folder.clock.advance(days=1)
     folder.dream()
     assert "We use SQLite for storage" in {m.text for m in read_book(folder.memory).active}
+
+
+# as decisions of one person, on two days
+OF_ANOTHER = [
+    ("Redis 6 needs a password", "Redis 7 needs a password"),
+    ("In 2024 the fee is 20 euros", "In 2025 the fee is 22 euros"),
+    ("With protocol version 2 the limit is 100 requests", "With protocol version 3 the limit is 250 requests"),
+]
+ANEW = [
+    ("The fee is 20 euros", "The fee is 22 euros"),
+    ("In 2024 the fee is 20 euros", "In 2024 the fee is 25 euros"),
+    ("Port 8080 is what the API uses", "Port 9090 is what the API uses"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), OF_ANOTHER)
+def test_a_number_that_tells_which_one_is_meant_is_no_value(older: str, newer: str):
+    assert _standing(older, newer) == {older, newer}
+
+
+@pytest.mark.parametrize(("older", "newer"), ANEW)
+def test_the_last_number_is_the_value(older: str, newer: str):
+    assert _standing(older, newer) == {newer}
+
+
+def _standing(older: str, newer: str) -> set[str]:
+    nights = Nights()
+    for day, text in enumerate((older, newer), 1):
+        nights.dream([said(text, f"2026-11-0{day}T10:00:00Z", category="decision")])
+    return {memory.text for memory in nights.book.active}

@@ -50,12 +50,17 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
         "",
         "## People and roles",
         "- Dana owns the search service",
+        "",
+        # not below the last heading of the client's, which they have nothing to do with
+        "## Further pages",
+        "- [Project](project.md): facts about this project (87 memories)",
+        "- [Dana](user_dana.md): who works here",
     ]
     told = {item.target for item in report.items}
     assert {m.id for m in read_book(folder.memory).memories.values()} <= told
     phases = report.phases["-p"]
     assert phases.lines == {"agent": 265, "person": 6}
-    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 9, 86)
+    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 9, 88)
     # twice is once, and undone as it was
     after = folder.everything()
     assert not folder.dream().dream_ids
