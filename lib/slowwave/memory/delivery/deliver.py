@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from slowwave.errors import RefusedError, SlowwaveError, told
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.delivery.blocks import carry_out, changed
-from slowwave.memory.delivery.git import exclude_file, has_git, tracked
+from slowwave.memory.delivery.git import exclude_file, has_git, tracked, worktrees
 from slowwave.memory.delivery.register import (
     Block,
     Placed,
@@ -25,7 +25,7 @@ from slowwave.memory.delivery.register import (
     read_register,
     write_register,
 )
-from slowwave.memory.delivery.targets import Target, means_of, most_bytes, unfit
+from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes, unfit, unseen
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.memory.section import MARKDOWN, Marks, section_of, without_section
@@ -224,20 +224,29 @@ def _wanted(
 ) -> dict[str, Placed]:
     """Return the files that a project's memory belongs in, as they are to be noted."""
     root = Path(project.root)
-    made = {Path(name).name for name, one in mine.items() if _is_ours_alone(Path(name_from_json(name)), one)}
-    means = means_of(project, set(rules), made)
+    found: dict[str, Placed] = {}
+    for folder in (root, *(worktrees(root, delivery.environ) if has_git(root) else ())):
+        here = {name: one for name, one in mine.items() if one.folder == folder}
+        made = {Path(name).name for name, one in here.items() if _is_ours_alone(Path(name_from_json(name)), one)}
+        means = means_of(project, set(rules), made, folder)
+        if folder == root:
+            _tell(means, project, delivery)
+        targets = means.targets if folder == root else unseen(means.targets, folder, root)
+        for target in targets:
+            path = (folder / target.name).resolve()
+            if reason := _strays(path, folder.resolve()):
+                delivery.say(folder / target.name, REFUSED, f"is a link {reason}, to {path}", project.key)
+                continue
+            placed = _placed(mine.get(name_to_json(path)), project, target, rules)
+            found[name_to_json(path)] = replace(placed, worktree="" if folder == root else name_to_json(folder))
+    return found
+
+
+def _tell(means: Means, project: Project, delivery: Delivery) -> None:
     for client, reason in means.needless.items() if delivery.asked else ():
         delivery.say(client, "needless", reason, project.key)
     for client, reason in means.refused.items():
         delivery.say(client, REFUSED, reason, project.key)
-    found: dict[str, Placed] = {}
-    for target in means.targets:
-        path = (root / target.name).resolve()
-        if reason := _strays(path, root.resolve()):
-            delivery.say(root / target.name, REFUSED, f"is a link {reason}, to {path}", project.key)
-            continue
-        found[name_to_json(path)] = _placed(mine.get(name_to_json(path)), project, target, rules)
-    return found
 
 
 def _strays(path: Path, root: Path) -> str:
@@ -281,14 +290,15 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
             delivery.say(path, "skip", "nothing is remembered yet; the first night that does writes it", placed.project)
         return
     git_list = placed.exclude
-    root = Path(name_from_json(placed.root))
+    root = placed.folder
     is_listed = bool(git_list)
     if lines is not None and has_git(root):
         is_tracked = bool(tracked(root, [path.relative_to(root.resolve()).as_posix()], delivery.environ))
         if is_tracked and not placed.tracked:
             raise RefusedError(f"{path}: git tracks it, so memories would be committed; see slowwave install --tracked")
         is_listed = not is_tracked and not placed.visible
-        git_list = name_to_json(exclude_file(root, delivery.environ))
+        # one list for all worktrees of a repository
+        git_list = name_to_json(exclude_file(Path(name_from_json(placed.root)), delivery.environ))
     _put(path, replace(placed, exclude=git_list if is_listed else ""), lines, delivery, git_list)
 
 
@@ -361,7 +371,7 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
         placed = {
             file: one for file, one in delivery.register.files.items() if name == one.exclude and one.block.hashes
         }
-        listed = sorted(_in_git(file, one) for file, one in placed.items())
+        listed = sorted({_in_git(file, one) for file, one in placed.items()})
         lines = [IN_GIT.begin, *listed, _LEFTOVERS, IN_GIT.end] if listed else None
         block = excludes.get(name, Block())
         change = changed(path, block, lines, IN_GIT, overwrite=delivery.overwrite, again=delivery.asked)
@@ -383,5 +393,4 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
 
 def _in_git(file: str, placed: Placed) -> str:
     """Return a file as git's list names it."""
-    root = Path(name_from_json(placed.root)).resolve()
-    return "/" + Path(name_from_json(file)).relative_to(root).as_posix()
+    return "/" + Path(name_from_json(file)).relative_to(placed.folder.resolve()).as_posix()

@@ -26,6 +26,19 @@ def tracked(root: Path, names: Iterable[str], environ: Mapping[str, str]) -> set
     return set(filter(None, _asked(root, environ, "ls-files", "-z", "--", *names).split("\0")))
 
 
+def worktrees(root: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Return the other worktrees of a repository that are there; those of a bare one are projects of their own.
+
+    Raises:
+        RefusedError: git is not there, or does not answer.
+    """
+    if not (root / ".git").is_dir():
+        return []
+    told = _asked(root, environ, "worktree", "list", "--porcelain", "-z").split("\0")
+    paths = (Path(line.removeprefix("worktree ")) for line in told if line.startswith("worktree "))
+    return [path for path in paths if path.resolve() != root.resolve() and (path / ".git").is_file()]
+
+
 def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
     """Return git's own list of what it does not show of a repository; it may not exist yet.
 

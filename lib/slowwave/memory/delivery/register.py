@@ -73,6 +73,7 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         tracked: it may stand in a file that git tracks.
         visible: git shows the file although it is not tracked.
         exclude: git's own list of what it does not show, where the file was added to it; else "".
+        worktree: the worktree of the project that the file stands in; "" for its folder.
     """
 
     project: str
@@ -84,6 +85,12 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tracked: bool = False
     visible: bool = False
     exclude: str = ""
+    worktree: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """The folder that its name is looked for in."""
+        return Path(name_from_json(self.worktree or self.root))
 
 
 class Register(msgspec.Struct):

@@ -12,7 +12,7 @@ Found out with the real clients, which start in a project and whose first reques
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +32,8 @@ OF_AGENTS = ("codex", "openclaw", "opencode", "pi")
 _OR_CLAUDE = frozenset({"opencode", "pi"})
 _AGENT_IMPORT = re.compile(rb"(?:^|\s)@(?:\./)?AGENTS\.md(?:\s|$)")
 CLIENTS = ("claude", *OF_AGENTS)
+# who also reads what stands in the folders above the one that they work in, however far up
+OF_ALL_ABOVE = frozenset({"claude", "pi"})
 # so much of a file do its readers take: Codex of all that it reads together, OpenClaw of each
 _MOST = {"codex": 32_768, "openclaw": 20_000}
 _MOST_OF_ANY = 40_000
@@ -84,15 +86,15 @@ def unfit(root: str, environ: Mapping[str, str]) -> str:
     return ""
 
 
-def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
+def means_of(project: Project, wanted: set[str], made: set[str], root: Path) -> Means:
     """Return how a project's memory reaches those of its clients that are wanted.
 
     Args:
         project: the project, whose folder is there.
         wanted: clients that worked there once, by dialect.
         made: names of files that hold nothing but what slowwave wrote: they hide nothing.
+        root: its folder, or another worktree of it.
     """
-    root = Path(project.root)
     there = {name for name in (AGENTS, INSTEAD, CLAUDE, LOCAL) if name not in made and (root / name).exists()}
     of: dict[str, list[str]] = {}
     needless: dict[str, str] = {}
@@ -127,6 +129,13 @@ def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
         needless,
         refused,
     )
+
+
+def unseen(targets: Iterable[Target], folder: Path, root: Path) -> list[Target]:
+    """Return the files of a worktree without those whose readers have all read the repository's own above it."""
+    if not folder.resolve().is_relative_to(root.resolve()):
+        return list(targets)
+    return [target for target in targets if not OF_ALL_ABOVE.issuperset(target.clients)]
 
 
 def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int, ...]) -> str:
