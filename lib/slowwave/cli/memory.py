@@ -26,9 +26,12 @@ _ACTIONS = {
         "show_quarantine",
     ),
     "review": ("what waits for a person: list, show, accept, reject, edit", "memory_review", "show_review"),
+    "remember": ("for agents: ask that words of this session be remembered", "memory_review", "ask_remember"),
+    "forget": ("for agents: ask that what some words name be forgotten", "memory_review", "ask_forget"),
 }
-# of these, those that may write
+# of these, those that may write, and those that need no memory folder
 _WRITING = ("undo", "export", "review")
+_ASKING = ("remember", "forget")
 
 
 def configure(parser: Parser) -> None:
@@ -55,6 +58,11 @@ def configure(parser: Parser) -> None:
             action.add_argument("query", nargs="+", metavar="QUERY", help='words, "a phrase", or pre* for a beginning')
             action.set_defaults(list_of_words="query")
             action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
+        if name in _ASKING:
+            action.add_argument(
+                "words", nargs="+", metavar="WORDS", help="the fact, or what names the one that is to go"
+            )
+            action.set_defaults(list_of_words="words")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
         if name in _OPTIONS:
@@ -97,7 +105,7 @@ _OPTIONS = {"list": _configure_list, "export": _configure_export, "review": _con
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
-    args.folders = chosen(args)
+    args.folders = [] if args.action in _ASKING else chosen(args)
     _, module, name = _ACTIONS[args.action]
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
     if args.action not in _WRITING:

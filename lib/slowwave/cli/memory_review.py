@@ -15,12 +15,42 @@ from slowwave.clock import SystemClock
 from slowwave.consolidation.inbox import Waiting, accept_fact, inbox, reject_fact
 from slowwave.consolidation.plan import Plan
 from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
-from slowwave.errors import DONE, PARKED, NotFoundError, UsageError
+from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, UsageError
 from slowwave.memory.model import Evidence
+from slowwave.places import agent_around
 from slowwave.secrets.key import redactor_of
 
 # as dreams are named; candidates are hex digits alone
 _DREAM = re.compile(r"d\d{8}T")
+
+
+def ask_remember(args: argparse.Namespace) -> int:
+    """Tell an agent what becomes of words that it asks to be remembered; nothing is written."""
+    return _tell_agent(args, "remembers")
+
+
+def ask_forget(args: argparse.Namespace) -> int:
+    """Tell an agent what becomes of what it asks to be forgotten; nothing is written."""
+    return _tell_agent(args, "forgets")
+
+
+def _tell_agent(args: argparse.Namespace, does: str) -> int:
+    """Say that the next night finds the request in the transcript: this call stands there, and is all that is needed.
+
+    Raises:
+        UsageError: no agent runs this, so that no transcript will show it.
+    """
+    words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
+    if not agent_around(os.environ):
+        raise UsageError(
+            f"memory {args.action} counts inside of an agent's session, where the next night reads it; a line that you"
+            " write into MEMORY.md yourself is yours"
+        )
+    told = (
+        f"The next night {does} this if the person typed it in this session; else it waits until they accept it"
+        " (slowwave memory review)."
+    )
+    return _told(args, {"asked": args.action, "words": words}, told)
 
 
 def show_review(args: argparse.Namespace) -> int:
@@ -28,6 +58,8 @@ def show_review(args: argparse.Namespace) -> int:
     what, name = _asked(args)
     if what == "list":
         return _list(args)
+    if what != "show" and (agent := agent_around(os.environ)):
+        raise RefusedError(f"memory review {what}: a person decides, and {agent} runs this; use a terminal of your own")
     if what == "edit" and not " ".join(args.text).strip():
         raise UsageError("memory review edit ID TEXT: write what it shall say")
     dream = next(((f, p) for f in args.folders for p in parked_dreams(f.path) if p.id == name), None)

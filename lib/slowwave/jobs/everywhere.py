@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from slowwave.consolidation.everywhere import propose
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.run import Run
+from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.deliver import REFUSED, deliver
 from slowwave.memory.everywhere import NAME, global_folder, import_into
 from slowwave.memory.topics import INDEX
@@ -17,10 +18,11 @@ def end_dreaming(projects: Sequence[Project], run: Run) -> Report:
     report = propose_everywhere(projects, run)
     if run.dry_run:
         return report
-    for item in deliver(projects, run.settings, run.environ):
+    clients = {session.dialect for project in projects for session in project.sessions}
+    for item in (*deliver(projects, run.settings, run.environ), *bring_commands(clients, run.environ)):
         report.items.append(item)
         if item.action == REFUSED:
-            report.warnings.append(f"{item.project}: not delivered: {item.target}: {item.reason}")
+            report.warnings.append(f"{item.project or 'commands'}: not delivered: {item.target}: {item.reason}")
         else:
             report.count("delivered")
     return report

@@ -12,6 +12,7 @@ from typing import cast
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading import harness
+from slowwave.reading.commands import Typed, command_in, command_typed
 from slowwave.reading.dialogs import answers_in, is_dialog
 from slowwave.reading.items import (
     AGENT,
@@ -82,11 +83,16 @@ class _Reader:
                     self._assistant(block.text, span, message)
                 case Text() if message.role == "user" and message.origin == "typed":
                     if (span.part, span.offset) not in self._results or message.results:
-                        self._person(block.text, span, message, "typed")
-                case Text() | Injected() if message.role == "user":
-                    words = harness.command_words(block.text, span.raw)
-                    if words:
-                        self._person(words, span, message, "command")
+                        typed = command_typed(block.text)
+                        if typed is None:
+                            self._person(block.text, span, message, "typed")
+                        else:
+                            self._command(typed, span, message)
+                # an assistant writes the summary of a session, in whatever form it likes
+                case Text() | Injected() if message.role == "user" and message.origin != "summary":
+                    typed = command_in(block.text, span.raw)
+                    if typed is not None:
+                        self._command(typed, span, message)
                 case _:
                     pass
 
@@ -107,6 +113,12 @@ class _Reader:
         if parts:
             self._hear((text,), PERSON)
             self._add(Said(*self._place(message, span), "person", parts, channel, refused=refused))
+
+    def _command(self, typed: Typed, span: Span, message: Message) -> None:
+        self._person(typed.words, span, message, "command")
+        last = self.reading.items[-1] if self.reading.items else None
+        if typed.name and isinstance(last, Said) and last.sources == (span,):
+            self.reading.items[-1] = replace(last, command=typed.name, by_program=typed.by_program)
 
     def _add(self, said: Said) -> None:
         """Append what was said; of several messages of one speaker only the newest is the last."""

@@ -28,7 +28,7 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
             return Check("delivery", ok=True, seen=seen)
         seen += f"; {len(unread)} projects have clients that load none else, first: {unread[0].key}"
         return Check("delivery", ok=True, seen=seen, fix="slowwave install --dry-run shows what it would write")
-    seen = f"{len(register.files)} files hold memories"
+    seen = f"{len(register.files)} files hold memories, and clients have {len(register.pages)} commands"
     refused = [item for item in items if item.action == REFUSED]
     if refused:
         seen += f"; {len(refused)} things left alone, first: {refused[0].target}: {refused[0].reason}"

@@ -42,6 +42,7 @@ class World:
     """A person's home, a repository in it, and another one that is nobody else's business."""
 
     def __init__(self, base: Path) -> None:
+        self.base = base
         self.home, self.root, self.other = base / "home", base / "repo", base / "other"
         for folder in (self.home, self.root, self.other):
             folder.mkdir()
@@ -67,10 +68,19 @@ class World:
         if refused:
             raise RuntimeError(f"{refused[0].target}: {refused[0].reason}")
 
+    def git(self, *words: str) -> str:
+        """Return what git says in the repository."""
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        return subprocess.run(
+            ["git", *who, *words], cwd=self.root, check=True, capture_output=True, text=True
+        ).stdout  # fmt: skip
+
     def tree(self) -> dict[str, bytes]:
-        """Return every file of both repositories."""
-        files = (path for folder in (self.root, self.other) for path in folder.rglob("*"))
-        return {str(path): path.read_bytes() for path in files if path.is_file()}
+        """Return every file of both repositories, and of another worktree."""
+        files = (path for folder in (self.root, self.other, self.base / "beside") for path in folder.rglob("*"))
+        # opencode notes there which repository it is, in the one that it is started in
+        own = self.root / ".git" / "opencode"
+        return {str(path): path.read_bytes() for path in files if path.is_file() and path != own}
 
 
 class Case(NamedTuple):
@@ -80,11 +90,13 @@ class Case(NamedTuple):
         name: what it is called in the report.
         beside: who else worked there.
         files: what a person wrote there.
+        worktree: another worktree of the repository, in which the client starts again.
     """
 
     name: str
     beside: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
+    worktree: str = ""
 
 
 CASES = (
@@ -92,6 +104,8 @@ CASES = (
     Case("beside Claude Code 2.1", ("claude",)),
     Case("where a person's AGENTS.md stands", (), (("AGENTS.md", f"# Ours\n\n{OURS}"),)),
     Case("where a person's CLAUDE.md stands", (), (("CLAUDE.md", f"# Ours\n\n{OURS}\n"),)),
+    Case("in another worktree", worktree="../beside"),
+    Case("in a worktree inside the repository", worktree=".worktrees/inside"),
 )
 
 
@@ -121,17 +135,19 @@ def _tried(client: str, case: Case, world: World) -> str:
         (world.root / name).write_text(text, encoding="utf-8")
     every = dict.fromkeys((client, *case.beside))
     reads = _worked(every, world)
+    again = (world.root / case.worktree).resolve()
+    if case.worktree:
+        world.git("commit", "-q", "--allow-empty", "-m", "one")
+        world.git("worktree", "add", "-q", str(again))
     before = world.tree()
     world.asks(on=True)
     for one in every:
-        if wrong := told_wrong(started(one, world.root, world.home, HELLO), is_read=OURS in reads[one]):
+        if wrong := told_wrong(started(one, again, world.home, HELLO), is_read=OURS in reads[one]):
             return f"{one}: {wrong}"
     # what a client was shown is no evidence of its own
     if world.night().get("candidates"):
         return "the night after took what had been delivered for something new"
-    shown = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=world.root, check=True, capture_output=True, text=True
-    ).stdout
+    shown = world.git("-C", str(again), "status", "--porcelain")
     if any(name not in dict(case.files) for name in shown.split()[1::2]):
         return f"git shows {shown!r}"
     world.asks(on=False)

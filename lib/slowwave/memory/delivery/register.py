@@ -93,6 +93,20 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return Path(name_from_json(self.worktree or self.root))
 
 
+class Page(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page of a command of slowwave's in the home of a client.
+
+    Attributes:
+        client: whose.
+        hashes: what it may be, as sha256: during a change also what it was.
+        pending: a write was begun, and its end is not noted yet.
+    """
+
+    client: str
+    hashes: tuple[str, ...] = ()
+    pending: bool = False
+
+
 class Register(msgspec.Struct):
     """The content of ``delivery.json``.
 
@@ -101,12 +115,16 @@ class Register(msgspec.Struct):
         rules: what was asked for, the oldest first.
         files: what stands where, by path.
         excludes: sections in git's lists of what it does not show, by path.
+        pages: of commands, by path.
+        folders: those that were made for pages.
     """
 
     v: int = VERSION
     rules: tuple[Rule, ...] = ()
     files: dict[str, Placed] = {}
     excludes: dict[str, Block] = {}
+    pages: dict[str, Page] = {}
+    folders: tuple[str, ...] = ()
 
     def rule(self, client: str, root: str) -> Rule | None:
         """Return what holds for a client in a project; None when nobody asked for anything."""
@@ -154,7 +172,7 @@ def write_register(register: Register, environ: Mapping[str, str]) -> None:
         OSError: it cannot be written.
     """
     path = register_path(environ)
-    if not register.rules and not register.files and not register.excludes:
+    if not (register.rules or register.files or register.excludes or register.pages or register.folders):
         path.unlink(missing_ok=True)
         return
     private_folder(path.parent)
