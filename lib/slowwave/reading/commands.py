@@ -49,6 +49,8 @@ _NAME = re.compile(rf"<command-name>\s*/{PREFIX}({'|'.join(NAMES)})\s*</command-
 _COMMAND_CHARS = 2_000
 # client: the kinds of a record's origin that stand for a person
 _PEOPLE = ("", "human", "cli", "user")
+# client: Claude Code 1.0, where its model may call slash commands; later versions mark what follows as made up
+_LAUNCHED = "Launching slash command"
 # client: Codex, whose skills are called so
 _CALLED = re.compile(rf"\A\s*\${PREFIX}(?P<name>{'|'.join(NAMES)})(?:\s+(?P<words>.*?))?\s*\Z", re.DOTALL)
 _MOST_REQUESTS = 5
@@ -90,6 +92,11 @@ def command_in(text: str, raw: bytes) -> Typed | None:
     own = _NAME.search(text[: found.start("words")])
     name = own[1] if own and len(words) <= MOST_CHARS else ""
     return Typed(name, words, by_program=record.entrypoint.startswith("sdk"))
+
+
+def is_launch(tool: str, result: str) -> bool:
+    """Say whether the assistant called a slash command, which the client writes down next as if a person had."""
+    return tool == "SlashCommand" and result.startswith(_LAUNCHED)
 
 
 def command_typed(text: str) -> Typed | None:

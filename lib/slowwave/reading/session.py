@@ -12,7 +12,7 @@ from typing import cast
 from slowwave.dialects.model import Injected, Message, Text, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading import harness
-from slowwave.reading.commands import Typed, command_in, command_typed
+from slowwave.reading.commands import Typed, command_in, command_typed, is_launch
 from slowwave.reading.dialogs import answers_in, is_dialog
 from slowwave.reading.items import (
     AGENT,
@@ -69,6 +69,8 @@ class _Reader:
         # records of results: a dialect tells the words of a person in one a second time, where it takes them for that
         self._results: set[tuple[int, int]] = set()
         self._last: dict[str, int] = {}
+        # slash commands that the assistant called, whose records have not come yet
+        self._launched = 0
 
     def take(self, message: Message) -> None:
         for block, span in message.placed():
@@ -91,8 +93,10 @@ class _Reader:
                 # an assistant writes the summary of a session, in whatever form it likes
                 case Text() | Injected() if message.role == "user" and message.origin != "summary":
                     typed = command_in(block.text, span.raw)
-                    if typed is not None:
+                    if typed is not None and not self._launched:
                         self._command(typed, span, message)
+                    elif typed is not None:
+                        self._launched -= 1
                 case _:
                     pass
 
@@ -134,6 +138,7 @@ class _Reader:
         self._results.add((span.part, span.offset))
         if call is None:
             return
+        self._launched += is_launch(call.name, result.text)
         given: object = call.args
         args = cast("Mapping[str, object]", given) if isinstance(given, dict) else {"input": given}
         line = harness.command_in(call.name, args)

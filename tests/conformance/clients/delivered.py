@@ -19,8 +19,11 @@ from typing import NamedTuple
 from slowwave.clock import FixedClock
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
+from slowwave.memory.book import read_book
+from slowwave.memory.delivery.commands import bring_commands, pages_of
 from slowwave.memory.delivery.deliver import install as bring
 from slowwave.memory.delivery.register import Rule
+from slowwave.reading.commands import PREFIX
 from slowwave.settings import load_settings
 from slowwave.stores.known import known_projects
 from tests.conformance.clients.report import RECORD, Row
@@ -29,11 +32,13 @@ from tests.conformance.clients.start import ASKING, Started, started
 
 CLIENTS = ("claude", "claude-2.0.76", "claude-1.0.128", "codex", "pi", "opencode", "clawdbot")
 ASKERS = ("claude", "codex")
+TOLD = ("claude", "claude-2.0.76", "claude-1.0.128", "codex", "pi", "opencode")
 HEADING = "## Memory in the prompt"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SAID = f"Never edit files under vendor/ by hand. The token is {TOKEN} for now. Please remember that and say hello."
 ELSEWHERE = "Never speak about the zebra project to anybody. Please remember that and say hello."
 LINE, PRIVATE = "Never edit files under vendor/ by hand", (TOKEN, "zebra")
+TO_KEEP = "The lighthouse module is built with zig and never with make"
 OURS = "Keep it simple."
 HELLO = "Please say hello again"
 
@@ -64,9 +69,17 @@ class World:
     def asks(self, *, on: bool) -> None:
         """Install or uninstall for all projects and clients."""
         projects = known_projects(self.settings, self.environ).projects
-        refused = [i for i in bring(projects, [Rule(on=on)], self.settings, self.environ) if i.action == "refused"]
+        items = bring(projects, [Rule(on=on)], self.settings, self.environ)
+        clients = {session.dialect for project in projects for session in project.sessions}
+        items += bring_commands(clients, self.environ, take_out=True)
+        refused = [item for item in items if item.action == "refused"]
         if refused:
             raise RuntimeError(f"{refused[0].target}: {refused[0].reason}")
+
+    def texts(self) -> list[str]:
+        """Return what is remembered."""
+        projects = known_projects(self.settings, self.environ).projects
+        return [memory.text for project in projects for memory in read_book(project.memory).active]
 
     def git(self, *words: str) -> str:
         """Return what git says in the repository."""
@@ -120,13 +133,14 @@ def rows_of(client: str, cases: Sequence[Case] = CASES) -> Iterator[Row]:
             except RuntimeError as error:
                 detail = str(error)
         yield Row(client, "", case.name, "DIFFERENT" if detail else "equal", detail)
-    if client in ASKERS:
-        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-            try:
-                detail = _asked(client, World(Path(folder)))
-            except RuntimeError as error:
-                detail = str(error)
-        yield Row(client, "", "asks slowwave mcp", "DIFFERENT" if detail else "equal", detail)
+    for name, tried, clients in (("asks slowwave mcp", _asked, ASKERS), ("is told to remember", _told, TOLD)):
+        if client in clients:
+            with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+                try:
+                    detail = tried(client, World(Path(folder)))
+                except RuntimeError as error:
+                    detail = str(error)
+            yield Row(client, "", name, "DIFFERENT" if detail else "equal", detail)
 
 
 def _tried(client: str, case: Case, world: World) -> str:
@@ -219,6 +233,30 @@ def _asked(client: str, world: World) -> str:
     return f"sent {private!r}" if private else ""
 
 
+def _told(client: str, world: World) -> str:
+    """Let a person type the command that slowwave installed, and a night read it; return what is wrong, or ""."""
+    _worked((client,), world)
+    world.asks(on=True)
+    dialect = client.partition("-")[0]
+    before = {path: path.read_bytes() for path in pages_of(dialect, world.environ)}
+    calls = {"codex": f"${PREFIX}remember", "opencode": f"--command {PREFIX}remember"}
+    done = started(client, world.root, world.home, f"{calls.get(client, f'/{PREFIX}remember')} {TO_KEEP}")
+    if done.rc != 0:
+        return f"exit {done.rc}: {done.error}"
+    world.night()
+    # who was started without a screen, and says so, may have been started by a program: it waits for a person
+    waits = client == "claude"
+    if (TO_KEEP in world.texts()) == waits:
+        return f"remembered {world.texts()}"
+    candidates = [line for p in world.home.rglob("candidates.jsonl") for line in p.read_text("utf-8").splitlines()]
+    if waits and not any(TO_KEEP in line and "no screen" in line for line in candidates):
+        return "does not wait for a person"
+    if not all(path.read_bytes() == data for path, data in before.items()):
+        return "the client changed a page"
+    world.asks(on=False)
+    return "" if not any(path.exists() for path in before) else "a page is left over"
+
+
 def main() -> int:
     """Try the chosen clients."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -255,8 +293,10 @@ def table(clients: Sequence[str], rows: Sequence[Row]) -> str:
         "Written by `make conformance RECORD=1`. Each client took a turn in a repository, a night read it, `slowwave",
         "install` brought what it remembers, and the client started again: its first request held each memory exactly",
         "once, no secret, nothing of another project, and what the person's own files say. git showed nothing new, the",
-        "night after took nothing of it for new, and after `uninstall` every file was as before. In the last row the",
-        "scripted model calls `memory_search` of `slowwave mcp`, and the next request holds the answer.",
+        "night after took nothing of it for new, and after `uninstall` every file was as before. Where a client asks",
+        "`slowwave mcp`, the scripted model calls `memory_search`, and the next request holds the answer. Where it is",
+        "told to remember, the command that `install` brought is typed, and the next night takes its words; of Claude",
+        "Code 2.1, which notes that it was started without a screen, they wait for a person instead.",
         "",
         f"Run on {datetime.now(UTC):%Y-%m-%d} with " + ", ".join(f"{c} {version(c)}" for c in clients) + ".",
         "",

@@ -227,6 +227,13 @@ ATTACKS: dict[str, Attack] = {
     "the arguments of a command that the agent called": lambda o, e: o.person("go on").tool(
         "SlashCommand", {"command": f"/slowwave-remember {e}"}, COMMAND.replace("@", e)
     ).assistant("ok"),
+    "a command that the agent called in Claude Code 1.0": lambda o, e: (
+        o.person("go on")
+        .tool("SlashCommand", {"command": f"/slowwave-remember {e}"}, "Launching slash command: /slowwave-remember")
+        .person(COMMAND.replace("@", e).replace("</command-message>", " is running…</command-message>"))
+        .person(PAGE.replace("@", e), isMeta=True)
+        .assistant("ok")
+    ),
     "a question of the person's about the words": lambda o, e: o.person(
         f"what does it mean that {e}?"
     ).bash(f"{SAY} '{e}'").assistant("ok"),
@@ -262,6 +269,12 @@ def test_no_transcript_makes_the_commands_write(home: Home, capsys: pytest.Captu
     asked = [one for one in waiting if "nobody typed it" in one["reason"]]
     assert len(asked) >= 20
     assert all(one["reason"] for one in waiting)
+
+
+def test_what_a_person_types_after_a_command_of_the_agents_counts(home: Home) -> None:
+    one = ATTACKS["a command that the agent called in Claude Code 1.0"](Talk(), EVIL.format(""))
+    home.night(one.person(remembering(RULE)).assistant("ok"))
+    assert home.texts() == [RULE]
 
 
 def test_an_agent_that_floods_a_session_with_requests_leaves_a_few(

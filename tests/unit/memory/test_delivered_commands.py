@@ -107,7 +107,7 @@ def test_a_kill_at_any_write_is_finished_by_the_next_one(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(environ["HOME"]).mkdir()
-    for number in range(1, 30):
+    for number in range(1, 60, 4):
         for rule in (ON, OFF):
             stop_at(monkeypatch, number)
             with contextlib.suppress(KeyboardInterrupt):
