@@ -85,18 +85,10 @@ class _Reader:
                     self._assistant(block.text, span, message)
                 case Text() if message.role == "user" and message.origin == "typed":
                     if (span.part, span.offset) not in self._results or message.results:
-                        typed = command_typed(block.text)
-                        if typed is None:
-                            self._person(block.text, span, message, "typed")
-                        else:
-                            self._command(typed, span, message)
+                        self._typed(block.text, span, message)
                 # an assistant writes the summary of a session, in whatever form it likes
                 case Text() | Injected() if message.role == "user" and message.origin != "summary":
-                    typed = command_in(block.text, span.raw)
-                    if typed is not None and not self._launched:
-                        self._command(typed, span, message)
-                    elif typed is not None:
-                        self._launched -= 1
+                    self._command(command_in(block.text, span.raw), span, message)
                 case _:
                     pass
 
@@ -118,7 +110,19 @@ class _Reader:
             self._hear((text,), PERSON)
             self._add(Said(*self._place(message, span), "person", parts, channel, refused=refused))
 
-    def _command(self, typed: Typed, span: Span, message: Message) -> None:
+    def _typed(self, text: str, span: Span, message: Message) -> None:
+        typed = command_typed(text)
+        if typed is None:
+            self._person(text, span, message, "typed")
+        else:
+            self._command(typed, span, message)
+
+    def _command(self, typed: Typed | None, span: Span, message: Message) -> None:
+        if typed is None:
+            return
+        if self._launched:
+            self._launched -= 1
+            return
         self._person(typed.words, span, message, "command")
         last = self.reading.items[-1] if self.reading.items else None
         if typed.name and isinstance(last, Said) and last.sources == (span,):
