@@ -48,9 +48,9 @@ class Machine:
     def event(self, kind: str, at: int, memory: str, *, run: str = "review", **more: object) -> None:
         time = f"2026-11-{1 + at // 86_400:02}T{at // 3600 % 24:02}:{at // 60 % 60:02}:{at % 60:02}Z"
         dream = f"d{len(self.events)}"
-        self.events.append(
-            Event(v=VERSION, event=kind, dream=dream, at=time, memory=memory, run=run, **more)  # type: ignore[arg-type]
-        )
+        one = Event(v=VERSION, event=kind, dream=dream, at=time, memory=memory, **more)  # type: ignore[arg-type]
+        # who began a dream stands in the event that it ends with
+        self.events += [one, Event(v=VERSION, event="dream", dream=dream, at=time, run=run)] if run else [one]
 
     def alive(self) -> list[str]:
         undone = {dream for event in self.events for dream in event.undone}
@@ -63,7 +63,7 @@ class Machine:
         memory = f"m{len(self.events)}"
         self.event(
             "add", at, memory, run=run, text=text, category="constraint", confidence=0.9, valid_from="2026-11-01",
-            evidence=evidence, sightings=seen, file="constraints.md", line=f"- {text}",
+            candidates=("c",), evidence=evidence, sightings=seen, file="constraints.md", line=f"- {text}",
         )  # fmt: skip
 
     def step(self, kind: str, at: int) -> None:
@@ -80,7 +80,7 @@ class Machine:
             self._change(kind, at, self.draw.choice(known), known)
 
     def _change(self, kind: str, at: int, one: str, known: list[str]) -> None:
-        last = self.events[-1]
+        last = next((e for e in reversed(self.events) if e.event != "dream"), self.events[-1])
         if kind == "end":
             self.event("drop", at, one)
         elif kind == "supersede":

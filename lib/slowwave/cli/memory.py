@@ -26,11 +26,12 @@ _ACTIONS = {
         "show_quarantine",
     ),
     "review": ("what waits for a person: list, show, accept, reject, edit", "memory_review", "show_review"),
+    "share": ("what a team shares in the repository; with IDs, accept memories for it", "memory_share", "show_shared"),
     "remember": ("for agents: ask that words of this session be remembered", "memory_review", "ask_remember"),
     "forget": ("for agents: ask that what some words name be forgotten", "memory_review", "ask_forget"),
 }
 # of these, those that may write, and those that need no memory folder
-_WRITING = ("undo", "export", "review")
+_WRITING = ("undo", "export", "review", "share")
 _ASKING = ("remember", "forget")
 
 
@@ -58,11 +59,6 @@ def configure(parser: Parser) -> None:
             action.add_argument("query", nargs="+", metavar="QUERY", help='words, "a phrase", or pre* for a beginning')
             action.set_defaults(list_of_words="query")
             action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
-        if name in _ASKING:
-            action.add_argument(
-                "words", nargs="+", metavar="WORDS", help="the fact, or what names the one that is to go"
-            )
-            action.set_defaults(list_of_words="words")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
         if name in _OPTIONS:
@@ -99,8 +95,24 @@ def _configure_review(action: argparse.ArgumentParser) -> None:
     decision.add_argument("--reject", metavar="DREAM", help="refuse this parked dream for good")
 
 
+def _configure_share(action: argparse.ArgumentParser) -> None:
+    action.add_argument("id", nargs="*", metavar="ID", help="id of a memory, or its beginning")
+    action.add_argument("--withdraw", action="store_true", help="take it back: for the others it is over")
+
+
+def _configure_asking(action: argparse.ArgumentParser) -> None:
+    action.add_argument("words", nargs="+", metavar="WORDS", help="the fact, or what names the one that is to go")
+    action.set_defaults(list_of_words="words")
+
+
 # what has more options than a line or two
-_OPTIONS = {"list": _configure_list, "export": _configure_export, "review": _configure_review}
+_OPTIONS = {
+    "list": _configure_list,
+    "export": _configure_export,
+    "review": _configure_review,
+    "share": _configure_share,
+    **dict.fromkeys(_ASKING, _configure_asking),
+}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -33,7 +33,7 @@ _MOST_PROOF = 40
 _HASH_CHARS = 64
 # what an inbox calls the dreams by which a person accepts a fact
 _BY_PERSON = "review"
-_STATING = ("add", "adopt", "merge", "update", "revise")
+_STATING = ("add", "merge")
 
 
 class Shared(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
@@ -185,12 +185,14 @@ def mine_of(events: Sequence[Event], author: str) -> Mine:
     """
     gone = {dream: event.at for event in events for dream in event.undone}
     # what was undone is known by what the ledger would add up to with it
-    reader, undone = _Reader(author), Book()
+    accepted = frozenset(event.dream for event in events if event.run == _BY_PERSON)
+    reader, undone = _Reader(author, accepted), Book()
     for event in events:
-        undone.apply(event)
+        if gone:
+            undone.apply(event)
         if event.dream not in gone:
             reader.take(event)
-        elif event.memory and _accepts(event):
+        elif event.memory and _accepts(event, accepted):
             reader.found.end(_said(undone.memories[event.memory], event, author), gone[event.dream])
     return reader.settled()
 
@@ -198,9 +200,9 @@ def mine_of(events: Sequence[Event], author: str) -> Mine:
 class _Reader:
     """Goes through a ledger once: which statement each memory has, and when one ended."""
 
-    def __init__(self, author: str) -> None:
+    def __init__(self, author: str, accepted: frozenset[str]) -> None:
         self.found = Mine()
-        self._author, self._book = author, Book()
+        self._author, self._accepted, self._book = author, accepted, Book()
         self._stated: dict[str, Shared] = {}
         self._ended: dict[str, str] = {}
 
@@ -217,7 +219,7 @@ class _Reader:
             known = self._stated[memory.id] = msgspec.structs.replace(known, at=event.at)
         if event.event == "share" and not event.text:
             self._stated.pop(memory.id, None)
-        elif _accepts(event) and (event.event == "share" or memory.category != "preference"):
+        elif _accepts(event, self._accepted) and (event.event == "share" or memory.category != "preference"):
             self._stated[memory.id] = _said(memory, event, self._author)
         now = self._stated.get(memory.id)
         if known and (now is None or now.name != known.name):
@@ -237,8 +239,10 @@ class _Reader:
         return self.found
 
 
-def _accepts(event: Event) -> bool:
-    return event.event == "share" or (event.run == _BY_PERSON and event.event in _STATING)
+def _accepts(event: Event, accepted: frozenset[str]) -> bool:
+    # such a dream also takes in the lines that agents wrote meanwhile, of which nobody was asked
+    is_taken_up = event.dream in accepted and event.event in _STATING and bool(event.candidates)
+    return event.event == "share" or is_taken_up
 
 
 def _said(memory: Memory, event: Event, author: str) -> Shared:

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowwave.errors import RefusedError, SlowwaveError, told
-from slowwave.memory.book import Memory, read_book
+from slowwave.memory.book import read_book
 from slowwave.memory.delivery.blocks import carry_out, changed
 from slowwave.memory.delivery.git import exclude_file, has_git, tracked, worktrees
 from slowwave.memory.delivery.register import (
@@ -29,6 +29,7 @@ from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.memory.section import MARKDOWN, Marks, section_of, without_section
+from slowwave.memory.shared import read_others
 from slowwave.memory.standing import standing_of
 from slowwave.report import Item
 from slowwave.settings import Settings
@@ -224,11 +225,12 @@ def _wanted(
 ) -> dict[str, Placed]:
     """Return the files that a project's memory belongs in, as they are to be noted."""
     root = Path(project.root)
+    has_others = any(not line.held for line in read_others(project.memory))
     found: dict[str, Placed] = {}
     for folder in (root, *(worktrees(root, delivery.environ) if has_git(root) else ())):
         here = {name: one for name, one in mine.items() if one.folder == folder}
         made = {Path(name).name for name, one in here.items() if _is_ours_alone(Path(name_from_json(name)), one)}
-        means = means_of(project, set(rules), made, folder)
+        means = means_of(project, set(rules), made, folder, has_others=has_others)
         if folder == root:
             _tell(means, project, delivery)
         targets = means.targets if folder == root else unseen(means.targets, folder, root)
@@ -270,6 +272,7 @@ def _placed(known: Placed | None, project: Project, target: Target, rules: Mappi
         root=name_to_json(project.root),
         memory=name_to_json(project.memory),
         clients=target.clients,
+        of_others=target.of_others,
         as_comment=target.as_comment or bool(known and known.as_comment and unseen),
         tracked=all(rule.tracked for rule in of),
         visible=any(rule.visible for rule in of),
@@ -309,8 +312,9 @@ def _lines(path: Path, placed: Placed, delivery: Delivery) -> list[str] | None:
         RefusedError: there is no room for it in what its readers take.
     """
     book = read_book(Path(name_from_json(placed.memory)))
-    own: list[Memory] = [memory for memory in book.own if memory.id not in delivery.without]
-    if not own:
+    own = [memory for memory in book.own if memory.id not in delivery.without and not placed.of_others]
+    theirs = [line for line in read_others(Path(name_from_json(placed.memory))) if not line.held]
+    if not own and not theirs:
         return None
     others = len(without_section(read_or_none(path) or b"", os.fsencode(placed.block.gap), path))
     taken = most_bytes(placed.clients)
@@ -319,7 +323,7 @@ def _lines(path: Path, placed: Placed, delivery: Delivery) -> list[str] | None:
         raise RefusedError(f"{path}: has {others:,} bytes of the {taken:,} that its readers take, so there is no room")
     standing = standing_of(book, delivery.settings.consolidation.half_lives)
     note = IN_COMMENT if placed.as_comment else NOTE
-    return section_of(own, standing, note=note, most=most, as_comment=placed.as_comment)
+    return section_of(own, standing, note=note, most=most, as_comment=placed.as_comment, others=theirs)
 
 
 def _put(path: Path, placed: Placed, lines: list[str] | None, delivery: Delivery, git_list: str = "") -> None:

@@ -73,6 +73,7 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         tracked: it may stand in a file that git tracks.
         visible: git shows the file although it is not tracked.
         exclude: git's own list of what it does not show, where the file was added to it; else "".
+        of_others: it holds nothing but what others shared.
         worktree: the worktree of the project that the file stands in; "" for its folder.
     """
 
@@ -85,6 +86,7 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tracked: bool = False
     visible: bool = False
     exclude: str = ""
+    of_others: bool = False
     worktree: str = ""
 
     @property

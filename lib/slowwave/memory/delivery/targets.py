@@ -47,11 +47,13 @@ class Target:
         name: of the file, in the project's folder.
         clients: who reads it.
         as_comment: as a comment, for Claude Code reads it as well and has the memory by itself.
+        of_others: only what others shared belongs in it.
     """
 
     name: str
     clients: tuple[str, ...]
     as_comment: bool = False
+    of_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def unfit(root: str, environ: Mapping[str, str]) -> str:
     return ""
 
 
-def means_of(project: Project, wanted: set[str], made: set[str], root: Path) -> Means:
+def means_of(project: Project, wanted: set[str], made: set[str], root: Path, *, has_others: bool = False) -> Means:
     """Return how a project's memory reaches those of its clients that are wanted.
 
     Args:
@@ -94,14 +96,42 @@ def means_of(project: Project, wanted: set[str], made: set[str], root: Path) -> 
         wanted: clients that worked there once, by dialect.
         made: names of files that hold nothing but what slowwave wrote: they hide nothing.
         root: its folder, or another worktree of it.
+        has_others: there is also what others shared, which no client finds in its own memory.
     """
     there = {name for name in (AGENTS, INSTEAD, CLAUDE, LOCAL) if name not in made and (root / name).exists()}
+    has = {session.dialect for session in project.sessions} | wanted
+    of, needless, refused = _all_but_claude(wanted & has, has, there)
+    version = version_order(latest_version(project.sessions, "claude"))
+    knows = version >= version_order(LOADS_ITSELF) and _loads_itself(project)
+    alone: list[Target] = []
+    if "claude" in wanted & has:
+        if not knows:
+            of.setdefault(_of_claude(root, there, set(of), version), []).append("claude")
+        elif has_others and not _hides_agents(root, there):
+            alone.append(Target(LOCAL, ("claude",), of_others=True))
+        else:
+            stays = f"; what others shared stays away: a new {LOCAL} would hide {AGENTS}" if has_others else ""
+            needless["claude"] = f"loads the memory folder by itself{stays}"
+    return Means(
+        tuple(
+            Target(name, tuple(sorted(clients)), knows and name in (AGENTS, CLAUDE))
+            for name, clients in sorted(of.items())
+        )
+        + tuple(alone),
+        needless,
+        refused,
+    )
+
+
+def _all_but_claude(
+    wanted: set[str], has: set[str], there: set[str]
+) -> tuple[dict[str, list[str]], dict[str, str], dict[str, str]]:
+    """Return the files for all clients but Claude Code, who needs none, and who cannot be reached."""
     of: dict[str, list[str]] = {}
     needless: dict[str, str] = {}
     refused: dict[str, str] = {}
-    has = {session.dialect for session in project.sessions} | wanted
     hides = AGENTS not in there and CLAUDE in there and bool(has & _OR_CLAUDE)
-    for client in sorted(wanted & has):
+    for client in sorted(wanted):
         if client == "codex" and INSTEAD in there:
             of.setdefault(INSTEAD, []).append(client)
         elif client in _OR_CLAUDE and hides:
@@ -114,21 +144,13 @@ def means_of(project: Project, wanted: set[str], made: set[str], root: Path) -> 
             needless[client] = "loads the memory folder by itself"
         elif client != "claude":
             refused[client] = "no file is known that it loads"
-    version = version_order(latest_version(project.sessions, "claude"))
-    knows = version >= version_order(LOADS_ITSELF) and _loads_itself(project)
-    if "claude" in wanted & has:
-        if knows:
-            needless["claude"] = "loads the memory folder by itself"
-        else:
-            of.setdefault(_of_claude(root, there, set(of), version), []).append("claude")
-    return Means(
-        tuple(
-            Target(name, tuple(sorted(clients)), knows and name in (AGENTS, CLAUDE))
-            for name, clients in sorted(of.items())
-        ),
-        needless,
-        refused,
-    )
+    return of, needless, refused
+
+
+def _hides_agents(root: Path, there: set[str]) -> bool:
+    """Say whether a new ``CLAUDE.local.md`` would keep Claude Code from an ``AGENTS.md`` of somebody's."""
+    has_instructions = bool(there & {CLAUDE, LOCAL}) or (root / ".claude" / CLAUDE).is_file()
+    return AGENTS in there and not has_instructions
 
 
 def unseen(targets: Iterable[Target], folder: Path, root: Path) -> list[Target]:
