@@ -169,7 +169,9 @@ def accept_for_team(memory: Path, name: str, now: datetime, *, withdraw: bool = 
         raise NotFoundError(f"{len(like) or 'no'} memories {name!r} hold in {memory}; slowwave memory list shows them")
     (one,) = like
     at = iso(now)
-    dream = f"s{at.replace('-', '').replace(':', '')}-{one.id[:8]}"
+    # several in one second are several
+    number = sum(event.event == "share" for event in read_ledger(memory))
+    dream = f"s{at.replace('-', '').replace(':', '')}-{one.id[:8]}-{number}"
     text = "" if withdraw else one.text
     reason = "taken back for the team" if withdraw else "accepted for the team"
     event = Event(v=VERSION, event="share", dream=dream, at=at, memory=one.id, text=text, reason=reason)
