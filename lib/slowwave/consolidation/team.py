@@ -5,25 +5,24 @@ comes back has to be committed, by whom it names as its author. It never becomes
 one's own, with its author's name, and what one's own words contradict, say already or took out is held back.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from slowwave.consolidation.contrary import Contrary
 from slowwave.consolidation.likeness import is_like
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.errors import NotFoundError, RefusedError
-from slowwave.files import atomic_write, file_bytes
+from slowwave.files import atomic_write
 from slowwave.memory.book import Memory
-from slowwave.memory.delivery.git import asked
+from slowwave.memory.delivery.git import asked, author_of
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.ledger import VERSION, Event, read_ledger
 from slowwave.memory.model import Candidate, SessionRef, iso
 from slowwave.memory.shared import (
-    MOST_FILES,
     OTHERS,
     SUFFIX,
     OtherLine,
@@ -32,6 +31,8 @@ from slowwave.memory.shared import (
     mine_of,
     parsed,
     rendered_others,
+    shared_files,
+    shared_folder,
     store_of,
     unfit,
 )
@@ -73,25 +74,15 @@ def team_of(root: str, shared: str, environ: Mapping[str, str]) -> Team | None:
     Raises:
         RefusedError: the folder leads out of the repository, git does not keep it, or git does not say who works here.
     """
-    where = PurePosixPath(shared)
-    top = Path(root)
-    if not shared or not root or not (top / ".git").exists():
+    folder, top = shared_folder(root, shared), Path(root)
+    if folder is None:
         return None
-    if where.is_absolute() or {"..", ".git"} & set(where.parts) or not where.parts:
-        raise RefusedError(f"memory.shared: {shared} is no folder inside of a repository; write one like docs/memory")
-    folder = top / where
-    if not folder.is_dir():
-        return None
-    if folder.resolve() != top.resolve() / where:
-        raise RefusedError(f"{folder}: a link leads there from elsewhere, so nothing is shared; make it a folder")
-    if _is_ignored(top, f"{where}/x{SUFFIX}", environ):
+    if _is_ignored(top, f"{shared}/x{SUFFIX}", environ):
         raise RefusedError(f"{folder}: git ignores it, so nobody else would see it; change .gitignore")
-    name, address = (
-        asked(top, environ, "config", "--default", "", f"user.{what}").strip() for what in ("name", "email")
-    )
-    if not name or not address:
+    author = author_of(top, environ)
+    if not author:
         raise RefusedError(f"{folder}: git does not say who you are; set user.name and user.email")
-    return Team(folder, f"{name} <{address}>", top, environ)
+    return Team(folder, author, top, environ)
 
 
 def _is_ignored(root: Path, name: str, environ: Mapping[str, str]) -> bool:
@@ -114,7 +105,7 @@ def share(memory: Path, team: Team | None, redact: Redact, *, dry_run: bool = Fa
             (memory / OWN_FOLDER / OTHERS).unlink()
         return []
     items: list[Item] = []
-    files = dict(_files(team.folder))
+    files = shared_files(team.folder)
     store = store_of(files)
     problems = sorted(store.problems.items())
     items += [Item(str(team.folder / file), "refused", reason) for file, reason in problems[:_MOST_NAMED]]
@@ -177,14 +168,6 @@ def accept_for_team(memory: Path, name: str, now: datetime, *, withdraw: bool = 
     event = Event(v=VERSION, event="share", dream=dream, at=at, memory=one.id, text=text, reason=reason)
     commit(memory, Change(dream, at, {}, [event], snapshot.seen, only_seen=False))
     return one
-
-
-def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a folder that may be shared memories."""
-    paths = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))
-    for path in paths[:MOST_FILES]:
-        if path.is_file() and not path.is_symlink():
-            yield path.name, file_bytes(path)
 
 
 def _committed(team: Team) -> dict[str, str]:

@@ -11,12 +11,13 @@ no session. It is another author's line to everybody else: shown as theirs, neve
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import msgspec
 
-from slowwave.errors import CorruptStateError
+from slowwave.errors import CorruptStateError, RefusedError
+from slowwave.files import file_bytes
 from slowwave.hostile import hostile_reason
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.folder import read_or_none
@@ -34,6 +35,39 @@ _HASH_CHARS = 64
 # what an inbox calls the dreams by which a person accepts a fact
 _BY_PERSON = "review"
 _STATING = ("add", "merge")
+
+
+def shared_folder(root: str, shared: str) -> Path | None:
+    """Return the folder of a repository's shared memories, None where it is not there: nothing is shared then.
+
+    Args:
+        root: the repository.
+        shared: where it lies in it, as ``memory.shared`` says.
+
+    Raises:
+        RefusedError: it leads out of the repository.
+    """
+    where, top = PurePosixPath(shared), Path(root)
+    if not shared or not root or not (top / ".git").exists():
+        return None
+    if where.is_absolute() or {"..", ".git"} & set(where.parts) or not where.parts:
+        raise RefusedError(f"memory.shared: {shared} is no folder inside of a repository; write one like docs/memory")
+    folder = top / where
+    if not folder.is_dir():
+        return None
+    if folder.resolve() != top.resolve() / where:
+        raise RefusedError(f"{folder}: a link leads there from elsewhere, so nothing is shared; make it a folder")
+    return folder
+
+
+def shared_files(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder that may be shared memories; links are none.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    paths = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))[:MOST_FILES]
+    return {path.name: file_bytes(path) for path in paths if path.is_file() and not path.is_symlink()}
 
 
 class Shared(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):

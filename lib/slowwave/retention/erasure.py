@@ -18,6 +18,7 @@ from slowwave.memory.model import Evidence
 from slowwave.memory.names import name_from_json
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers, session_files
+from slowwave.retention.delivered import erase_from_shared
 from slowwave.retention.eraser import Eraser
 from slowwave.retention.facts import files_below, files_of, texts_in
 from slowwave.retention.journal import left_by, write_journal
@@ -58,6 +59,7 @@ def erase_project(project: Project, eraser: Eraser) -> Report:
         for folder in {path.parent for path in seen if path.parent.is_dir()}:
             remove_leftovers(folder)
     erase_memory(project.key, project.memory, eraser, hashes)
+    erase_from_shared(project, eraser)
     eraser.across.seen |= seen
     return eraser.report
 

@@ -255,6 +255,24 @@ def test_files_count_only_as_those_who_committed_them_say(people: tuple[Person, 
     assert "steer" in bob.others()[steering.text]
 
 
+def test_an_erasure_takes_ones_own_file_out_and_names_those_of_others(people: tuple[Person, Person]) -> None:
+    ada, bob = people
+    for one, text in (
+        (ada, "Mr Quentin Zimmer owns the lighthouse module"),
+        (bob, "ask Quentin Zimmer before a release"),
+    ):
+        one.says(text)
+        one.run("memory", "share", one.id_of(text))
+        one.exchange()
+    ada.exchange()
+    assert len(ada.files()) == 2
+    erase = ("run", "erase", "--person", "Quentin Zimmer", "--direct", "--json")
+    assert len(ada.run(*erase, "--apply", code=4)) > 0
+    assert [b"ask Quentin" in data for data in ada.files().values()] == [True]
+    ada.night()
+    assert len(ada.files()) == 1
+
+
 @pytest.mark.parametrize("shared", ["/etc", "../x", "docs/../../x", ".git/x", "."])
 def test_a_folder_outside_of_the_repository_is_refused(people: tuple[Person, Person], shared: str) -> None:
     with pytest.raises(RefusedError):

@@ -39,6 +39,17 @@ def worktrees(root: Path, environ: Mapping[str, str]) -> list[Path]:
     return [path for path in paths if path.resolve() != root.resolve() and (path / ".git").is_file()]
 
 
+def author_of(root: Path, environ: Mapping[str, str]) -> str:
+    """Return who works in a repository, as git names them in commits: ``Name <address>``; "" when it does not know.
+
+    Raises:
+        RefusedError: git is not there, or does not answer.
+    """
+    how = ("config", "--get", "--default", "")
+    name, address = (asked(root, environ, *how, f"user.{what}").strip() for what in ("name", "email"))
+    return f"{name} <{address}>" if name and address else ""
+
+
 def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
     """Return git's own list of what it does not show of a repository; it may not exist yet.
 
