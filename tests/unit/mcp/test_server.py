@@ -278,7 +278,7 @@ def test_on_the_wire_stands_nothing_but_the_protocol_and_rubbish_ends_nothing(ro
     def line(number: int, method: str, **params: Any) -> bytes:
         return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
 
-    hello = {
+    hello: dict[str, Any] = {
         "protocolVersion": "2025-06-18",
         "capabilities": {"roots": {}},
         "clientInfo": {"name": "x", "version": "1"},
