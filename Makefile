@@ -18,8 +18,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-cache-dir
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(READY) ## one night over the bundled sample week, offline, kept in .sample/
-	$(BIN)/slowwave run nightly --sample $(SAMPLE)
+run: $(READY) ## one night over the bundled sample week, through Prefect, offline, kept in .sample/
+	$(BIN)/slowwave run nightly --prefect --progress lines --sample $(SAMPLE)
 
 test: $(READY) ## the suite
 	$(BIN)/python $(PYTEST) -m "not e2e"
@@ -98,7 +98,7 @@ $(READY): requirements.lock pyproject.toml
 	@awk '/^uv==/{found=1} found{print} found && !/\\$$/{exit}' requirements.lock > $(VENV)/uv.txt
 	@echo "setting up $(VENV) (once; about a minute)"
 	@{ $(PIP) install --require-hashes -r $(VENV)/uv.txt \
-		&& $(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --require-hashes -r requirements.lock; } \
+		&& $(BIN)/uv pip install --quiet --no-cache --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock; } \
 		|| { echo "uv could not do it, so pip does"; $(PIP) install --require-hashes -r requirements.lock; }
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(BIN)/slowwave --version

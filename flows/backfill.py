@@ -15,6 +15,7 @@ from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.retention.alone import beside_jobs
 from tasks.backfilling import answer_backfill, backfilled, published_backfill
 from tasks.discretion import discreet_errors
+from tasks.logs import logged
 
 
 @flow(name="backfill")
@@ -24,7 +25,7 @@ def backfill(params: BackfillParameters = BackfillParameters()) -> State[dict[st
     Args:
         params: The range, how fast it is read, and what is to be done.
     """
-    with beside_jobs(os.environ), discreet_errors():
+    with beside_jobs(os.environ), logged(), discreet_errors():
         ended = answer_backfill(params) or backfilled(params)
         changes_nothing = params.dry_run or params.action in ("preview", "coverage")
         return published_backfill(ended, params.action, dry_run=changes_nothing)

@@ -19,13 +19,14 @@ from slowwave.jobs.backfill.run import at_once, lead
 from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
 from slowwave.jobs.backfill.story import Begun, begin
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import discreet
 from slowwave.jobs.outcome import outcome_of
 from slowwave.jobs.pages import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
 from tasks.announcement import announce
 from tasks.discretion import discreet_errors
+from tasks.logs import name_run
 from tasks.progress import Shown
 from tasks.repeating import repeatable
 
@@ -64,6 +65,7 @@ def land_one_shard(folder: Path, number: int) -> Report:
 def backfilled(given: BackfillParameters) -> Ended:
     """Read every shard of a run and let it land, one after another; a pause ends it."""
     begun = begin_backfill(given)
+    name_run(printable(begun.title))
     if not begun.shards:
         return Ended(discreet(begun.report))
     with (

@@ -9,10 +9,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
+from slowwave.jobs.pages import printable
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.tally import Plan, Tally, plan_job
 from slowwave.retention.alone import beside_jobs
 from tasks.discretion import discreet_errors
+from tasks.logs import logged, name_run
 
 
 def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:
@@ -38,8 +40,9 @@ def plan_run(job: str, given: JobParameters) -> Plan:
 def planned(job: str, given: JobParameters) -> Generator[Tally]:
     """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
     # also a dry run: what it shows is kept by the scheduler
-    with beside_jobs(os.environ):
+    with beside_jobs(os.environ), logged():
         plan = plan_run(job, given)
+        name_run(printable(plan.title))
         try:
             with discreet_errors(), plan.logs(), plan.followed(os.environ):
                 yield Tally(plan)

@@ -31,17 +31,20 @@ def each(step: Task[[Path, int], Reports], tally: Tally, number: int) -> None:
 
 def once(step: Task[[Path], Report], tally: Tally) -> None:
     """Run a step that is about all projects together, and add what it reports."""
+    watcher().plan(step.name, 1)
     _take(step.name, step(tally.plan.manifest, return_state=True), tally)
 
 
 def once_for(step: Task[[Path, str], Report], tally: Tally, project: str) -> None:
     """As :func:`once`, for a step that also looks at what projects were chosen."""
+    watcher().plan(step.name, 1)
     _take(step.name, step(tally.plan.manifest, project, return_state=True), tally)
 
 
 def _take(name: str, state: State[Report], tally: Tally) -> None:
     result = state.result(raise_on_failure=False)
     if isinstance(result, Report):
-        tally.others.append(result)
+        tally.add_other(result)
     else:
         tally.lose(name, result)
+    watcher().done(name, "")

@@ -8,8 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from slowwave.jobs.outcome import outcome_of
-from slowwave.jobs.pages import funnel, memory_diff, plan_rows, printable
-from slowwave.jobs.retained import reclaimed, retained_rows
+from slowwave.jobs.pages import funnel, memory_diff, plan_rows, printable, reclaimed, retained_rows
 from slowwave.jobs.tally import Tally
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog

@@ -1,68 +1,50 @@
-"""A headless Chromium that looks at pages: what it draws, and what a script inside the page measures."""
+"""A headless Chromium that looks at pages, and what makes a page fail: text that is cut off, or hard to read."""
 
-import html
-import json
-import re
 import shutil
-import subprocess
-import tempfile
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (apt-get install chromium)")
 
-# it starts as root in containers, talks to nobody, and looks up no name
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    "--virtual-time-budget=30000",
-]
 NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-RESULT = "measured-by-test"
 Scheme = Literal["light", "dark"]
 
-
-def _run(page: str, *flags: str, scheme: Scheme, width: int, height: int) -> str:
-    with tempfile.TemporaryDirectory() as home:
-        command = [
-            str(CHROMIUM),
-            *FLAGS,
-            NOBODY,
-            f"--user-data-dir={home}",
-            f"--window-size={width},{height}",
-            f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}",
-            *flags,
-            page,
-        ]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=200)
-    return done.stdout
-
-
-def picture(page: str, target: Path, *, scheme: Scheme = "light", width: int = 1200, height: int = 900) -> None:
-    """Draw a page (an address) into a PNG."""
-    _run(page, f"--screenshot={target}", scheme=scheme, width=width, height=height)
-
-
-def measured(text: str, script: str, folder: Path, *, scheme: Scheme = "light", width: int = 1200) -> Any:
-    """Return what a script inside a copy of a page returns; the page's own policy, which would refuse it, is left out.
-
-    Errors of the page while it loads come back as ``{"errors": [...]}`` beside ``{"value": ...}``.
-    """
-    watch = (
-        "<script>window.broken=[];addEventListener('error',e=>broken.push(String(e.message||e.target)),true)</script>"
-    )
-    ask = (
-        f"<script>addEventListener('load',()=>{{const p=document.createElement('pre');p.id='{RESULT}';"
-        f"p.textContent=JSON.stringify({{value:(()=>{{{script}}})(),errors:broken}});document.body.append(p)}})</script>"
-    )
-    open_text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', watch, text)
-    assert open_text != text
-    copy = folder / f"measured-{scheme}-{width}.html"
-    copy.write_text(open_text.replace("</body>", f"{ask}</body>"), encoding="utf-8")
-    dom = _run(copy.as_uri(), "--dump-dom", scheme=scheme, width=width, height=900)
-    found = re.search(rf'<pre id="{RESULT}">(.*?)</pre>', dom, re.DOTALL)
-    assert found, dom[-2000:]
-    return json.loads(html.unescape(found[1]))
+# texts of pictures that reach beyond their picture or over each other, and elements whose text is cut off
+CLIPPED = """
+const wrong=[];
+for(const svg of document.querySelectorAll('svg')){
+  const box=svg.getBoundingClientRect(), texts=[...svg.querySelectorAll('text')].map(t=>[t,t.getBoundingClientRect()]);
+  for(const [t,r] of texts){
+    if(r.left<box.left-1||r.right>box.right+1||r.top<box.top-1||r.bottom>box.bottom+1)
+      wrong.push('outside: '+t.textContent);
+    for(const [u,s] of texts) if(t!==u&&r.left<s.right-1&&s.left<r.right-1&&r.top<s.bottom-2&&s.top<r.bottom-2)
+      wrong.push('over each other: '+t.textContent+' / '+u.textContent);
+  }
+}
+for(const e of document.querySelectorAll('body *:not(svg *):not(caption)'))
+  if(e.scrollWidth>e.clientWidth+1&&e.clientWidth>0) wrong.push('cut: '+e.tagName+' '+e.textContent.slice(0,60));
+for(const e of document.querySelectorAll('body *:not(caption)')){
+  const r=e.getBoundingClientRect();
+  if(r.width>1&&(r.right>innerWidth+1||r.left<-1))
+    wrong.push('out of the window: '+e.tagName+' '+e.textContent.slice(0,60));
+}
+if(document.documentElement.scrollWidth>innerWidth+1) wrong.push('wider than the window');
+return wrong;
+"""
+# contrast of every text with what is behind it, as WCAG counts it; 4.5 is what it asks for
+CONTRAST = """
+const parts=c=>c.match(/[\\d.]+/g).map(Number);
+const light=c=>{const [r,g,b]=parts(c).map(v=>{v/=255;return v<=.03928?v/12.92:((v+.055)/1.055)**2.4});
+  return .2126*r+.7152*g+.0722*b};
+const behind=e=>{for(;e;e=e.parentElement){const c=getComputedStyle(e).backgroundColor,p=parts(c);
+  if(p.length===3||p[3]>0) return c} return 'rgb(255,255,255)'};
+const wrong=[], boxes='h1,h2,h3,p,th,td,summary,blockquote,label,button,textarea,svg text';
+for(const e of document.querySelectorAll(boxes+',a,b,small,cite,mark,code,span')){
+  const s=getComputedStyle(e),a=light(e.tagName==='text'?s.fill:s.color),b=light(behind(e));
+  const ratio=(Math.max(a,b)+.05)/(Math.min(a,b)+.05);
+  if(ratio<4.5) wrong.push(e.tagName+' '+ratio.toFixed(1)+' '+e.textContent.slice(0,40));
+}
+return {wrong, dark: light(getComputedStyle(document.body).backgroundColor)<.2};
+"""

@@ -1,6 +1,6 @@
 """Every command block of the pages is carried out as it stands, in a home of its own with the sample week in it.
 
-A line of ``slowwave`` runs in this process, jobs with ``--direct`` (the flows have tests of their own). Where a page
+A line of ``slowwave`` runs in this process, without a Prefect server (the flows have tests of their own). Where a page
 says ID, DREAM, MESSAGE or FILE, the thing that a reader would put there is put there. A block with other commands
 stands behind a comment that says where it is run, or why not (``run by: tests/...``, ``not run: ...``).
 """
@@ -76,7 +76,7 @@ class World:
         self.capsys = capsys
         self.removed = ""
         build(home, datetime.now(UTC) - timedelta(hours=1))
-        self.run("slowwave run nightly --direct")
+        self.run("slowwave run nightly")
         self.morning = home.with_name(f"{home.name}-morning")
         shutil.copytree(home, self.morning, symlinks=True)
 
@@ -87,11 +87,9 @@ class World:
 
     def run(self, line: str) -> tuple[int, str]:
         """Carry out a line and return its exit code and what it printed."""
-        if re.match(r"slowwave memory review (accept|reject|edit)", line):
+        if re.match(r"slowwave (memory )?review (accept|reject|edit|undo)", line):
             self.rewind()
         words = shlex.split(self.filled(line))[1:]
-        if words[0] == "run" and "--direct" not in words:
-            words.append("--direct")
         self.capsys.readouterr()
         try:
             code = main(words)
@@ -106,7 +104,7 @@ class World:
             r"FILE(\.\.\.)?": lambda: shlex.quote(str(self.session()["path"])),
             r"MESSAGE": lambda: self.message(line),
             r"DREAM": self.dream,
-            r"ID": lambda: self.waiting() if " review " in line else self.thing(line),
+            r"ID": lambda: self.waiting() if " review " in line and " undo " not in line else self.thing(line),
         }
         filled = line
         for name, find in places.items():
@@ -118,6 +116,12 @@ class World:
     def thing(self, line: str) -> str:
         if line.startswith("slowwave memory"):
             return self.memory()
+        if line.startswith("slowwave nights"):
+            return str(self._json("nights")[0]["id"])
+        if line.startswith("slowwave review undo"):
+            self.run("slowwave review reject ID")
+            (found,) = self._json("review", "reject", self.waiting())
+            return str(found["dream"])
         if line.startswith("slowwave sessions restore"):
             if not self.removed:
                 self.run("slowwave sessions rm ID")

@@ -108,8 +108,8 @@ def test_the_command_answers_from_a_hostile_folder(command: Path, hostile: Path,
 
 def test_a_night_through_prefect_works_from_a_hostile_folder(command: Path, hostile: Path, own_home: Path) -> None:
     store = build(own_home, datetime.now(UTC)).home
-    arguments = ["-m", "slowwave", "run", "nightly", "--json", "--store", store]
-    night = run([command.with_name("python"), *arguments], hostile, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE="true")
+    arguments = ["-m", "slowwave", "run", "nightly", "--prefect", "--json", "--store", store]
+    night = run([command.with_name("python"), *arguments], hostile)
     report = orjson.loads(night.stdout)
     assert (report["failures"], len(report["dream_ids"]) > 0) == ([], True)
     assert night.stderr == ""

@@ -5,14 +5,13 @@ import sys
 import types
 import typing
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
 from slowwave.retention.policy.model import ClassRules
-from slowwave.settings import ENV_PREFIX, Settings
+from slowwave.settings import ENV_PREFIX, Settings, default_text
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 WORDS = {
@@ -20,7 +19,6 @@ WORDS = {
     "Path": "path", "Period": "duration", "PeriodOrOff": "duration or off",
     "Count": "number or unlimited", "ByteCount": "size", "ClassRules": "table",
 }  # fmt: skip
-UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 HEAD = """# Settings
 
@@ -56,7 +54,13 @@ def rows(section: type[msgspec.Struct]) -> Iterator[str]:
         metas = [meta for meta in getattr(hint, "__metadata__", ()) if isinstance(meta, msgspec.Meta)]
         described = next(meta.description for meta in metas if meta.description)
         kind = _kind(get_args(hint)[0]) + "".join(_limits(meta) for meta in metas)
-        yield f"| `{field.encode_name}` | {kind} | {_default(field.default)} | {described} |".replace("  ", " ")
+        yield f"| `{field.encode_name}` | {kind} | {_code(default_text(field.default))} | {described} |".replace(
+            "  ", " "
+        )
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
 
 
 def _kind(hint: Any) -> str:
@@ -78,20 +82,6 @@ def _limits(meta: msgspec.Meta) -> str:
     pairs = (("more than", meta.gt), ("at least", meta.ge), ("less than", meta.lt), ("at most", meta.le))
     said = " and ".join(f"{word} {limit}" for word, limit in pairs if limit is not None)
     return f", {said}" if said else ""
-
-
-def _default(value: Any) -> str:
-    if value is None or value is msgspec.NODEFAULT or value in ("", ()):
-        return ""
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, timedelta):
-        seconds = int(value.total_seconds())
-        size, unit = next(u for u in UNITS if seconds % u[0] == 0)
-        return f"`{seconds // size}{unit}`"
-    if isinstance(value, int) and value == sys.maxsize:
-        return "`unlimited`"
-    return f"`{value}`"
 
 
 def page() -> str:

@@ -73,6 +73,12 @@ class ServerError(SlowwaveError):
     exit_code = UNREADABLE
 
 
+class UnwritableError(SlowwaveError):
+    """A folder that a job needs is not there, may not be written, or has no room left."""
+
+    exit_code = UNREADABLE
+
+
 class RefusedError(SlowwaveError):
     """A gate or a lock said no, and the caller required that the job runs."""
 

@@ -13,6 +13,177 @@ BY_SETTING = "consolidation.mode is review"
 UNCONFIRMED = "confirm"
 
 
+# What each counter says to a person, one and several; nothing else of it reaches a screen. "" stands for what another
+# counter or another part of the screen says already.
+COUNTERS: dict[str, tuple[str, str]] = {
+    name: (one, several or one)
+    for name, one, several in (
+        ("projects", "project", "projects"),
+        ("sessions", "session", "sessions"),
+        ("extracted", "session read", "sessions read"),
+        ("bytes_read", "of transcripts", ""),
+        ("unchanged", "session had nothing new", "sessions had nothing new"),
+        ("candidates", "fact noted", "facts noted"),
+        ("model_candidates", "of them by the language model", ""),
+        ("waiting", "fact waits for more evidence or for you", "facts wait for more evidence or for you"),
+        ("added", "new memory", "new memories"),
+        ("merged", "memory shown again", "memories shown again"),
+        ("updated", "line brought up to date", "lines brought up to date"),
+        ("moved", "line moved out of the full index", "lines moved out of the full index"),
+        ("superseded", "memory replaced by something newer", "memories replaced by something newer"),
+        ("phrased", "line put into other words by the model", "lines put into other words by the model"),
+        ("kept", "memory stays as it is", "memories stay as they are"),
+        ("dropped", "note or memory dropped", "notes or memories dropped"),
+        ("parked", "step of a dream that waits for you", "steps of a dream that waits for you"),
+        ("proposed_global", "fact proposed for all projects", "facts proposed for all projects"),
+        ("delivered", "file of an agent brought up to date", "files of agents brought up to date"),
+        ("foreign_lines_of_tools", "line that a tool brought", "lines that tools brought"),
+        ("skipped_by_gate", "session that is still in use or too short", "sessions that are still in use or too short"),
+        ("subagents", "session of a sub-agent, where nobody typed", "sessions of sub-agents, where nobody typed"),
+        ("backups", "copy that a client made of a session", "copies that a client made of its sessions"),
+        ("untyped", "session that a schedule or a hook began", "sessions that a schedule or a hook began"),
+        ("abandoned", "message on a branch that was left behind", "messages on branches that were left behind"),
+        ("sidechain", "message of a sub-agent", "messages of sub-agents inside main sessions"),
+        ("about_erased", "fact about something that was erased", "facts about something that was erased"),
+        ("erased_sessions", "session that was erased and is there again", "sessions that were erased and are back"),
+        ("redacted", "secret, replaced by a fingerprint", "secrets, each replaced by a fingerprint"),
+        ("refused_hostile", "text that gives orders behind your back", "texts that give orders behind your back"),
+        ("quarantined", "message that tries to steer an agent", "messages that try to steer an agent"),
+        ("words_of_others", "statement in somebody else's words", "statements in somebody else's words"),
+        ("too_weak", "remark too unsure to be noted", "remarks too unsure to be noted"),
+        ("bad_lines", "damaged line of a transcript", "damaged lines of transcripts"),
+        ("failed", "session could not be read", "sessions could not be read"),
+        ("archived", "session archived", "sessions archived"),
+        ("removed", "session moved into the trash", "sessions moved into the trash"),
+        ("removed_bytes", "moved into the trash", ""),
+        ("would_remove", "session would move into the trash", "sessions would move into the trash"),
+        ("would_remove_bytes", "would move into the trash", ""),
+        ("freed", "item freed from the trash", "items freed from the trash"),
+        ("freed_bytes", "freed", ""),
+        ("would_free", "item would be freed from the trash", "items would be freed from the trash"),
+        ("would_reclaim_bytes", "would be freed", ""),
+        ("not_due", "session stays: nothing asks for it to go", "sessions stay: nothing asks for them to go"),
+        (
+            "rescued",
+            "session archived before its client deletes it",
+            "sessions archived before their client deletes them",
+        ),
+        ("rescued_bytes", "of archive for these", ""),
+        ("would_rescue", "session would be archived", "sessions would be archived"),
+        ("rescue_left_out", "session found no room in the archive", "sessions found no room in the archive"),
+        (
+            "already_gone",
+            "session was deleted before it was archived",
+            "sessions were deleted before they were archived",
+        ),
+        ("purged", "session freed of what was hidden in it", "sessions freed of what was hidden in them"),
+        ("purged_records", "hidden record taken out", "hidden records taken out"),
+        ("purged_bytes", "of hidden records taken out", ""),
+        ("would_purge", "session holds hidden records", "sessions hold hidden records"),
+        ("would_purge_records", "hidden record would be taken out", "hidden records would be taken out"),
+        ("would_purge_bytes", "of hidden records would be taken out", ""),
+        (
+            "purge_refused",
+            "session could not be freed of hidden records",
+            "sessions could not be freed of hidden records",
+        ),
+        ("openclaw_entries", "entry of OpenClaw's index tidied", "entries of OpenClaw's index tidied"),
+        ("openclaw_refused", "entry of OpenClaw's index left alone", "entries of OpenClaw's index left alone"),
+        ("taken_back", "session brought back", "sessions brought back"),
+        ("compacted", "session compacted", "sessions compacted"),
+        ("pruned", "session cleared of old tool outputs", "sessions cleared of old tool outputs"),
+        ("planned", "session would be compacted", "sessions would be compacted"),
+        ("flushed", "session read before it was compacted", "sessions read before they were compacted"),
+        ("small", "session small enough as it is", "sessions small enough as they are"),
+        ("near", "session close to its limit", "sessions close to their limit"),
+        ("paused", "session left alone after failures", "sessions left alone after failures"),
+        ("shortfalls", "session freed less than was planned", "sessions freed less than was planned"),
+        ("tokens_before", "tokens before", ""),
+        ("tokens_after", "tokens after", ""),
+        ("found", "place found", "places found"),
+        ("replaced", "place taken out", "places taken out"),
+        ("sessions_found", "session would be erased", "sessions would be erased"),
+        ("sessions_erased", "session erased", "sessions erased"),
+        ("memories_erased", "memory erased", "memories erased"),
+        ("memories_rederived", "memory built anew", "memories built anew"),
+        ("candidates_erased", "note erased", "notes erased"),
+        ("refused", "left alone", ""),
+        ("in_paths", "place in a name of a file or folder", "places in names of files or folders"),
+        ("not_searched", "place not searched", "places not searched"),
+        ("searched_files", "file searched", "files searched"),
+        ("unexpected", "unexpected end of a step", "unexpected ends of steps"),
+        ("model_answers", "answer of the language model", "answers of the language model"),
+        ("model_questions", "question to the language model", "questions to the language model"),
+        (
+            "model_batch_questions",
+            "question handed over at the batch price",
+            "questions handed over at the batch price",
+        ),
+        ("model_prompt_tokens", "token asked", "tokens asked"),
+        ("model_completion_tokens", "token answered", "tokens answered"),
+        ("model_charged_tokens", "token charged", "tokens charged"),
+        ("model_micro_usd", "paid to the language model", ""),
+        ("model_postponed", "question waits for the next run", "questions wait for the next run"),
+        ("model_pending", "question waits for its answer", "questions wait for their answers"),
+        ("model_given_up", "session left to the rules", "sessions left to the rules"),
+        ("model_judgements", "judgement of the language model", "judgements of the language model"),
+        ("model_unjudged", "note that no model judged", "notes that no model judged"),
+        ("model_followed", "proposal of the model followed", "proposals of the model followed"),
+        ("model_refused", "proposal of the model refused", "proposals of the model refused"),
+        ("model_sessions", "session for the language model", "sessions for the language model"),
+        ("model_tokens_foreseen", "token foreseen", "tokens foreseen"),
+        ("questions_foreseen", "question foreseen", "questions foreseen"),
+        ("model_micro_usd_foreseen", "foreseen for the language model", ""),
+        ("dropped_by_model", "note that the model took out", "notes that the model took out"),
+        ("old_run_files", "file of an old run removed", "files of old runs removed"),
+        ("read_again", "session read again by a newer version", "sessions read again by a newer version"),
+        ("taken_over", "session taken over from an older version", "sessions taken over from an older version"),
+        ("carried_over", "session taken over as it is", "sessions taken over as they are"),
+        ("rolled_back", "landing taken back", "landings taken back"),
+        ("resumed", "run gone on with", "runs gone on with"),
+        ("skipped", "session passed over", "sessions passed over"),
+        ("left", "session left", "sessions left"),
+        ("read_meanwhile", "session read by another run meanwhile", "sessions read by another run meanwhile"),
+        ("beyond_limit", "session beyond the limit", "sessions beyond the limit"),
+        ("covered", "session covered", "sessions covered"),
+        ("in_range", "session in the range", "sessions in the range"),
+    )
+}
+# of these, what was seen and left out on purpose
+LEFT_OUT = (
+    *(
+        "skipped_by_gate",
+        "subagents",
+        "backups",
+        "untyped",
+        "abandoned",
+        "sidechain",
+        "about_erased",
+        "erased_sessions",
+    ),
+    *("redacted", "refused_hostile", "quarantined", "words_of_others", "too_weak", "bad_lines"),
+)
+
+
+def counted(name: str, number: int) -> str:
+    """Return a counter in words: ``3 sessions read``, ``562 kB read``."""
+    words = COUNTERS.get(name, ("", ""))[number != 1] or name.replace("_", " ")
+    if name.endswith("_usd") or "_usd_" in name:
+        return f"{number / 1e6:.4f} USD {words}"
+    if name == "bytes_read" or name.endswith("_bytes"):
+        return f"{readable(number)} {words}"
+    return f"{number:,} {words}"
+
+
+def readable(number: float) -> str:
+    """Return a number of bytes in the largest decimal unit that leaves a digit before the point."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 999.5:  # noqa: PLR2004 - what would be rounded up to 1000
+            return f"{number:.0f} {unit}" if unit == "B" or number >= 10 else f"{number:.1f} {unit}"  # noqa: PLR2004
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
 class Gate(msgspec.Struct, frozen=True):
     """A gate's decision, with its reason, whichever way it went."""
 
@@ -81,12 +252,26 @@ class Phases(msgspec.Struct, frozen=True):
     consolidated: int
     pruned: int
 
-    def __str__(self) -> str:
-        """Say it in one line."""
+    @property
+    def seen(self) -> str:
+        """What it was oriented on, in words."""
         of = ", ".join(f"{number} of {writer}" for writer, number in sorted(self.lines.items()))
         writers = f"{len(self.lines)} writer{'' if len(self.lines) == 1 else 's'}"
-        oriented = f"oriented on {sum(self.lines.values())} lines of {writers}" + (f" ({of})" if of else "")
-        return f"{oriented}, gathered {self.gathered}, consolidated {self.consolidated}, pruned {self.pruned}"
+        return f"{sum(self.lines.values())} lines of {writers}" + (f" ({of})" if of else "")
+
+    def told(self) -> tuple[str, str, str, str]:
+        """Say it in a line for each phase."""
+        return (
+            f"orient: {self.seen}",
+            f"gather: {self.gathered} candidates that no dream had dealt with",
+            f"consolidate: {self.consolidated} memories and candidates added, merged, updated or superseded",
+            f"prune: {self.pruned} lines that went, or left the index for a topic file",
+        )
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        done = f"gathered {self.gathered}, consolidated {self.consolidated}, pruned {self.pruned}"
+        return f"oriented on {self.seen}, {done}"
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -121,6 +306,7 @@ class Report(msgspec.Struct):
         memories: memory folder of each project that was worked on, by project key.
         unknown_types: records by a type that this version does not know, by ``dialect type``.
         phases: what each dream saw and did, by project key.
+        learned: what changed in the memories and what waits for a person (:mod:`slowwave.observability.learned`).
         spans: what took how long; no part of what a job says it did, and not of its JSON.
     """
 
@@ -136,6 +322,7 @@ class Report(msgspec.Struct):
     memories: dict[str, str] = {}
     unknown_types: dict[str, int] = {}
     phases: dict[str, Phases] = {}
+    learned: dict[str, Any] = {}
     spans: list[Span] = []
 
     def count(self, name: str, number: int = 1) -> None:

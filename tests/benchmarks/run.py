@@ -15,6 +15,8 @@ from chart import draw
 from measure import cache_bytecode, print_rows
 from rows_backfill import backfill
 from rows_context import context
+from rows_first import first_minute
+from rows_hook import hook
 from rows_load import load, memory
 from rows_orchestration import orchestration
 from rows_plan import plan
@@ -40,6 +42,8 @@ ROWS = {
     "decide": deciding,
     "orchestration": orchestration,
     "backfill": backfill,
+    "first": first_minute,
+    "hook": hook,
 }
 ROOT = Path(__file__).parents[2]
 

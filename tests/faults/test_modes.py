@@ -71,7 +71,7 @@ def test_nothing_that_the_jobs_make_is_open_to_others(own_home: Path, umask: int
 def test_nothing_that_prefect_makes_for_us_is_open_to_others(own_home: Path) -> None:
     build(own_home, datetime.now(UTC))
     before = modes(own_home)
-    command(own_home, 0o000, COMMAND, "run", "nightly", "--force")
+    command(own_home, 0o000, COMMAND, "run", "nightly", "--prefect", "--force")
     assert list(own_home.rglob("prefect.db*"))
     assert is_open(own_home, before) == []
 

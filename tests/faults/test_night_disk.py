@@ -15,7 +15,7 @@ from slowwave.jobs.lately import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_entries
 from slowwave.observability.at_work import read_notes
-from slowwave.service.run_checks import runs
+from slowwave.service.checks import runs
 from tests.faults.calls import GROWS, Fault, counted, in_child, refused
 from tests.faults.night_town import Town
 from tests.unit.consolidation.dreams import no_fsync

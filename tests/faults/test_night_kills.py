@@ -17,7 +17,7 @@ from tests.faults.night_town import Town, in_child, killed_when, said
 from tests.unit.consolidation.dreams import no_fsync
 
 DRILLS = os.environ.get("DRILLS", "")
-STEPS = 3  # extract, consolidate, compact, over each project
+STEPS = ("extract", "consolidate")  # over each project
 
 pytestmark = pytest.mark.drill
 
@@ -72,8 +72,8 @@ def test_a_night_killed_while_it_works_is_named_with_its_place_and_its_reason(
         code, said_now = said(capsys, "status")
         assert code == 0
         # a night that was killed when all was done leaves the next one nothing to do
-        assert re.search("Last run: nightly of 2026-03-02 03:30.*(Completed|Skipped)", said_now)
-        assert "alarm      stopped: nightly of 2026-03-02 03:30: nightly stopped in nightly" in said_now
+        assert re.search("Last run: nightly of 2026-03-02 03:30.*(completed|nothing to do)", said_now)
+        assert "alarm      stopped: nightly of 2026-03-02 03:30: nightly stopped while " in said_now
         assert "Stopped" in report_path(town.environ).read_text()
         town.forget()
 
@@ -82,10 +82,10 @@ def killed_in_its_middle(town: Town, chance: random.Random) -> int:
     """Kill a night as soon as its note says that so many of its steps are done; return what its process was."""
     for _ in range(20):
         town.forget()
-        done = chance.randrange(len(town.keys) * STEPS)
+        at = chance.choice(STEPS), chance.randrange(len(town.keys))
         child = in_child(town.direct)
         is_killed = killed_when(
-            lambda done=done: (n := town.note()) is not None and n.step != "" and n.done >= done, child
+            lambda at=at: (n := town.note()) is not None and n.step == at[0] and n.done >= at[1], child
         )
         if is_killed and town.note():
             return child
@@ -97,7 +97,7 @@ def what_is_said_of_it(capsys: pytest.CaptureFixture[str], pid: int) -> None:
     code, status = said(capsys, "status")
     assert code == 0
     (line,) = [line for line in status.splitlines() if line.startswith("  stopped")]
-    assert line.startswith("  stopped    2026-03-02 03:30: nightly stopped in nightly, ")
+    assert line.startswith("  stopped    2026-03-02 03:30: nightly stopped while ")
     assert why in line
     assert "Last run: nightly of 2026-03-02 03:30" in status
     told = json.loads(said(capsys, "status", "--json")[1])["lately"]
@@ -118,7 +118,7 @@ def test_a_night_at_work_is_not_taken_for_a_stopped_one(town: Town, capsys: pyte
         signal.pause()
 
     def work() -> None:
-        story.log_step = hold
+        story.log_report = hold
         town.direct()
 
     child = in_child(work)
@@ -126,7 +126,10 @@ def test_a_night_at_work_is_not_taken_for_a_stopped_one(town: Town, capsys: pyte
         assert os.read(begun, 1)
         code, status = said(capsys, "status")
         assert (code, "  stopped" in status) == (0, False)
-        assert f"At work: nightly since 2026-03-02 03:30, in nightly, 0 of 9 done (process {child} on" in status
+        assert (
+            f"At work: nightly since 2026-03-02 03:30, while reading sessions, 0 of 3 done (process {child} on"
+            in status
+        )
         assert "1 at work, none stopped" in said(capsys, "doctor")[1]
         other = town.direct("another", "consolidation.min_sessions=1000")
         assert not any("stopped" in warning for warning in other.warnings)

@@ -1,8 +1,12 @@
 """Who watches a run sees the same through Prefect as without it: progress, log, history, report."""
 
 import json
+import logging
+import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -10,6 +14,7 @@ from slowwave.observability.history import read_nights
 from slowwave.observability.page.store import report_path
 from slowwave.observability.progress import watched_by
 from slowwave.samples import build
+from slowwave.service.launch import entrypoint_of, load_job
 from tests.flows.test_jobs import artifacts, flow_state, given
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
@@ -40,10 +45,11 @@ def test_a_night_through_prefect_is_watched_logged_and_recorded(
         state = flow_state("nightly", given(store, overrides=[f"telemetry.log_file={log}"]), monkeypatch)
     assert state.name == "Completed"
     assert notes.told == [
-        ("extract_batch", 1),
-        ("extract_batch", "1 of 1"),
-        ("consolidate_group", 1),
-        ("consolidate_group", "1 of 1"),
+        *(("look", 1), ("look", "")),
+        *(("extract_batch", 1), ("extract_batch", "1 of 1")),
+        *(("consolidate_group", 1), ("consolidate_group", "1 of 1")),
+        *(("propose_shared", 1), ("propose_shared", "")),
+        *(("retain_at_the_end", 1), ("retain_at_the_end", "")),
     ]
     environ = {"HOME": str(own_home), "XDG_STATE_HOME": str(own_home / "state")}
     (night,), problems = read_nights(environ)
@@ -55,6 +61,67 @@ def test_a_night_through_prefect_is_watched_logged_and_recorded(
     assert events.count("step") >= 4
     assert events[-1] == "run"
     assert artifacts("nights")[0].data.startswith("## Alarms")
+
+
+def logs_of(run_id: UUID) -> list[tuple[int, str]]:
+    """Return level and text of what stands in the log of a flow run, in order."""
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - tests of the library never pay for it
+    from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId  # noqa: PLC0415 - as above
+    from prefect.logging.handlers import APILogWorker  # noqa: PLC0415 - as above
+
+    APILogWorker.drain_all(timeout=30)
+    with get_client(sync_client=True) as client:
+        wanted = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run_id]))
+        found = client.read_logs(wanted, limit=200)
+    return [(one.level, one.message) for one in sorted(found, key=lambda one: one.timestamp)]
+
+
+def name_of(run_id: UUID) -> str:
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - tests of the library never pay for it
+
+    with get_client(sync_client=True) as client:
+        return client.read_flow_run(run_id).name
+
+
+def test_the_log_of_a_flow_run_tells_stages_phases_and_damage_and_its_name_and_end_what_it_was_about(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefect.settings import PREFECT_LOGGING_TO_API_ENABLED, temporary_settings  # noqa: PLC0415 - as above
+
+    store = build(own_home, NOW).home
+    session = max((store / ".claude/projects/-home-ana-tern").glob("*.jsonl"), key=lambda path: path.stat().st_size)
+    at = session.stat().st_mtime_ns
+    whole = session.read_bytes()
+    session.write_bytes(whole + b"{torn\n" + whole.splitlines(keepends=True)[-1])
+    os.utime(session, ns=(at, at))
+    level = logging.getLogger("slowwave").level
+    with temporary_settings({PREFECT_LOGGING_TO_API_ENABLED: True}):
+        state = flow_state("nightly", given(store), monkeypatch)
+        told = logs_of(state.state_details.flow_run_id)
+    lines = [text for _, text in told]
+    for text in (
+        "reading sessions",
+        "dreaming",
+        "-home-ana-tern: prune: 0 lines that went, or left the index for a topic file",
+    ):
+        assert text in lines
+    for phase in ("orient", "gather", "consolidate"):
+        assert any(re.match(rf"-home-ana-quill: {phase}: \d+ ", line) for line in lines), lines
+    damage = f"{session}:{len(whole.splitlines()) + 1} "
+    assert [(number, text[: len(damage)]) for number, text in told if number >= logging.WARNING] == [
+        (logging.WARNING, damage)
+    ]
+    assert name_of(state.state_details.flow_run_id) == "nightly 2026-03-09 tern, quill"
+    assert re.fullmatch(r"nightly r1 kept \d+ new memories, .* in \d+ sessions of 2 projects\.", state.message)
+    assert (logging.getLogger("slowwave").level, logging.getLogger("slowwave").handlers) == (level, [])
+
+
+def test_a_name_that_somebody_gave_a_run_stays(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = build(own_home, NOW).home
+    monkeypatch.chdir(Path.cwd())
+    flow = load_job(entrypoint_of("extract")).with_options(flow_run_name="before the release")
+    state = flow(given(store), return_state=True)
+    assert name_of(state.state_details.flow_run_id) == "before the release"
 
 
 def test_a_night_that_cannot_begin_is_recorded(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

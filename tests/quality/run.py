@@ -26,6 +26,8 @@ SECTIONS = {
     "merges": "rows_merges",
     "contradictions": "rows_contradictions",
     "supersession": "rows_supersession",
+    "effect": "rows_effect",
+    "hooks": "rows_hooks",
     "secrets": "rows_secrets",
     "attacks": "rows_attacks",
     "compaction": "rows_compaction",

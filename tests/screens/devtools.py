@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from tests.browser import CHROMIUM, NOBODY
+from tests.browser import CHROMIUM, NOBODY, Scheme
 
 FLAGS = [
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
@@ -87,8 +87,9 @@ class Page:
         script = "".join(f"localStorage.setItem({json.dumps(k)},{json.dumps(v)});" for k, v in stored.items())
         self.ask("Page.addScriptToEvaluateOnNewDocument", source=f"if(location.protocol==='http:'){{{script}}}")
 
-    def go(self, address: str, *, width: int, height: int) -> None:
+    def go(self, address: str, *, width: int, height: int, scheme: Scheme = "light") -> None:
         """Open an address in a window of this size; :meth:`until` waits for what it shows."""
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.requests.clear()
         self.wrong.clear()
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -104,13 +105,21 @@ class Page:
 
     def until(self, condition: str) -> Any:
         """Wait until a JavaScript expression holds inside the page, and return its value."""
-        found = self.run(
+        try:
+            found = self._waited(condition)
+        except AssertionError as error:
+            if "navigated" not in str(error):
+                raise
+            found = self._waited(condition)  # a click led to another page meanwhile
+        assert "it" in found, f"{condition} never held in a page that says {found['text'][:3000]!r}; {self.wrong}"
+        return found["it"]
+
+    def _waited(self, condition: str) -> dict[str, Any]:
+        return self.run(
             f"const end=Date.now()+{WAIT_S * 1000};"
             f"for(;;){{const it=(()=>{{try{{return {condition}}}catch(e){{return null}}}})();if(it) return {{it}};"
             "if(Date.now()>end) return {text:document.body.innerText};await new Promise(next=>setTimeout(next,50))}"
         )
-        assert "it" in found, f"{condition} never held in a page that says {found['text'][:3000]!r}; {self.wrong}"
-        return found["it"]
 
     def click(self, condition: str) -> None:
         """Click the middle of an element, as a person would, once it is there."""

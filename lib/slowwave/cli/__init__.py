@@ -21,8 +21,10 @@ from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
 COMMANDS = {
-    "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact, retain or erase"),
+    "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact, retain, erase or backfill"),
     "status": ("slowwave.cli.status", "what is waiting, what ran last, what is due and why not yet"),
+    "nights": ("slowwave.cli.nights", "the last nights and dreams, and what each of them learned"),
+    "review": ("slowwave.cli.review", "what waits for you, one by one: accept, edit, reject, later; and undo"),
     "doctor": ("slowwave.cli.doctor", "check this installation and say how to mend it"),
     "serve": ("slowwave.cli.serve", "schedule everything from this process"),
     "deploy": ("slowwave.cli.deploy", "register the deployments of prefect.yaml with a Prefect server"),

@@ -11,7 +11,7 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, SettingsError
 
 if TYPE_CHECKING:
-    from slowwave.service.check import Check
+    from slowwave.service.checks import Check
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checks(args: argparse.Namespace) -> "Iterator[Check]":
-    from slowwave.service.check import Check  # noqa: PLC0415 - --help stays fast
+    from slowwave.service.checks import Check  # noqa: PLC0415 - --help stays fast
     from slowwave.service.health import checks  # noqa: PLC0415 - as above
 
     try:

@@ -20,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave install``."""
     configure_uninstall(parser)
     parser.add_argument("--tracked", action="store_true", help="write also into files that git tracks")
+    parser.add_argument("--no-hooks", action="store_true", help="no line before a call that memory knows about")
     parser.add_argument("--visible", action="store_true", help="let git show new files: no entry in .git/info/exclude")
 
 
@@ -35,7 +36,7 @@ def configure_uninstall(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Bring memories to the clients from now on; code 6 when one cannot be brought."""
-    return _run(args, on=True, tracked=args.tracked, visible=args.visible)
+    return _run(args, on=True, tracked=args.tracked, visible=args.visible, hooks=not args.no_hooks)
 
 
 def run_uninstall(args: argparse.Namespace) -> int:
@@ -43,8 +44,11 @@ def run_uninstall(args: argparse.Namespace) -> int:
     return _run(args, on=False)
 
 
-def _run(args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False) -> int:
-    from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - --help stays fast
+def _run(
+    args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False, hooks: bool = False
+) -> int:
+    from slowwave.consolidation.effect.points import write_points  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - as above
     from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.stores.known import known_projects  # noqa: PLC0415 - as above
 
@@ -53,11 +57,13 @@ def _run(args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: 
         projects = known_projects(settings, os.environ).projects
         chosen = chosen_by(args.project, projects, lambda p: (p.key, p.root))
         roots = [name_to_json(p.root) for p in chosen if p.root] if args.project else [""]
-        rules = [Rule(on, args.client, root, tracked, visible) for root in roots]
+        rules = [Rule(on, args.client, root, tracked, visible, hooks) for root in roots]
         how = {"dry_run": args.dry_run, "overwrite": args.overwrite}
         items = install(chosen, rules, settings, os.environ, **how)
         clients = {session.dialect for project in projects for session in project.sessions}
         items += bring_commands(clients, os.environ, rules, take_out=True, **how)
+        if not args.dry_run:
+            write_points(projects, settings, os.environ, is_all=True)
     if args.json:
         say_json(items)
     else:

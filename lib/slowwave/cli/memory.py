@@ -16,6 +16,7 @@ _ACTIONS = {
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
+    "effect": ("what sessions made of the memories delivered to them", "memory_effect", "show_effect"),
     "diff": ("what a dream changed", "memory_dreams", "show_diff"),
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
@@ -25,13 +26,13 @@ _ACTIONS = {
         "memory_quarantine",
         "show_quarantine",
     ),
-    "review": ("what waits for a person: list, show, accept, reject, edit", "memory_review", "show_review"),
+    "review": ("what waits for you, the same as slowwave review", "review", "review"),
     "share": ("what a team shares in the repository; with IDs, accept memories for it", "memory_share", "show_shared"),
-    "remember": ("for agents: ask that words of this session be remembered", "memory_review", "ask_remember"),
-    "forget": ("for agents: ask that what some words name be forgotten", "memory_review", "ask_forget"),
+    "remember": ("for agents: ask that words of this session be remembered", "memory_share", "ask_remember"),
+    "forget": ("for agents: ask that what some words name be forgotten", "memory_share", "ask_forget"),
 }
-# of these, those that may write, and those that need no memory folder
-_WRITING = ("undo", "export", "review", "share")
+# of these, those that may write and take no lock of their own, and those that need no memory folder
+_WRITING = ("export", "share")
 _ASKING = ("remember", "forget")
 
 
@@ -61,6 +62,10 @@ def configure(parser: Parser) -> None:
             action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
+        if name == "review":
+            from slowwave.cli.review import add_words  # noqa: PLC0415 - only where it is asked for
+
+            add_words(action)
         if name in _OPTIONS:
             _OPTIONS[name](action)
 
@@ -79,22 +84,6 @@ def _configure_export(action: argparse.ArgumentParser) -> None:
     action.add_argument("--all", action="store_true", help="json: also what does not hold any more")
 
 
-def _configure_review(action: argparse.ArgumentParser) -> None:
-    action.add_argument(
-        "what",
-        nargs="?",
-        default="list",
-        choices=("list", "show", "accept", "reject", "edit"),
-        help="what to do",
-    )
-    action.add_argument("id", nargs="?", metavar="ID", help="id of a fact or dream, a fact's by its beginning")
-    action.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
-    action.set_defaults(list_of_words="text")
-    decision = action.add_mutually_exclusive_group()
-    decision.add_argument("--accept", metavar="DREAM", help="apply this parked dream")
-    decision.add_argument("--reject", metavar="DREAM", help="refuse this parked dream for good")
-
-
 def _configure_share(action: argparse.ArgumentParser) -> None:
     action.add_argument("id", nargs="*", metavar="ID", help="id of a memory, or its beginning")
     action.add_argument("--withdraw", action="store_true", help="take it back: for the others it is over")
@@ -109,7 +98,6 @@ def _configure_asking(action: argparse.ArgumentParser) -> None:
 _OPTIONS = {
     "list": _configure_list,
     "export": _configure_export,
-    "review": _configure_review,
     "share": _configure_share,
     **dict.fromkeys(_ASKING, _configure_asking),
 }

@@ -1,19 +1,16 @@
 """``slowwave memory diff|undo``: what a dream changed, and taking it back."""
 
 import argparse
+import os
 
-import msgspec
-
-from slowwave.cli.memory_folders import MemoryFolder, bring, the_one
+from slowwave.cli.memory_folders import the_one
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import say, say_json
+from slowwave.cli.output import say, say_json, warn
 from slowwave.clock import SystemClock
-from slowwave.consolidation.lock import held
 from slowwave.errors import DONE
-from slowwave.memory.book import read_book
+from slowwave.jobs.review import Desk
 from slowwave.memory.difference import difference
 from slowwave.memory.stage import read_manifest
-from slowwave.memory.undo import undo
 
 
 def show_diff(args: argparse.Namespace) -> int:
@@ -29,21 +26,12 @@ def show_diff(args: argparse.Namespace) -> int:
 
 
 def take_back(args: argparse.Namespace) -> int:
-    """Undo a dream and all later ones."""
-
-    def has(folder: MemoryFolder) -> bool:
-        book = read_book(folder.path)
-        return args.dream in book.dreams or args.dream in book.undone_dreams
-
-    folder, _ = the_one(args.folders, f"dream {args.dream}", has)
-    with held(folder.path, settings_of(args).consolidation.lock_stale):
-        undone = undo(folder.path, args.dream, SystemClock().now(), force=args.force)
-    bring(folder, settings_of(args))
+    """Undo a dream and all later ones, or what was decided in review."""
+    undone = Desk(args.folders, settings_of(args), os.environ, SystemClock()).take_back(args.dream, force=args.force)
+    for warning in undone.warnings:
+        warn(warning)
     if args.json:
-        say_json([{**msgspec.to_builtins(undone), "memory": str(folder.path)}])
-        return DONE
-    later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
-    say(f"Undone: {args.dream}{later}. Restored in {folder.path}: {', '.join(undone.files) or 'nothing'}.")
-    if undone.edited:
-        say(f"Your version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/")
+        say_json([undone])
+    else:
+        say(undone.text)
     return DONE

@@ -3,33 +3,20 @@
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import warn
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.jobs.choice import chosen_by
+from slowwave.jobs.choice import memory_folders
 from slowwave.memory.candidates import FILE
-from slowwave.memory.everywhere import NAME, global_folder
+from slowwave.memory.everywhere import NAME
+from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder
-from slowwave.settings import Settings
-from slowwave.stores.known import known_projects
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFolder:
-    """A memory folder, the project it belongs to, and where that project's transcripts are, archived ones, too."""
-
-    project: str
-    path: Path
-    transcripts: tuple[Path, ...]
-    is_global: bool = False
 
 
 def chosen(args: argparse.Namespace) -> list[MemoryFolder]:
@@ -41,7 +28,7 @@ def chosen(args: argparse.Namespace) -> list[MemoryFolder]:
         UnreadableError: the folder is missing or a store cannot be read.
         NotFoundError: no project matches.
     """
-    folders = [_given(args.memory)] if args.memory else _of_projects(args)
+    folders = [_given(args.memory)] if args.memory else memory_folders(settings_of(args), os.environ, args.project)
     for folder in folders:
         recover(folder.path)
     return folders
@@ -57,29 +44,6 @@ def _given(path: Path) -> MemoryFolder:
     is_global = (path / OWN_FOLDER / FILE).is_file() and path.name == NAME
     archive = archive_folder(os.environ)
     return MemoryFolder(NAME if is_global else path.parent.name, path, (path.parent, archive), is_global=is_global)
-
-
-def _of_projects(args: argparse.Namespace) -> list[MemoryFolder]:
-    settings = settings_of(args)
-    projects = known_projects(settings, os.environ).projects
-    shared = global_folder(settings, os.environ)
-    archive = archive_folder(os.environ)
-    everywhere = [*(folder for p in projects for folder in p.folders), archive]
-    others = [MemoryFolder(NAME, shared.resolve(), tuple(everywhere), is_global=True)] if shared.is_dir() else []
-    if args.project == NAME and others:
-        return others
-    named = chosen_by(args.project, projects, lambda p: (p.key, p.root))
-    folders = [MemoryFolder(p.key, p.memory.resolve(), (*p.folders, archive)) for p in named if p.memory.is_dir()]
-    return folders if args.project else [*folders, *others]
-
-
-def bring(folder: MemoryFolder, settings: Settings) -> None:
-    """Let the files that agents read say what a memory folder says now; which of them cannot is told."""
-    from slowwave.memory.delivery.deliver import REFUSED, refresh  # noqa: PLC0415 - only what changes memories
-
-    for item in refresh(folder.path, settings, os.environ):
-        if item.action == REFUSED:
-            warn(f"not delivered: {item.target}: {item.reason}")
 
 
 def the_one(

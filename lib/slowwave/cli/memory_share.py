@@ -1,4 +1,7 @@
-"""``slowwave memory share``: what a team shares in a repository, and a person's word on what goes there."""
+"""``slowwave memory share``: what a team shares in a repository, and a person's word on what goes there.
+
+Also ``slowwave memory remember|forget``, by which an agent asks for something in a person's place, and writes nothing.
+"""
 
 import argparse
 import os
@@ -82,3 +85,36 @@ def _rows(folder: MemoryFolder, settings: Settings) -> Iterator[dict[str, str]]:
         yield msgspec.to_builtins(mine) | {"held": "", "who": "you", "project": folder.project}
     for line in read_others(folder.path):
         yield msgspec.to_builtins(line) | {"held": line.held, "who": line.who, "project": folder.project}
+
+
+def ask_remember(args: argparse.Namespace) -> int:
+    """Tell an agent what becomes of words that it asks to be remembered; nothing is written."""
+    return _tell_agent(args, "remembers")
+
+
+def ask_forget(args: argparse.Namespace) -> int:
+    """Tell an agent what becomes of what it asks to be forgotten; nothing is written."""
+    return _tell_agent(args, "forgets")
+
+
+def _tell_agent(args: argparse.Namespace, does: str) -> int:
+    """Say that the next night finds the request in the transcript: this call stands there, and is all that is needed.
+
+    Raises:
+        UsageError: no agent runs this, so that no transcript will show it.
+    """
+    words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
+    if not agent_around(os.environ):
+        raise UsageError(
+            f"memory {args.action} counts inside of an agent's session, where the next night reads it; a line that you"
+            " write into MEMORY.md yourself is yours"
+        )
+    told = (
+        f"The next night {does} this if the person typed it in this session; else it waits until they accept it"
+        " (slowwave review)."
+    )
+    if args.json:
+        say_json([{"asked": args.action, "words": words}])
+    else:
+        say(told)
+    return DONE

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,12 @@ if TYPE_CHECKING:
     from slowwave.settings import Settings
 
 
-def add_settings_options(parser: argparse.ArgumentParser) -> None:
+# where options can be declared, and what returns such a place for options of some jobs
+Place = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+Options = Callable[..., Place]
+
+
+def add_settings_options(parser: Place) -> None:
     """Add ``--store``, ``--config`` and ``--set``."""
     parser.add_argument("--store", type=Path, action="append", metavar="DIR", help="store to work on (repeatable)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (TOML)")
@@ -23,12 +29,12 @@ def add_settings_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_project_option(parser: argparse.ArgumentParser) -> None:
+def add_project_option(parser: Place) -> None:
     """Add ``--project``."""
     parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
+def add_json_option(parser: Place) -> None:
     """Add ``--json``."""
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 

@@ -52,6 +52,34 @@ def bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m" if sys.stdout and sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
 
 
+def screen_width() -> int:
+    """Return how wide what is printed may be: the terminal, or 0 for no limit where a program or a file reads it."""
+    if not (sys.stdout and sys.stdout.isatty()):
+        return 0
+    from slowwave.cli.parser import columns  # noqa: PLC0415 - only at a terminal
+
+    return max(columns(), 40)
+
+
+def wrapped(text: str, *, first: str = "", rest: str = "", width: int = 0) -> list[str]:
+    """Return foreign text as lines no wider than ``width``, which never breaks a word; 0 sets no limit.
+
+    Args:
+        text: what is told; whatever a terminal would obey is taken out.
+        first: what stands before its first line.
+        rest: what stands before every further one.
+        width: the most characters of a line.
+    """
+    flat = " ".join(harmless(text).split())
+    if not width:
+        return [first + flat]
+    from textwrap import TextWrapper  # noqa: PLC0415 - only where something is wrapped
+
+    wrapper = TextWrapper(max(width, len(rest) + 20), initial_indent=first, subsequent_indent=rest)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return wrapper.wrap(flat) or [first]
+
+
 def harmless(text: str) -> str:
     """Return foreign text without what a terminal would obey; line ends and tabs stay."""
     return text if text.isprintable() else "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)

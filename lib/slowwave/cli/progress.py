@@ -1,4 +1,4 @@
-"""How far a run is, on standard error: a bar for a person at a terminal, JSON lines for a program, else nothing."""
+"""How far a run is, on standard error: bars at a terminal, a line a stage, JSON lines for a program, or nothing."""
 
 import sys
 import time
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from slowwave.cli.output import harmless
-from slowwave.observability.progress import watched_by
+from slowwave.observability.progress import LOOK, watched_by, words
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _WIDEST = 40
-Wish = Literal["auto", "json", "none"]
-WISHES: tuple[Wish, ...] = ("auto", "json", "none")
+_PARTS_TOLD = 10
+Wish = Literal["auto", "lines", "json", "none"]
+WISHES: tuple[Wish, ...] = ("auto", "lines", "json", "none")
 
 
 @contextmanager
@@ -24,17 +25,49 @@ def shown_progress(wish: Wish, *, quiet: bool) -> Generator[None]:
     """Show how far what is inside is.
 
     Args:
-        wish: ``json`` writes a line after every step, ``none`` nothing; ``auto`` draws a bar where a person looks.
+        wish: ``lines`` tells each stage in words, ``json`` writes a line after every step, ``none`` nothing; ``auto``
+            draws bars where a person looks.
         quiet: a program reads the output, so ``auto`` draws nothing.
     """
     if wish == "json":
         with watched_by(Lines()):
+            yield
+    elif wish == "lines":
+        with watched_by(Stages()):
             yield
     elif wish == "auto" and not quiet and sys.stderr and sys.stderr.isatty():
         with _bars() as bars, watched_by(bars):
             yield
     else:
         yield
+
+
+class Stages:
+    """Writes a line when a stage begins, and how far it is at every tenth of a long one."""
+
+    def __init__(self) -> None:
+        """Tell at once what every run begins with."""
+        self._totals: dict[str, int] = {}
+        self._done: dict[str, int] = {}
+        self._told = {LOOK}
+        self._write(_sentence(LOOK))
+
+    def plan(self, step: str, total: int) -> None:
+        """Name the stage, once."""
+        self._totals[step], self._done[step] = total, 0
+        if step not in self._told:
+            self._told.add(step)
+            self._write(_sentence(step))
+
+    def done(self, step: str, what: str) -> None:
+        """Tell how far it is: after each of a few, else after each tenth."""
+        done, total = self._done.get(step, 0) + 1, self._totals.get(step, 0)
+        self._done[step] = done
+        if total > 1 and done * _PARTS_TOLD // total > (done - 1) * _PARTS_TOLD // total:
+            self._write(f"  {done} of {total}  {harmless(what)[-_WIDEST:]}".rstrip())
+
+    def _write(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - what was asked for
 
 
 class Lines:
@@ -74,13 +107,14 @@ class Bars:
         """Draw on a screen that somebody else begins and ends."""
         self._screen = screen
         self._tasks: dict[str, TaskID] = {}
+        self.plan(LOOK, 1)  # what every run begins with is there before anything slow is imported
 
     def plan(self, step: str, total: int) -> None:
         """Draw the bar of a step."""
         if step in self._tasks:
             self._screen.reset(self._tasks[step], total=total)
         else:
-            self._tasks[step] = self._screen.add_task(step, total=total, what="")
+            self._tasks[step] = self._screen.add_task(_sentence(step), total=total, what="")
 
     def done(self, step: str, what: str) -> None:
         """Move the bar, and say what it moved over."""
@@ -89,12 +123,24 @@ class Bars:
             self._screen.update(self._tasks[step], advance=1, what=harmless(what)[-_WIDEST:])
 
 
+def _sentence(step: str) -> str:
+    name = words(step)
+    return name[:1].upper() + name[1:]
+
+
 @contextmanager
 def _bars() -> Generator[Bars]:
     from rich.console import Console  # noqa: PLC0415 - only a person at a terminal waits for it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415 - as above
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    words = [TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[what]")]
-    columns = (words[0], BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), words[1])
+    texts = [TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[what]")]
+    columns = (SpinnerColumn(), texts[0], BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), texts[1])
     with Progress(*columns, console=Console(stderr=True), transient=True) as screen:
         yield Bars(screen)

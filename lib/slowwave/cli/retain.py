@@ -161,7 +161,7 @@ def _holds(args: argparse.Namespace) -> int:
 def _trash(args: argparse.Namespace) -> int:
     from datetime import datetime  # noqa: PLC0415 - --help stays fast
 
-    from slowwave.cli.screen_retain import readable  # noqa: PLC0415 - as above
+    from slowwave.report import readable  # noqa: PLC0415 - as above
     from slowwave.stores.freeing import trash_size  # noqa: PLC0415 - as above
     from slowwave.stores.trash import trash_folder, trash_items  # noqa: PLC0415 - as above
 

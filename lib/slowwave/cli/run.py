@@ -1,4 +1,7 @@
-"""``slowwave run JOB``: through Prefect, or with ``--direct`` in this process; both leave the same bytes."""
+"""``slowwave run JOB``: in this process, or recorded by a Prefect server; both leave the same bytes.
+
+A server is used where ``PREFECT_API_URL`` or Prefect's active profile names one; ``--prefect`` starts one for the run.
+"""
 
 import argparse
 import os
@@ -6,18 +9,51 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.cli import run_backfill, run_erase, screen_backfill
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
-from slowwave.cli.output import say_json, warn
+from slowwave.cli.options import (
+    Options,
+    Place,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    positive,
+    settings_of,
+)
+from slowwave.cli.output import say, say_json, warn
+from slowwave.cli.parser import Parser, Undeclared
 from slowwave.cli.progress import WISHES, shown_progress
 from slowwave.cli.screen import show
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
 from slowwave.jobs import JOBS
 from slowwave.report import UNCONFIRMED
+from slowwave.service.reach import named_server
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
 
+_MOST_FAILURES = 5
+ABOUT = {
+    "nightly": "Read what is new in every session, and dream over every project; compact and tidy where settings ask.",
+    "extract": "Read what is new in the sessions, and note what may be worth remembering.",
+    "consolidate": "Turn what was noted into memories.",
+    "compact": "Append a summary to every session that has grown too large.",
+    "retain": "Archive and remove the sessions that the rules no longer keep; without --apply only show which.",
+    "erase": "Take secrets, persons, topics or whole sessions out of transcripts and memories, for good.",
+    "backfill": "Read a past range of sessions, in pieces that can be paused, resumed and taken back.",
+}
+# the settings, by section or key, that are a job's own; those of every job are told in docs/settings.md
+_SETTINGS = {
+    "nightly": (
+        *("extraction", "consolidation", "compaction.nightly"),
+        *("retention.enforce", "retention.rescue", "retention.rescue_max_bytes", "alarms"),
+    ),
+    "extract": ("extraction",),
+    "consolidate": ("consolidation",),
+    "compact": ("compaction",),
+    "retain": ("retention",),
+    "erase": ("secrets", "retention.enforce"),
+    "backfill": ("backfill", "extraction"),
+}
 # what cannot be taken back only shows its plan unless it is told otherwise
 _PLANNED_FIRST = ("erase", "retain")
 # options that stand for a setting in this run, and the jobs that take them
@@ -28,31 +64,90 @@ _AS_SETTINGS = {
 }
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``slowwave run``."""
-    parser.add_argument("job", choices=JOBS, metavar="JOB", help=", ".join(JOBS))
-    add_settings_options(parser)
-    add_project_option(parser)
-    parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
-    parser.add_argument("--apply", action="store_true", help="erase, retain: do it; otherwise only the plan is shown")
-    parser.add_argument("--purge", action="store_true", help="retain: also take out what is hidden for good in files")
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    """Declare the options of ``slowwave run``; where help on one job is asked for, those of that job alone."""
+    asked = {"-h", "--help"} & set(parser.behind)
+    job = next((word for word in parser.behind if word in JOBS), "") if asked else ""
+    parser.usage = f"slowwave run {job or 'JOB'} [options]"
+    parser.is_laid_out = True
+    if job:
+        _explain(parser, job)
+    elif asked:
+        parser.description = f"jobs:\n{parser.columns(ABOUT.items(), 16)}"
+        parser.epilog = "slowwave run JOB --help shows the options and the settings of one job."
+    groups: dict[tuple[str, ...], Place] = {}
+
+    def options(*jobs: str) -> Place:
+        if job and job not in jobs:
+            return Undeclared()
+        title = (job,) if job else jobs
+        if title not in groups:
+            groups[title] = parser.add_argument_group(", ".join(title))
+        return groups[title]
+
+    shown = argparse.SUPPRESS if asked else ", ".join(JOBS)
+    parser.add_argument("job", choices=JOBS, metavar="JOB", help=shown)
+    run_erase.configure(options)
+    _configure_some(options)
+    run_backfill.configure(options)
+    _configure_all(parser.add_argument_group("every job"))
+
+
+def _configure_some(options: Options) -> None:
+    options("retain", "erase").add_argument(
+        "--apply", action="store_true", help="do it; otherwise only the plan is shown"
+    )
+    options("retain", "nightly").add_argument(
+        "--purge", action="store_true", help="also take out what is hidden for good in files"
+    )
+    options("retain", "nightly", "erase").add_argument(
         "--confirm",
         type=positive,
         default=0,
         metavar="N",
         help="so many may go although they are most (retain), or in paths (erase)",
     )
-    parser.add_argument("--focus", default="", metavar="TEXT", help="compact: what narratives look at above all")
-    parser.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
-    parser.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
-    parser.add_argument("--direct", action="store_true", help="run in this process, without Prefect")
-    parser.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
-    parser.add_argument("--verbose", action="store_true", help="show the log of Prefect")
-    parser.add_argument("--progress", choices=WISHES, default="auto", help="bars at a terminal, JSON lines, or none")
-    run_erase.configure(parser)
-    run_backfill.configure(parser)
-    add_json_option(parser)
+    options("compact", "nightly").add_argument(
+        "--focus", default="", metavar="TEXT", help="what narratives look at above all"
+    )
+
+
+def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    add_settings_options(every)
+    add_project_option(every)
+    every.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
+    every.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
+    every.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
+    way = every.add_mutually_exclusive_group()
+    way.add_argument(
+        "--prefect",
+        action="store_true",
+        help="let a Prefect server record the run: the one that is set up, else one of its own, started for the run",
+    )
+    way.add_argument("--direct", action="store_true", help="run without Prefect, also where a server is set up")
+    every.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
+    every.add_argument("--verbose", action="store_true", help="show the log of Prefect")
+    every.add_argument(
+        "--progress", choices=WISHES, default="auto", help="how far it is: bars at a terminal, lines, json or none"
+    )
+    add_json_option(every)
+
+
+def _explain(parser: Parser, job: str) -> None:
+    """Say what a job does and which settings it goes by."""
+    from slowwave.settings import described  # noqa: PLC0415 - only a page of help waits for it
+
+    keys = [
+        row for section in _SETTINGS[job] for row in described(section.partition(".")[0]) if _is_of(row[0], section)
+    ]
+    rows = [(key, meaning + (f" (default: {default})" if default else "")) for key, default, meaning in keys]
+    parser.is_laid_out = True
+    parser.description = parser.filled(ABOUT[job])
+    parser.epilog = f"settings (--set KEY=VALUE, or in the settings file):\n{parser.columns(rows)}"
+
+
+def _is_of(key: str, section: str) -> bool:
+    return key == section or key.startswith(f"{section}.")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,16 +157,24 @@ def run(args: argparse.Namespace) -> int:
     _add_overrides(args)
     settings = settings_of(args)  # bad settings are refused before anything starts
     _check_together(args, settings)
-    with shown_progress(args.progress, quiet=args.json or args.verbose):
+    args.prefect = not args.direct and (args.prefect or bool(named_server(os.environ)))
+    wish = "lines" if args.verbose and args.progress == "auto" else args.progress  # bars would run into the log
+    with shown_progress(wish, quiet=args.json):
         report = _report(args, settings)
     if args.json:
         say_json([report])
     elif args.job == "backfill":
         screen_backfill.show(report)
     else:
-        show(report, dry_run=args.dry_run)
-    for failure in report["failures"]:
+        show(report, dry_run=args.dry_run, options=f" --store {args.sample}" if args.sample else "")
+    if not args.json and (flow_run := report.get("flow_run")):
+        shown = "" if args.sample else ", which slowwave serve shows"
+        where = flow_run["page"] or f"kept in {flow_run['folder']}{shown}"
+        say(f"\nRecorded by Prefect as {flow_run['name']!r}: {where}")
+    for failure in report["failures"][:_MOST_FAILURES]:
         warn(failure)
+    if len(report["failures"]) > _MOST_FAILURES:
+        warn(f"and {len(report['failures']) - _MOST_FAILURES} more failures (--json shows all)")
     return _exit_code(report, require=args.require, erases=args.job == "erase", planned=args.dry_run)
 
 
@@ -90,7 +193,7 @@ def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
         return run_backfill.backfill(args)
     if run_erase.has_subjects(args):
         return run_erase.erase(args, settings)
-    return _direct(args) if args.direct else _through_prefect(args)
+    return _through_prefect(args) if args.prefect else _direct(args)
 
 
 def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
@@ -148,7 +251,7 @@ def _enter_sample(args: argparse.Namespace) -> None:
         XDG_CONFIG_HOME=str(home / "config"),
         PREFECT_HOME=str(home / "state" / "prefect"),
     )
-    for name in ("PREFECT_API_URL", "SLOWWAVE_CONFIG"):
+    for name in ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH", "SLOWWAVE_CONFIG"):
         os.environ.pop(name, None)
     args.store = [home]
 

@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from slowwave.cli.options import positive
+from slowwave.cli.options import Options, positive
 from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
 from slowwave.moments import moment
@@ -20,9 +20,9 @@ _OPTIONS = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the job."""
-    more = parser.add_argument_group("backfill (--dry-run shows sessions, bytes, tokens, money and time)")
+def configure(options: Options) -> None:
+    """Declare the options of the job; with ``--dry-run`` it shows sessions, bytes, tokens, money and time."""
+    more = options("backfill")
     more.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
     more.add_argument(
         "--until",
@@ -69,8 +69,8 @@ def check(args: argparse.Namespace) -> None:
 def backfill(args: argparse.Namespace) -> dict[str, Any]:
     """Run the job and return its report: in this process, or through Prefect what takes long."""
     parameters = _parameters(args)
-    given = _checked(parameters)  # before a server is started, which takes half a minute
-    if args.direct or given.action in ("pause", "coverage"):
+    given = _checked(parameters)  # before a server is started, which takes a while
+    if not args.prefect or given.action in ("pause", "coverage"):
         from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - --help stays fast
 
         return run_backfill(given, os.environ).to_builtins()

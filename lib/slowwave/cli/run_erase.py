@@ -6,23 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from slowwave.cli.options import Options
 from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
+from slowwave.service.reach import named_server
 from slowwave.settings import Settings
 
 _SUBJECTS = ("session", "person", "topic", "pattern")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(options: Options) -> None:
     """Declare the options of the job."""
-    more = parser.add_argument_group("erase")
-    more.add_argument("--secrets", action="store_true", help="erase: take out every secret that is found")
-    more.add_argument(
-        "--session", action="append", default=[], metavar="ID", help="erase: a whole session; also backfill"
+    more = options("erase")
+    more.add_argument("--secrets", action="store_true", help="take out every secret that is found")
+    more.add_argument("--person", action="append", default=[], metavar="NAME", help="a name; repeat it for more")
+    more.add_argument("--topic", action="append", default=[], metavar="PHRASE", help="a phrase")
+    more.add_argument("--pattern", action="append", default=[], metavar="REGEX", help="what an expression fits")
+    options("erase", "backfill").add_argument(
+        "--session", action="append", default=[], metavar="ID", help="a whole session (repeatable)"
     )
-    more.add_argument("--person", action="append", default=[], metavar="NAME", help="erase: a name; repeat it for more")
-    more.add_argument("--topic", action="append", default=[], metavar="PHRASE", help="erase: a phrase")
-    more.add_argument("--pattern", action="append", default=[], metavar="REGEX", help="erase: what an expression fits")
 
 
 def has_subjects(args: argparse.Namespace) -> bool:
@@ -72,5 +74,5 @@ def _elsewhere(environ: Mapping[str, str]) -> str:
     for name in ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL"):
         if environ.get(name):
             return f"${name}"
-    host = urlsplit(environ.get("PREFECT_API_URL", "")).hostname
+    host = urlsplit(named_server(environ)).hostname
     return "" if host in (None, "localhost", "127.0.0.1", "::1") else f"$PREFECT_API_URL ({host})"

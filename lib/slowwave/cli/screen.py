@@ -1,23 +1,33 @@
-"""The report of a run for a person: what was asked, found, kept and refused, and where everything lies."""
+"""What a person reads after a run: what was learned, what needs them, what was done besides, then the numbers.
+
+What was learned is told by :mod:`slowwave.observability.learned`, here as lines of a terminal: as wide as it is, and
+where it is none, with everything in it.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import say
-from slowwave.cli.screen_erase import erased
+from slowwave.cli.output import bold, say, screen_width, wrapped
 from slowwave.cli.screen_retain import MOST_ROWS as MOST_SESSIONS
-from slowwave.cli.screen_retain import retained
-from slowwave.report import PARKED_FOR_REVIEW, Phases
+from slowwave.cli.screen_retain import erased, retained
+from slowwave.observability.learned import Ask, Change, Learned, in_words, planned, short_names
+from slowwave.report import LEFT_OUT, Report
+from slowwave.report import counted as in_numbers
 
 MOST_ROWS = 8
-WIDTH = 108
-TEXT_WIDTH = 66
-MOST_INDEX_LINES = 24
-# counters of what a run did, or would do, besides candidates and dreams
+MOST_PROJECTS = 10
+MOST_CHANGES = 5
+MOST_ASKS = 3
+MOST_UNDO = 3
+# gates about one session are counted with what was left out; these are about a whole project or run
+_SESSION = "session "
+# what a run counts of its reading, in the order in which it happens
+_READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
+# counters of what a run did, or would do, besides notes and dreams
 _DEEDS = (
     "found",
     "replaced",
@@ -46,108 +56,191 @@ _DEEDS = (
 )
 
 
-def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How something is shown.
+
+    Attributes:
+        width: most characters of a line, 0 for no limit: then nothing is left out either.
+        options: what every command that is named needs besides, for example ``--store .sample``.
+    """
+
+    width: int = 0
+    options: str = ""
+
+    def most(self, number: int) -> int | None:
+        """Return how many of a list are shown; None for all."""
+        return number if self.width else None
+
+
+def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen: Screen | None = None) -> Iterator[str]:
     """Yield the lines of the report; ``whole`` with every session that retention looked at."""
+    screen = screen or Screen()
+    learned = _learned(report, dry_run=dry_run)
     changed = bool(report["dream_ids"] or report["counts"].get("candidates"))
-    yield f"{report['job']} {report['run_id']}" + ("  (dry run: nothing was changed)" if dry_run else "")
-    yield from _gates(report["gates"])
-    yield from _candidates(report["items"])
-    yield from _left_out(report["counts"])
-    yield from _model(report["items"])
+    yield from _title(report, learned, dry_run=dry_run)
+    yield from learned_lines(learned, screen, run=report["run_id"])
     if report["job"] == "erase":
-        yield from _problems(report)  # what would go wrong is read before a long list
+        yield from _problems(report, screen)  # what would go wrong is read before a long list
         yield from erased(report["items"], dry_run=dry_run)
     else:
-        yield from _operations([item for item in report["items"] if "rule" not in item], dry_run=dry_run)
         yield from retained(report["items"], None if whole else MOST_SESSIONS)
     yield from _compactions(report["items"], dry_run=dry_run)
+    yield from _model(report["items"], screen)
     if report["job"] != "erase":
-        yield from _problems(report)
-    yield from _phases(report.get("phases", {}))
-    yield from _numbers(report["counts"])
-    if changed and not dry_run:
-        yield from _index(report)
-    elif not (changed or report["parked"] or any(report["counts"].get(name) for name in _DEEDS)):
+        yield from _problems(report, screen)
+    yield from _not_now(report["gates"], screen)
+    yield from _numbers(report["counts"], screen)
+    yield from _undo(learned, screen, run=report["run_id"])
+    if not (changed or report["parked"] or any(report["counts"].get(name) for name in _DEEDS)):
         yield ""
         is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
         yield "Nothing was done." if is_left else "Nothing to do."
 
 
-def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False) -> None:
-    """Print the report; ``whole`` with every session that retention looked at."""
-    for line in lines(report, dry_run=dry_run, whole=whole):
+def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False, options: str = "") -> None:
+    """Print the report; ``whole`` with every session that retention looked at.
+
+    Args:
+        report: what the run says it did.
+        dry_run: nothing of it was done.
+        whole: with every session that retention looked at.
+        options: what every command that is named needs besides.
+    """
+    for line in lines(report, dry_run=dry_run, whole=whole, screen=Screen(screen_width(), options)):
         say(line)
 
 
-def _gates(gates: list[dict[str, Any]]) -> Iterator[str]:
-    """Gates that refused, with the reason; equal ones are counted together."""
-    yield ""
-    passed = sum(g["passed"] for g in gates)
-    yield f"Gates: {passed} passed, {len(gates) - passed} refused"
-    grouped = Counter((g["project"], g["gate"], g["passed"], g["reason"]) for g in gates)
-    shown = [row for row in grouped.items() if not row[0][2] or row[1] == 1][:MOST_ROWS]
-    for (project, gate, ok, reason), number in shown:
-        times = f" ({number} times)" if number > 1 else ""
-        yield _cut(f"  {'pass' if ok else 'stop'}  {project}  {gate}: {reason}{times}")
-    if len(grouped) > len(shown):
-        yield f"  and {len(grouped) - len(shown)} more (--json shows all)"
+def _learned(report: dict[str, Any], *, dry_run: bool) -> Learned:
+    if dry_run:
+        return planned(msgspec.convert({**report, "spans": []}, Report))
+    return msgspec.convert(report.get("learned") or {}, Learned)
 
 
-def _candidates(items: Iterable[dict[str, Any]]) -> Iterator[str]:
-    rows = [i for i in items if i["action"] == "candidate"]
-    if not rows:
+def _title(report: dict[str, Any], learned: Learned, *, dry_run: bool) -> Iterator[str]:
+    number = report["counts"].get("projects", 0)
+    over = f" over {in_numbers('projects', number)}" if number else ""
+    yield bold(f"{report['job']} {report['run_id']}{over}") + ("  (dry run: nothing was changed)" if dry_run else "")
+    if learned.changes:
+        yield f"{'Would be learned' if dry_run else 'Learned'}: {learned}"
+
+
+def learned_lines(learned: Learned, screen: Screen, *, run: str = "") -> Iterator[str]:
+    """Yield what was learned, project by project, and what needs a person.
+
+    Args:
+        learned: what was learned.
+        screen: how it is shown.
+        run: id of the run that the rest can be looked up by, "" where there is no more to see.
+    """
+    names = short_names([c.project for c in learned.changes] + [a.project for a in learned.asks])
+    projects = list(learned.by_project())
+    for project, changes in projects[: screen.most(MOST_PROJECTS)]:
+        yield ""
+        yield bold(f"{names[project]}: {in_words(Counter(c.kind for c in changes))}")
+        shown = _some_of_each(changes, screen.most(MOST_CHANGES))
+        for change in shown:
+            yield from change_lines(change, screen.width)
+        if len(changes) > len(shown):
+            yield f"  and {len(changes) - len(shown)} more{_look_up(run, screen)}"
+    if left := projects[screen.most(MOST_PROJECTS) or len(projects) :]:
+        yield ""
+        yield f"and {sum(len(c) for _, c in left)} more in {in_numbers('projects', len(left))}{_look_up(run, screen)}"
+    yield from _needs(learned, names, screen)
+
+
+def _some_of_each(changes: Sequence[Change], most: int | None) -> Sequence[Change]:
+    """Return the most useful changes; what was replaced or forgotten is not crowded out by what is new."""
+    if most is None or len(changes) <= most:
+        return changes
+    others = [c for c in changes if c.kind != "new"][: most - 1]
+    return [*[c for c in changes if c.kind == "new"][: most - len(others)], *others]
+
+
+def change_lines(change: Change, width: int, *, is_named: bool = False) -> Iterator[str]:
+    """Yield one change: what is known now, how sure, and what was known before; ``is_named`` adds the memory's id."""
+    sure = [f"{change.confidence:.0%}"] if change.confidence else []
+    sure += [in_numbers("sessions", change.sessions)] if change.sessions else []
+    sure = [*(sure if change.kind != "forgotten" else ()), *([change.memory] if is_named else ())]
+    about = f"  ({', '.join(sure)})" if sure else ""
+    indent = " " * 13
+    yield from wrapped(change.text + about, first=f"  {change.kind:<9}  ", rest=indent, width=width)
+    if change.before:
+        yield from wrapped(change.before, first=f"{indent}before: ", rest=indent + " " * 8, width=width)
+    if change.why:
+        yield from wrapped(change.why, first=f"{indent}why: ", rest=indent + " " * 5, width=width)
+
+
+def ask_lines(ask: Ask, name: str, width: int, number: int = 0) -> Iterator[str]:
+    """Yield one thing that waits for a person."""
+    mark = f"{number:>4}  " if number else "  "
+    about = f"{ask.confidence:.0%}; {ask.why}" if ask.confidence else ask.why
+    yield from wrapped(f"{name}: {ask.text}  ({about})", first=mark, rest=" " * len(mark), width=width)
+
+
+def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[str]:
+    needs = learned.needs
+    if not needs:
         return
     yield ""
-    yield f"Candidates found: {len(rows)}"
-    rows.sort(key=lambda i: -(i["confidence"] or 0))
-    for item in rows[:MOST_ROWS]:
-        yield _cut(f"  {_percent(item['confidence'])}  {item['category']:<10}  {item['text']}")
-    yield from _more(rows)
+    yield bold(f"Waiting for you: {len(needs)}, the most useful first")
+    for number, ask in enumerate(needs[:MOST_ASKS], 1):
+        yield from ask_lines(ask, names[ask.project], screen.width, number)
+    more = f"  and {len(needs) - MOST_ASKS} more; " if len(needs) > MOST_ASKS else "  "
+    yield f"{more}slowwave review{screen.options} asks you one by one"
 
 
-# Why something never became a candidate, by the counter that extraction keeps of it.
-_LEFT_OUT = {
-    "skipped_by_gate": "sessions that a gate above stopped",
-    "subagents": "sessions of sub-agents, where nobody typed",
-    "backups": "copies that a client made of its sessions",
-    "untyped": "sessions that a schedule or a hook began, where nobody typed",
-    "abandoned": "messages on branches that were left behind",
-    "sidechain": "messages of sub-agents inside main sessions",
-    "about_erased": "facts about something that was erased (slowwave run erase)",
-    "erased_sessions": "sessions that were erased and are there again",
-    "redacted": "places where a secret stood, replaced by a fingerprint",
-    "refused_hostile": "texts that give orders to the agent behind the user's back",
-    "quarantined": "messages that try to steer an agent (slowwave memory quarantine)",
-    "words_of_others": "statements that were taken for somebody else's words (slowwave memory quarantine)",
-    "too_weak": "candidates below extraction.min_confidence",
-}
+def _look_up(run: str, screen: Screen) -> str:
+    return f": slowwave nights show {run}{screen.options}" if run else ""
 
 
-def _left_out(counts: dict[str, int]) -> Iterator[str]:
-    rows = [(counts[name], why) for name, why in _LEFT_OUT.items() if counts.get(name)]
-    if rows:
-        yield ""
-        yield "Refused on the way:"
-        yield from (f"  {number:>4}  {why}" for number, why in rows)
+def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
+    """How to go back."""
+    dreams = [dream for dream in learned.dreams if dream.changes and not dream.is_undone]
+    if not dreams:
+        return
+    names = short_names(dream.project for dream in dreams)
+    yield ""
+    if run:
+        yield f"All of it, with ids: slowwave nights show {run}{screen.options}"
+    for dream in dreams[: screen.most(MOST_UNDO)]:
+        yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
+    if screen.width and len(dreams) > MOST_UNDO:
+        yield f"and {len(dreams) - MOST_UNDO} more dreams{_look_up(run, screen)}"
 
 
-def _model(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
+    """Why nothing happened to a project; equal reasons are told once."""
+    closed = [g for g in gates if not g["passed"] and not g["reason"].startswith(_SESSION)]
+    if not closed:
+        return
+    names = short_names(g["project"] for g in closed)
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for gate in closed:
+        grouped.setdefault((gate["gate"], gate["reason"]), []).append(names[gate["project"]])
+    yield ""
+    yield bold("Not now:")
+    rows = list(grouped.items())
+    for (gate, reason), projects in rows[: screen.most(MOST_ROWS)]:
+        named = list(dict.fromkeys(filter(None, projects)))
+        most = screen.most(MOST_ROWS) or len(named)
+        more = f" and {len(named) - most} more" if len(named) > most else ""
+        who = ", ".join(named[:most]) + more or gate
+        yield from wrapped(f"{who}: {reason}", first="  ", rest="    ", width=screen.width)
+    yield from _more(rows, screen)
+
+
+def _model(items: Iterable[dict[str, Any]], screen: Screen) -> Iterator[str]:
     """What the language model was asked, or in a dry run would be, in full: it costs money."""
     rows = [i for i in items if i["action"] in ("model", "forecast")]
     if rows:
         yield ""
-        yield "Language model:"
-        yield from (f"  {item['project'] or item['target']}: {item['reason']}" for item in rows[:MOST_ROWS])
-        yield from _more(rows)
-
-
-def _operations(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
-    """What the dreams did with each fact, grouped by what was done; then what parked ones and a dry run would do."""
-    every = list(items)
-    parked = {i["project"] for i in every if i["action"] == "skip" and i["reason"].startswith(PARKED_FOR_REVIEW)}
-    planned = [dry_run or i["project"] in parked for i in every]
-    yield from _grouped([i for i, only in zip(every, planned, strict=True) if not only], _DONE)
-    yield from _grouped([i for i, only in zip(every, planned, strict=True) if only], _PLANNED)
+        yield bold("Language model:")
+        for item in rows[: screen.most(MOST_ROWS)]:
+            yield from wrapped(
+                f"{item['project'] or item['target']}: {item['reason']}", first="  ", rest="    ", width=screen.width
+            )
+        yield from _more(rows, screen)
 
 
 def _compactions(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
@@ -163,107 +256,40 @@ def _compactions(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[
         if not rows:
             continue
         yield ""
-        yield f"{title}: {len(rows)}"
+        yield bold(f"{title}: {len(rows)}")
         for item in rows:
             yield f"  {item['target']}"
             yield f"    {item['reason']}"
 
 
-def _grouped(items: list[dict[str, Any]], titles: dict[str, str]) -> Iterator[str]:
-    for action, title in titles.items():
-        rows = [i for i in items if i["action"] == action]
-        if not rows:
-            continue
-        yield ""
-        yield f"{title}: {len(rows)}"
-        for item in rows[:MOST_ROWS]:
-            text = _cut(item["text"] or item["target"], TEXT_WIDTH)
-            yield _cut(f"  {text:<{TEXT_WIDTH}}  {item['reason']}")
-        yield from _more(rows)
-
-
-# What a dream or an extraction can do to a fact, in the order that a reader cares about; what is kept needs no words.
-_DONE = {
-    "add": "Kept as new memories",
-    "merge": "Merged into a memory",
-    "update": "Agents' lines, brought up to date",
-    "move": "Agents' lines, moved out of the full index",
-    "phrase": "Said in one line by the model",
-    "supersede": "Superseded by something newer",
-    "wait": "Waiting for more evidence",
-    "drop": "Refused or dropped",
-    "refused": "Left alone",
-}
-_PLANNED = {
-    "add": "Would be kept as new memories",
-    "merge": "Would be merged into a memory",
-    "update": "Agents' lines that would be brought up to date",
-    "move": "Agents' lines that would move out of the full index",
-    "phrase": "Would be said in one line by the model",
-    "supersede": "Would be superseded by something newer",
-    "wait": "Waiting for more evidence",
-    "drop": "Would be refused or dropped",
-    "refused": "Would be left alone",
-}
-
-
-def _problems(report: dict[str, Any]) -> Iterator[str]:
+def _problems(report: dict[str, Any], screen: Screen) -> Iterator[str]:
     if report["failures"]:
         yield ""
-        yield f"Failed: {len(report['failures'])} (each on standard error, with its reason)"
-    for title, rows in (
-        ("Parked for review (slowwave memory review)", report["parked"]),
-        ("Warnings", report["warnings"]),
-    ):
+        yield bold(f"Failed: {len(report['failures'])}") + " (each on standard error, with its reason)"
+    if report["parked"]:
+        yield ""
+        yield bold(f"Dreams that wait for you: {len(report['parked'])}") + f" (slowwave review{screen.options})"
+        yield from (f"  {dream}" for dream in report["parked"])
+    if rows := report["warnings"]:
+        yield ""
+        yield bold(f"Warnings: {len(rows)}")
+        for row in rows[: screen.most(MOST_ROWS)]:
+            yield from wrapped(row, first="  ", rest="    ", width=screen.width)
+        yield from _more(rows, screen)
+
+
+def _numbers(counts: dict[str, int], screen: Screen) -> Iterator[str]:
+    """What was read and what was left out, in words."""
+    read = [in_numbers(name, counts[name]) for name in _READ if counts.get(name)]
+    left = [in_numbers(name, counts[name]) for name in LEFT_OUT if counts.get(name)]
+    for title, rows in (("In numbers: ", read), ("Left out: ", left)):
         if rows:
             yield ""
-            yield f"{title}: {len(rows)}"
-            yield from (_cut(f"  {row}") for row in rows[:MOST_ROWS])
-            yield from _more(rows)
+            yield from wrapped(title + ", ".join(rows), rest=" " * len(title), width=screen.width)
+    if counts.get("quarantined") or counts.get("words_of_others"):
+        yield f"{'':10}slowwave memory quarantine{screen.options} shows what was kept out"
 
 
-def _phases(phases: dict[str, Any]) -> Iterator[str]:
-    """What each dream was oriented on, gathered, consolidated and pruned."""
-    if phases:
-        yield ""
-    for project, numbers in list(phases.items())[:MOST_ROWS]:
-        yield _cut(f"  {project}: {msgspec.convert(numbers, Phases)}")
-    yield from _more(list(phases))
-
-
-def _numbers(counts: dict[str, int]) -> Iterator[str]:
-    yield ""
-    yield "Counts: " + ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
-
-
-def _index(report: dict[str, Any]) -> Iterator[str]:
-    """The resulting index of each project, where it lies, and how to go back."""
-    for _, name in sorted(report["memories"].items()):
-        folder = Path(name)
-        index = folder / "MEMORY.md"
-        if not index.is_file():
-            continue
-        shown = index.read_text(encoding="utf-8", errors="replace").splitlines()
-        yield ""
-        yield f"{index}"
-        yield from (_cut(f"  | {line}") for line in shown[:MOST_INDEX_LINES])
-        if len(shown) > MOST_INDEX_LINES:
-            yield f"  | and {len(shown) - MOST_INDEX_LINES} more lines"
-        yield f"  Why each is believed: slowwave memory list --memory {folder}"
-        for dream in report["dream_ids"]:
-            if (folder / ".slowwave" / "undo" / dream).is_dir():
-                yield f"  Undo this dream:      slowwave memory undo {dream} --memory {folder}"
-
-
-def _more(rows: list[Any]) -> Iterator[str]:
-    if len(rows) > MOST_ROWS:
+def _more(rows: Sequence[Any], screen: Screen) -> Iterator[str]:
+    if screen.width and len(rows) > MOST_ROWS:
         yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
-
-
-def _percent(confidence: float | None) -> str:
-    return "    " if confidence is None else f"{confidence:>4.0%}"
-
-
-def _cut(line: str, width: int = WIDTH) -> str:
-    flat = " ".join(line.split("\n"))
-    return flat if len(flat) <= width else flat[: width - 3] + "..."

@@ -1,7 +1,13 @@
-"""What retention did, would do and refused, for a person: the session, its bytes, the rule, and what keeps it."""
+"""What retention and erasure did, would do and refused, for a person.
+
+Of retention the session, its bytes, the rule, and what keeps it; of an erasure each place, in full what stays: it is
+still there.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from slowwave.report import readable
 
 MOST_ROWS = 20
 _TITLES = {
@@ -23,7 +29,6 @@ _MORE = {
     "purge": "Hidden for good, and would be taken out of their files",
     "purged": "Hidden for good, and taken out of their files",
 }
-_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def retained(items: Iterable[dict[str, Any]], most: int | None = MOST_ROWS) -> Iterator[str]:
@@ -64,11 +69,39 @@ def _more(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
             yield f"  and {len(rows) - most} more (--json shows all)"
 
 
-def readable(number: int) -> str:
-    """Return a number of bytes in the largest decimal unit that leaves a digit before the point."""
-    size = float(number)
-    for unit in _UNITS[:-1]:
-        if size < 999.5:  # noqa: PLR2004 - what would be rounded up to 1000
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"  # noqa: PLR2004 - one digit
-        size /= 1000
-    return f"{size:.1f} {_UNITS[-1]}"
+# of an erasure: what was done, what would be done, what is told in any case
+_ERASED = {
+    "erased": "Erased as a whole",
+    "replaced": "Taken out",
+    "forget": "Memories that went",
+    "removed": "Removed, to be built anew",
+}
+_TO_ERASE = {
+    "goes": "Would be erased as a whole",
+    "found": "Found, and would be taken out",
+    "forget": "Memories that would go",
+}
+_WHOLE = ("goes", "erased")
+_ALWAYS = {
+    "refused": "Left alone, and still there",
+    "not searched": "Not searched",
+    "certificate": "Certificate",
+}
+
+
+def erased(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
+    """Yield what happened to each place, grouped by it."""
+    every = list(items)
+    for action, title in ((_TO_ERASE if dry_run else _ERASED) | _ALWAYS).items():
+        rows = [item for item in every if item["action"] == action]
+        if not rows:
+            continue
+        yield ""
+        yield f"{title}: {len(rows)}"
+        # nobody may lose a session of which they did not see the name
+        most = len(rows) if action in _WHOLE else MOST_ROWS
+        for item in rows[:most]:
+            yield f"  {item['target']}"
+            yield f"    {item['reason']}"
+        if len(rows) > most:
+            yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"

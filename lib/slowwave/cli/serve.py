@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from slowwave.cli.output import say
+from slowwave.clock import SystemClock
 from slowwave.errors import DONE
 from slowwave.files import private_folder
 from slowwave.service.deployments import Document, as_switched, in_time_zone, read_project, time_zone
 from slowwave.service.launch import load_job, prefect_environment, prefect_home, project_root
+from slowwave.service.page_server import page_served, place_path
 from slowwave.service.reach import require_server
+from slowwave.settings import load_settings
 
 # Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
 AT_ONCE = 2
@@ -25,7 +28,13 @@ AT_ONCE = 2
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave serve``."""
     parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port of the own server; any free one")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port of the own server; that of the last time, else any free one",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,11 +44,19 @@ def run(args: argparse.Namespace) -> int:
     # SIGTERM would leave the own server behind.
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, signal.default_int_handler)
+    is_given = bool(os.environ.get("PREFECT_API_URL"))
     try:
         with _server(args.port) as api:
-            say(f"Prefect: {api.removesuffix('/api')}")
-            sys.stdout.flush()
-            _serve(in_time_zone(read_project(project_root()), zone))
+            say(f"Prefect: {api.removesuffix('/api')}" + ("" if is_given else ", also when it is started again"))
+            if not is_given:
+                say(f"  records what you start by hand after: export PREFECT_API_URL={api}")
+            with page_served(lambda: load_settings(os.environ), os.environ, SystemClock()) as place:
+                # what is not read by a person is often kept as a log, where the token of the address has no place
+                is_seen = sys.stdout.isatty()
+                where = place.address if is_seen else f"the address is in {place_path(os.environ)}"
+                say(f"Report and review: {where}")
+                sys.stdout.flush()
+                _serve(in_time_zone(read_project(project_root()), zone))
     except KeyboardInterrupt:
         pass  # being stopped is how serving ends
     return DONE
@@ -52,7 +69,6 @@ def _server(port: int) -> Generator[str]:
     private_folder(home)
     for name, value in prefect_environment(home).items():
         os.environ.setdefault(name, value)
-    os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
     # what the automation goes by that marks runs whose process was killed
     os.environ.setdefault("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "60")
     given = os.environ.get("PREFECT_API_URL")
@@ -60,9 +76,14 @@ def _server(port: int) -> Generator[str]:
         require_server(given, "unset it: a server is then started along with the schedules")
         yield given
         return
-    from slowwave.service.server import own_server  # noqa: PLC0415 - only where it is needed
+    from slowwave.service.server import is_free, keep_port, kept_port, own_server  # noqa: PLC0415 - only here
 
-    with own_server(home, os.environ, port=port) as api:
+    wanted = port or kept_port(home)
+    if wanted and not port and not is_free(wanted):
+        say(f"Port {wanted}, where it was the last time, is taken by another program: another one is used from now on.")
+        wanted = 0
+    with own_server(home, os.environ, port=wanted) as api:
+        keep_port(home, api)
         os.environ["PREFECT_API_URL"] = api
         yield api
 

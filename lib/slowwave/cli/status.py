@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import counted, say, say_json
-from slowwave.cli.screen_retain import readable
-from slowwave.cli.status_nights import of_nights
+from slowwave.cli.status_nights import of_morning, of_nights
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.quantities import OFF
+from slowwave.report import readable
 
 if TYPE_CHECKING:
     from slowwave.jobs.backfill.unfinished import Unfinished
@@ -30,35 +30,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
     if args.html:
-        return _write_report()
+        return _write_report(args)
     from slowwave.jobs.backfill.unfinished import unfinished  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.kept import kept_by  # noqa: PLC0415 - as above
-    from slowwave.jobs.lately import lately  # noqa: PLC0415 - as above
+    from slowwave.jobs.lately import lately, morning  # noqa: PLC0415 - as above
     from slowwave.jobs.standing import standings  # noqa: PLC0415 - as above
 
     settings, clock = settings_of(args), SystemClock()
     rows, problems = standings(settings, os.environ, clock, project=args.project)
     kept, past = kept_by(settings.retention, os.environ), lately(settings.model, os.environ, clock.now())
     backfills, broken = unfinished(os.environ)
+    learned = morning(settings, os.environ, past.last, project=args.project)
     if args.json:
         of_backfills = {"unfinished": backfills, "problems": broken}
         say_json(
-            [{"projects": rows, "problems": problems, "retention": kept, "lately": past, "backfills": of_backfills}]
+            [
+                {
+                    "projects": rows,
+                    "problems": problems,
+                    "retention": kept,
+                    "lately": past,
+                    "backfills": of_backfills,
+                    "learned": learned,
+                }
+            ]
         )
     else:
-        for line in (*lines(rows, problems), *_retention(kept), *of_nights(past), *_backfills(backfills, broken)):
+        for line in (
+            *of_morning(learned),
+            *lines(rows, problems),
+            *_retention(kept),
+            *of_nights(past),
+            *_backfills(backfills, broken),
+        ):
             say(line)
     is_unknown = kept.problem or past.problems or broken or any(row.problem for row in rows)
     return PARTLY_FAILED if is_unknown else DONE
 
 
-def _write_report() -> int:
-    """Write the page of the nights anew and print its path."""
-    from slowwave.observability.page.store import view_of, write_page  # noqa: PLC0415 - --help stays fast
+def _write_report(args: argparse.Namespace) -> int:
+    """Write the report anew and print its path."""
+    from slowwave.jobs.concluding import Around, view_now  # noqa: PLC0415 - --help stays fast
+    from slowwave.observability.page.store import write_page  # noqa: PLC0415 - as above
     from slowwave.retention.alone import beside_jobs  # noqa: PLC0415 - as above
 
     with beside_jobs(os.environ):
-        view = view_of(os.environ)
+        view = view_now(Around(settings_of(args), os.environ), SystemClock().now())
         if view is None:
             raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
         say(str(write_page(os.environ, view)))
@@ -114,7 +131,8 @@ def _how_far(one: "Unfinished") -> str:
 
 
 def _project(row: "Standing") -> Iterator[str]:
-    yield f"{row.project}  ({row.sessions} sessions, {row.memories} memories)"
+    memories = f"{row.memories} {'memory' if row.memories == 1 else 'memories'}"
+    yield f"{row.project}  ({counted(row.sessions, 'session')}, {memories})"
     if row.problem:
         yield f"  problem    {row.problem}"
         return

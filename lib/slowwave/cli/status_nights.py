@@ -6,14 +6,28 @@ from typing import TYPE_CHECKING
 from slowwave.cli.output import counted
 
 if TYPE_CHECKING:
-    from slowwave.jobs.lately import Budget, Lately
+    from slowwave.jobs.lately import Budget, Lately, Morning
 
 _DAY = 24
 _ASK = "slowwave doctor --model asks whether it is there"
 
 
+def of_morning(found: "Morning") -> Iterator[str]:
+    """Yield what was learned last, and what needs a person: the first that somebody wants to know who comes back."""
+    from slowwave.observability.learned import in_words  # noqa: PLC0415 - --help stays fast
+
+    if found.run:
+        yield f"Learned {_time(found.at)}: {in_words(found.numbers)}  (slowwave nights show {found.run})"
+    if found.needs:
+        yield f"Waiting for you: {found.needs}  (slowwave review)"
+    if found.run or found.needs:
+        yield ""
+
+
 def of_nights(past: "Lately") -> Iterator[str]:
     """Yield what the history says, for a person."""
+    from slowwave.observability.night import state  # noqa: PLC0415 - --help stays fast
+
     if past.last is None and not past.problems and not past.at_work:
         return
     yield ""
@@ -24,7 +38,7 @@ def of_nights(past: "Lately") -> Iterator[str]:
         night = past.last
         good = "" if not night.failed else f"; the last without a failure began {past.last_good[:16] or 'never'}"
         when = f"{_time(night.at)}, {_ago(past.hours or 0)}"
-        yield f"Last run: {night.job} of {when}: {night.outcome}{good}"
+        yield f"Last run: {night.job} of {when}: {state(night)}{good}"
         if unanswered := night.counted("model_postponed"):
             what = counted(unanswered, "question")
             yield f"  model      {what} got no answer and wait for the next run; {_ASK}"
@@ -52,4 +66,6 @@ def _time(at: str) -> str:
 def _ago(hours: float) -> str:
     if hours < 0:
         return f"in {-hours:.1f} h by this clock"
+    if hours < 1:
+        return f"{max(round(hours * 60), 1)} min ago"
     return f"{hours:.1f} h ago" if hours < 2 * _DAY else f"{hours / _DAY:.0f} days ago"

@@ -30,7 +30,8 @@ def time_gate(project: str, last: int | None, now: datetime, min_hours: float) -
     if hours < 0:
         reason = f"the last dream began {when}, which is in the future: the clock ran backwards"
         return Gate("time", project, passed=False, reason=reason)
-    reason = f"{hours:.1f} h since the last dream ({when}), {min_hours:g} h needed"
+    ago = f"{hours:.1f} h" if hours >= 1 else "less than an hour"
+    reason = f"{ago} since the last dream ({when}), {min_hours:g} h needed"
     return Gate("time", project, passed=hours >= min_hours, reason=reason)
 
 
@@ -54,7 +55,7 @@ def changed_since(
 def session_gate(project: str, changed: Changed, min_sessions: int) -> Gate:
     """Pass when enough sessions changed since the last dream."""
     number = len(changed.sessions)
-    reason = f"{number} sessions changed since the last dream, {min_sessions} needed"
+    reason = f"{number} session{'' if number == 1 else 's'} changed since the last dream, {min_sessions} needed"
     if changed.live:
         reason += f"; {len(changed.live)} in use do not count"
     return Gate("sessions", project, passed=number >= min_sessions, reason=reason)
@@ -74,4 +75,6 @@ def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait:
     day = timedelta(days=1)
     passed = now - since >= max_wait
     reason = f"{few.reason}, {'but' if passed else 'or'} a candidate that waits for {max_wait / day:g} days"
-    return Gate(few.gate, few.project, passed, f"{reason}: the oldest waits for {(now - since) / day:.1f}")
+    return Gate(
+        few.gate, few.project, passed, f"{reason}: the oldest waits for {max(now - since, timedelta()) / day:.1f}"
+    )

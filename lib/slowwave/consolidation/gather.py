@@ -18,10 +18,11 @@ def gather(
         unproven: returns why evidence of some candidates does not re-read, by their ids; none for what does.
     """
     ordered = sorted(candidates, key=lambda c: (c.observed_at, c.id))
-    waiting = [c for c in ordered if c.id not in book.done and c.id not in book.undone]
+    waiting = [c for c in ordered if book.waits(c)]
+    undone = [c for c in ordered if c.id in book.undone and c.id not in book.done and not book.waits(c)]
     return Gathered(
         waiting=tuple(waiting),
-        undone=tuple((c, book.undone[c.id]) for c in ordered if c.id in book.undone and c.id not in book.done),
+        undone=tuple((c, book.undone[c.id]) for c in undone),
         unproven=dict(unproven(waiting)),
         known={c.id: c for c in ordered if c.id in book.done},
         rejected=tuple(c for c in ordered if c.id in book.rejected),

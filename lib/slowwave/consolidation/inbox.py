@@ -29,13 +29,12 @@ from slowwave.memory.book import Memory
 from slowwave.memory.candidates import append_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.foreign import ForeignLine
-from slowwave.memory.ledger import VERSION, Event
-from slowwave.memory.model import DROPS, RETRACTS, Candidate, candidate_id, iso
-from slowwave.memory.stage import Change
+from slowwave.memory.ledger import REVIEW, VERSION, Event
+from slowwave.memory.model import BY_PERSON, DROPS, RETRACTS, Candidate, candidate_id, iso
+from slowwave.memory.stage import Change, unused
 from slowwave.memory.transaction import commit, recover
 from slowwave.settings import ConsolidationSettings
 
-EXTRACTOR = "review/1"
 # what a person reworded is theirs: as sure as what they typed to be remembered
 _SURE = 0.99
 # above every confidence
@@ -50,12 +49,15 @@ class Waiting:
         id: that of the candidate that gives it its words.
         reason: why it was not accepted by itself.
         against: the line of a person that it contradicts, if there is one.
+        asks: whether it is worth a person's time: nobody else can decide it, and it would be kept but for that. What is
+            merely unsure decides itself, when more sessions show it.
     """
 
     id: str
     fact: Fact
     reason: str
     against: ForeignLine | None = None
+    asks: bool = True
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -71,7 +73,7 @@ class Waiting:
 def inbox(
     memory: Path, folders: Sequence[Path], settings: ConsolidationSettings, now: datetime, *, is_global: bool = False
 ) -> list[Waiting]:
-    """Return the facts that wait for a person, the surest first.
+    """Return the facts that wait for a person: those worth their time first, of each the surest first.
 
     Args:
         memory: the memory folder.
@@ -97,8 +99,14 @@ def inbox(
             doubtful = against is not None or any(c.doubt for c in fact.candidates)
             if fact.confidence >= settings.review_confidence or doubtful:
                 reason = _many(fact) if is_global else operation.reason
-                found.append(Waiting(fact.lead.id, fact, reason, against))
-    return sorted(found, key=lambda w: (-w.fact.confidence, w.id))
+                asks = is_global or against is not None or fact.confidence >= settings.accept_confidence
+                found.append(Waiting(fact.lead.id, fact, reason, against, asks))
+    return sorted(found, key=_worth)
+
+
+def _worth(waiting: Waiting) -> tuple[bool, bool, float, str]:
+    """Sort what a person said before what an agent said, of equal certainty the one that more sessions showed."""
+    return not waiting.asks, not waiting.fact.is_from_person, -waiting.fact.confidence, waiting.id
 
 
 def _disputed(memory: Memory, line: ForeignLine) -> Waiting:
@@ -120,7 +128,7 @@ def _end_disputed(memory: Path, waiting: Waiting, settings: ConsolidationSetting
     with held(memory, settings.lock_stale) as lock:
         snapshot = read_snapshot(memory, settings.max_loss)
         plan = make_plan(snapshot, (), settings, now, planner)
-        apply_plan(snapshot, plan, check=lock.check, run_id="review")
+        apply_plan(snapshot, plan, check=lock.check, run_id=REVIEW)
     clear_parked(memory)
     return plan
 
@@ -158,13 +166,13 @@ def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings,
         snapshot = read_snapshot(memory, settings.max_loss)
         chosen = {c.id for c in waiting.candidates}
         if words:
-            chosen |= {c.id for c in snapshot.candidates.values() if c.extractor == EXTRACTOR and c.text == words}
+            chosen |= {c.id for c in snapshot.candidates.values() if c.extractor == BY_PERSON and c.text == words}
 
         def planner(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> Sequence[Operation]:
             return accepted_operations(state, gathered, chosen)
 
         plan = make_plan(snapshot, (), settings, now, planner)
-        apply_plan(snapshot, plan, check=lock.check, run_id="review")
+        apply_plan(snapshot, plan, check=lock.check, run_id=REVIEW)
     clear_parked(memory)
     return plan
 
@@ -211,7 +219,7 @@ def reject_fact(memory: Path, waiting: Waiting, now: datetime) -> tuple[str, ...
     snapshot = read_snapshot(memory)
     refused = tuple(c.id for c in waiting.candidates) or (waiting.id,)
     at = iso(now)
-    name = f"r{at.replace('-', '').replace(':', '')}-{refused[0][:8]}"
+    name = unused(f"r{at.replace('-', '').replace(':', '')}-{refused[0][:8]}", memory)
     event = Event(v=VERSION, event="reject", dream=name, at=at, candidates=refused, reason="a person rejected it")
     extracted = snapshot.extracted_without(frozenset(refused))
     files = {} if extracted is None else {EXTRACTED: extracted}
@@ -227,8 +235,8 @@ def _many(fact: Fact) -> str:
 def _reworded(fact: Fact, words: str, now: datetime) -> Candidate:
     lead = fact.lead
     assert isinstance(lead, Candidate)
-    # the same words have another id when a person says them
-    name = candidate_id(lead.session, lead.category, f"{EXTRACTOR} {words}", lead.evidence)
+    # the same words have another id when a person says them, and each time they do: the last time may be taken back
+    name = candidate_id(lead.session, lead.category, f"{BY_PERSON} {iso(now)} {words}", lead.evidence)
     # words of their own say nothing of what others meant to end
     meant = (
         lead if words == " ".join(lead.text.split()) else msgspec.structs.replace(lead, key="", value="", replaces=())
@@ -239,7 +247,7 @@ def _reworded(fact: Fact, words: str, now: datetime) -> Candidate:
         text=words,
         confidence=_SURE,
         origin="user_explicit",
-        extractor=EXTRACTOR,
+        extractor=BY_PERSON,
         observed_at=lead.observed_at or iso(now),
         doubt="",
         scope="",

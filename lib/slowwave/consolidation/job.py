@@ -10,6 +10,8 @@ from pathlib import Path
 from slowwave.clock import Clock
 from slowwave.consolidation.apply import apply_plan, counts_of, phases_of
 from slowwave.consolidation.backlog import backlog_of, waiting_since
+from slowwave.consolidation.effect.told import changes, items_of
+from slowwave.consolidation.effect.watching import Watch
 from slowwave.consolidation.gates import Changed, changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, held, refusal
 from slowwave.consolidation.model import Operation
@@ -21,6 +23,8 @@ from slowwave.consolidation.uses import uses_of
 from slowwave.consolidation.written import look_at_writes, note_writes
 from slowwave.errors import LockHeldError, MovedError
 from slowwave.memory.authors import Writes
+from slowwave.memory.delivery.register import Register
+from slowwave.memory.effects import Watched, append_effects, with_rows
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
@@ -52,6 +56,7 @@ def consolidate_project(
     planner: Planner = offline,
     model: LanguageModel | None = None,
     archive: Path | None = None,
+    register: Register | None = None,
 ) -> Report:
     """Dream over one project.
 
@@ -66,6 +71,7 @@ def consolidate_project(
         planner: decides what is done.
         model: helps the rules where ``consolidation.model`` is on; without one they decide alone.
         archive: where packs of archived sessions lie, which prove what was said as well as their files did.
+        register: what stands in the files of clients, to follow what sessions made of it.
 
     Raises:
         CorruptStateError: state or ledger are damaged; they never count as "never ran".
@@ -77,6 +83,7 @@ def consolidate_project(
         planner = ModelPlanner(model)
     dream = _Dream(project, settings, clock, Report("consolidate", run_id), home or Path.home(), planner)
     dream.folders += (archive,) if archive else ()
+    dream.register = register or Register()
     dream.report.memories[project.key] = str(dream.memory)
     if not dry_run:
         recover(dream.memory)
@@ -109,6 +116,9 @@ class _Dream:
         self.memory = project.memory.resolve()
         # where transcripts that were moved are looked for
         self.folders = project.folders
+        self.register = Register()
+        # what sessions made of memories since the last dream
+        self.watched: list[Watched] = []
 
     def say(self, action: str, reason: str) -> None:
         self.report.items.append(Item(str(self.memory), action, reason, self.project.key))
@@ -139,6 +149,7 @@ class _Dream:
     def preview(self) -> None:
         reason = refusal(self.memory, self.settings.lock_stale)
         if self._gate(Gate("lock", self.project.key, not reason, reason or "free")):
+            self._watch(read_state(self.memory))
             snapshot, _ = self._snapshot()
             self._tell(snapshot, self._plan(snapshot))
 
@@ -148,6 +159,8 @@ class _Dream:
             with held(self.memory, self.settings.lock_stale) as lock:
                 self._gate(Gate("lock", self.project.key, passed=True, reason="taken"))
                 if read_state(self.memory) == since:
+                    self._watch(since)
+                    append_effects(self.memory, self.watched)
                     self._commit(lock)
                 else:
                     # another dream ended between our time gate and our lock
@@ -155,11 +168,20 @@ class _Dream:
         except LockHeldError as error:
             self._gate(Gate("lock", self.project.key, passed=False, reason=str(error)))
 
+    def _watch(self, last: int | None) -> None:
+        """Look what sessions since the last dream made of the memories that they were told."""
+        watch = Watch(self.project, self.register)
+        self.watched = watch.over(self._changed(last).sessions)
+        self.report.warnings += [f"{self.project.key}: {problem}" for problem in watch.problems]
+
     def _snapshot(self) -> tuple[Snapshot, Writes]:
         """Read the folder, and what sessions tell about whose lines stand there."""
         writes, problems = look_at_writes(self.project, self.home)
         self.report.warnings += [w for p in problems if (w := f"{self.project.key}: {p}") not in self.report.warnings]
-        return read_snapshot(self.memory, self.settings.max_loss, writes), writes
+        snapshot = read_snapshot(self.memory, self.settings.max_loss, writes)
+        # a preview has not noted them
+        snapshot.state.book.watched = with_rows(snapshot.state.book.watched, self.watched)
+        return snapshot, writes
 
     def _plan(self, snapshot: Snapshot) -> Plan:
         def uses() -> dict[str, tuple[str, ...]]:
@@ -211,6 +233,10 @@ class _Dream:
         for name, number in counts.items():
             self.report.count(name, number)
         self.report.items += _items(self.project.key, snapshot, plan)
+        told = changes(snapshot.state.book, plan.outcome.book, self.watched, self.settings)
+        for name, number in told.counts.items():
+            self.report.count(name, number)
+        self.report.items += items_of(self.project.key, told)
         self._tell_model()
         lost = [snapshot.waiting.warning] if snapshot.waiting.lost else []
         self.report.warnings += [

@@ -17,7 +17,7 @@ from slowwave.consolidation.model import Gathered, Operation, Outcome, State
 from slowwave.consolidation.snapshot import Snapshot
 from slowwave.memory.evidence import unproven
 from slowwave.memory.model import Candidate, iso
-from slowwave.memory.stage import undo_folder
+from slowwave.memory.stage import unused
 from slowwave.report import BY_SETTING
 from slowwave.settings import ConsolidationSettings
 
@@ -95,7 +95,7 @@ def plan_of(
     uses: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
     """Return the plan that given operations make."""
-    name = _unused(dream_id(operations, now), snapshot.memory)
+    name = unused(dream_id(operations, now), snapshot.memory)
     outcome = amount_of(operations, snapshot.state, snapshot.candidates, settings, Stamp(name, iso(now)), uses)
     operations = tuple(_moved(o, outcome) if o.memory in outcome.moved else o for o in operations)
     lost, share = lost_share(operations, snapshot.state)
@@ -122,12 +122,3 @@ def dream_id(operations: Sequence[Operation], now: datetime) -> str:
     """Return an id that sorts by time and tells dreams of one second apart."""
     digest = hashlib.sha256(msgspec.json.encode(list(operations))).hexdigest()[:8]
     return f"d{iso(now).replace('-', '').replace(':', '')}-{digest}"
-
-
-def _unused(name: str, memory: Path) -> str:
-    """Return an id that no dream has had: the same may be planned twice in a second, with an undo in between."""
-    number, found = 1, name
-    while undo_folder(memory, found).exists():
-        number += 1
-        found = f"{name}.{number}"
-    return found

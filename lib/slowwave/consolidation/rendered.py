@@ -100,7 +100,7 @@ def _fitted(
         block = index_block(
             [m for m in there.values() if not m.stands],
             Room(people, settings.index_lines, settings.index_bytes, headed=_is_open(data, own)),
-            unindexed=after.unindexed | {m.id for m in there.values() if standing.idle(m) >= AWAY},
+            unindexed=after.unindexed | {m.id for m in there.values() if _is_away(m, standing)},
             standing=standing,
             inside=inside,
             pages=_unlinked(files, before, there, without_own(data, own)),
@@ -110,6 +110,10 @@ def _fitted(
         if not block.crowded_out:
             return block, list(moved.values())
         moved |= {one: _moved(there[one]) for one in block.crowded_out}
+
+
+def _is_away(memory: Memory, standing: Standing) -> bool:
+    return standing.idle(memory) >= AWAY or standing.is_needless(memory)
 
 
 def _order(data: bytes, before: Book) -> list[str]:

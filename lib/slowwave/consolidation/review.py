@@ -15,9 +15,9 @@ from slowwave.errors import CorruptStateError, MovedError, NotFoundError
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.memory.ledger import VERSION, Event
+from slowwave.memory.ledger import REVIEW, VERSION, Event
 from slowwave.memory.model import iso
-from slowwave.memory.stage import Change
+from slowwave.memory.stage import Change, unused
 from slowwave.memory.transaction import commit, recover
 from slowwave.settings import ConsolidationSettings
 
@@ -93,7 +93,7 @@ def accept(memory: Path, dream: str, settings: ConsolidationSettings, now: datet
         snapshot = read_snapshot(memory, settings.max_loss)
         named = {c for o in parked.operations for c in o.candidates}
         book = snapshot.state.book
-        waiting = tuple(c for i, c in snapshot.candidates.items() if i in named and i not in book.done | book.undone)
+        waiting = tuple(c for i, c in snapshot.candidates.items() if i in named and book.waits(c))
         gathered = Gathered(waiting)
         try:
             validate(parked.operations, snapshot.state, gathered)
@@ -102,7 +102,7 @@ def accept(memory: Path, dream: str, settings: ConsolidationSettings, now: datet
                 f"dream {dream} no longer fits {memory} ({error}); run consolidate again and review what it plans"
             ) from error
         plan = plan_of(snapshot, parked.operations, gathered, settings, now)
-        apply_plan(snapshot, plan, check=lock.check)
+        apply_plan(snapshot, plan, check=lock.check, run_id=REVIEW)
     clear_parked(memory)
     return plan
 
@@ -119,7 +119,7 @@ def reject(memory: Path, dream: str, now: datetime) -> tuple[str, ...]:
     snapshot = read_snapshot(memory)
     refused = tuple(c for o in parked.operations if o.action != "WAIT" for c in o.candidates)
     at = iso(now)
-    name = f"r{parked.id[1:]}"
+    name = unused(f"r{parked.id[1:]}", memory)
     event = Event(
         v=VERSION, event="reject", dream=name, at=at, candidates=refused, reason=f"a person rejected dream {dream}"
     )

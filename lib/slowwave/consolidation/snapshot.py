@@ -12,6 +12,7 @@ from slowwave.memory.authors import Authors, Writes, read_writes
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.commits import committed
+from slowwave.memory.effects import read_effects
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
@@ -35,7 +36,7 @@ class Snapshot:
         state: who wrote which line.
         last: the second at which the last dream began.
         entries: all candidates and ranges in file order.
-        problems: lines of ``candidates.jsonl`` that could not be read.
+        problems: lines of ``candidates.jsonl`` and ``effects.jsonl`` that could not be read.
         seen: the hash of every file that was read.
         shown: the lines that ``extracted.md`` was given, by candidate.
         max_loss: the share of these lines that a person may take out at once.
@@ -94,6 +95,7 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
     ledger = read_or_none(memory / LEDGER)
     state = read_or_none(memory / STATE_FILE)
     book = replay(parse_ledger(ledger or b"", memory / LEDGER))
+    book.watched, unread = read_effects(memory)
     last = parse_state(state, memory / STATE_FILE)
     seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
     oriented = orient(
@@ -109,7 +111,7 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
         state=replace(oriented, others=read_others(memory)),
         last=last,
         entries=tuple(entries),
-        problems=tuple(problems),
+        problems=(*problems, *unread),
         shown=shown,
         max_loss=max_loss,
         seen=seen | {LEDGER: digest(ledger), STATE_FILE: digest(state), waiting: hashed},

@@ -14,12 +14,14 @@ from slowwave.dialects.registry import by_name
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS
-from slowwave.extraction.ranges import PartState
+from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
 from slowwave.extraction.streams import is_known, rest_reason, stamp, stream_state
 from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.book import read_book
+from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import reconcile
+from slowwave.memory.names import name_to_json
 from slowwave.memory.provenance.look import look_at_foreign, tell
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
@@ -89,6 +91,20 @@ def extract_sessions(
         batch.flush()
     batch.finish()
     return batch.report
+
+
+def unread(project: Project, sessions: Sequence[StoredSession]) -> int:
+    """Return at most how many bytes of some of a project's sessions are to be read; only notes and sizes tell.
+
+    Raises:
+        UnreadableError: the notes exist and cannot be opened.
+    """
+    ranges = Recorded(read_candidates(project.memory)[1])
+    return sum(
+        max(0, session.size - sum(r.stop - r.start for r in ranges.of(name_to_json(session.id), EXTRACTOR)))
+        for session in sessions
+        if session.kind != "subagent"
+    )
 
 
 def ask_model(sessions: Sequence[StoredSession], batch: Batch, model: LanguageModel | None) -> None:

@@ -69,6 +69,16 @@ def decision_key(text: str) -> tuple[str, str]:
     return f"decision:{found['what'].lower()}", _ARTICLE.sub("", found["value"].strip()).lower()
 
 
+# of these the names are programs
+_PROGRAMS = ("pref:package-manager", "pref:python-packages", "pref:test-runner", "pref:formatter", "pref:linter")
+
+
+def rivals_of(key: str, value: str) -> tuple[str, ...]:
+    """Return the programs that a typed key rules out by its value; none where it is not about programs."""
+    names = next((names for family, names in _FAMILIES if family == key and family in _PROGRAMS), ())
+    return tuple(name for name in names if name != value) if value in names else ()
+
+
 def key_of(text: str) -> tuple[str, str]:
     """Return key and value of a fact, or two empty strings when there is any doubt."""
     low = text.lower()

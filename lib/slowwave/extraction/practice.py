@@ -68,7 +68,7 @@ def _gate(reading: Reading) -> list[Note]:
             since = {}
         elif isinstance(item, Ran):
             done = [command for command in item.run.commands if command.outcome == "succeeded"]
-            since |= {c.text: item for c in done if c.purpose in _WHAT and _is_general(c)}
+            since |= {c.text: item for c in done if c.purpose in _WHAT and is_general(c)}
             if any(c.text.startswith("git commit") for c in done) and len(since) > 1:
                 gates.append(since)
                 since = {}
@@ -85,7 +85,7 @@ def _routines(runs: Sequence[Ran]) -> Iterator[Note]:
     proven: dict[tuple[str, str], list[Ran]] = {}
     for ran in runs:
         for command in ran.run.commands:
-            if command.outcome == "succeeded" and command.purpose in _WHAT and _is_general(command):
+            if command.outcome == "succeeded" and command.purpose in _WHAT and is_general(command):
                 proven.setdefault((command.purpose, command.text), []).append(ran)
     runners = Counter(text.split()[0] for _, text in proven)
     for (purpose, text), shown in proven.items():
@@ -100,7 +100,7 @@ def _routines(runs: Sequence[Ran]) -> Iterator[Note]:
             )
 
 
-def _is_general(command: Proven) -> bool:
+def is_general(command: Proven) -> bool:
     """Say whether a command picks no file, folder or case, and fits any day."""
     words = command.text.split()
     return 0 < len(words) <= _MOST_WORDS and len(command.text) <= _MOST_LINE and not any(map(_picks, words[1:]))

@@ -7,6 +7,7 @@ A rule that is taken back names what it is about; consolidation looks for what t
 # ruff: noqa: E501, RUF001 - patterns of many languages
 
 import re
+from functools import cache
 
 from slowwave.extraction.retraction_words import HABITS, RULES
 from slowwave.memory.named import named
@@ -27,23 +28,22 @@ _FOR_NOW = re.compile(
 )
 
 
+# only where somebody said something: to make them ready takes longer than a night with nothing to do has
+@cache
 def _all(forms: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     every = (form.replace("<T>", _THING) for form in forms)
     return tuple(re.compile(f"{_BEGINS}{form}{_ENDS}", re.IGNORECASE) for form in every)
 
 
-_RULES, _HABITS = _all(RULES), _all(HABITS)
-
-
 def taken_back(text: str) -> str:
     """Return what a sentence takes back, in its words, "" where it takes nothing back."""
     asks = text.rstrip()[-1:] in ("?", "\uff1f") and not text.lower().startswith(_ASKED)
-    return "" if asks or _GUESSES.search(text) or _FOR_NOW.search(text) else _thing(text, _RULES)
+    return "" if asks or _GUESSES.search(text) or _FOR_NOW.search(text) else _thing(text, _all(RULES))
 
 
 def not_any_more(text: str) -> str:
     """Return the words for what a sentence says is not done any more, "" where it says nothing of the kind."""
-    return _thing(text, _HABITS)
+    return _thing(text, _all(HABITS))
 
 
 def _thing(text: str, forms: tuple[re.Pattern[str], ...]) -> str:

@@ -18,8 +18,7 @@ import msgspec
 
 from slowwave.clock import FixedClock
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.parameters import clock_of
-from slowwave.jobs.run import Run
+from slowwave.jobs.run import Run, clock_of
 from slowwave.places import state_folder
 from slowwave.quantities import Count, Period
 from slowwave.settings import Settings

@@ -1,11 +1,15 @@
-"""Which projects ``--project TEXT`` means: the same for every command and every job."""
+"""Which projects and memory folders ``--project TEXT`` means: the same for every command and every job."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from slowwave.errors import NotFoundError
+from slowwave.memory.everywhere import NAME, global_folder
+from slowwave.memory.folder import MemoryFolder
+from slowwave.places import archive_folder
 from slowwave.settings import Settings
 from slowwave.stores.known import known_projects
+from slowwave.stores.model import Project
 from slowwave.stores.roots import store_roots
 
 T = TypeVar("T")
@@ -42,3 +46,32 @@ def require_input(settings: Settings, environ: Mapping[str, str], project: str) 
         chosen_by(project, known_projects(settings, environ).projects, lambda p: (p.key, p.root))
     else:
         store_roots(settings, environ, [])
+
+
+def memory_folders(settings: Settings, environ: Mapping[str, str], project: str = "") -> list[MemoryFolder]:
+    """Return the memory folders that exist, of all projects or of the chosen ones; the global one is a project, too.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    projects = known_projects(settings, environ).projects
+    everywhere = folders_of(projects, settings, environ)
+    if project == NAME and any(folder.is_global for folder in everywhere):
+        return [folder for folder in everywhere if folder.is_global]
+    if not project:
+        return everywhere
+    return folders_of(chosen_by(project, projects, lambda p: (p.key, p.root)), settings, environ, chosen=True)
+
+
+def folders_of(
+    projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, chosen: bool = False
+) -> list[MemoryFolder]:
+    """Return the memory folders of projects that exist, and the global one unless they are ``chosen``."""
+    archive = archive_folder(environ)
+    folders = [MemoryFolder(p.key, p.memory.resolve(), (*p.folders, archive)) for p in projects if p.memory.is_dir()]
+    shared = global_folder(settings, environ)
+    if not chosen and shared.is_dir():
+        everywhere = (*(folder for p in projects for folder in p.folders), archive)
+        folders.append(MemoryFolder(NAME, shared.resolve(), everywhere, is_global=True))
+    return folders

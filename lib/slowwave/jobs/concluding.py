@@ -12,6 +12,7 @@ from time import perf_counter
 import msgspec
 
 from slowwave.errors import SlowwaveError, told
+from slowwave.jobs.choice import folders_of, memory_folders
 from slowwave.jobs.model import journal_of
 from slowwave.jobs.outcome import outcome_of
 from slowwave.models.base import ModelError
@@ -22,10 +23,12 @@ from slowwave.observability.folders import footprints
 from slowwave.observability.history import append_night, history_path, read_nights
 from slowwave.observability.logs import log_night
 from slowwave.observability.night import BROKEN, Limits, Night, Seen, Spent, night_of
+from slowwave.observability.page.memories import Known, known_of
 from slowwave.observability.page.sections import View
 from slowwave.observability.page.store import view_with, write_page
 from slowwave.observability.telemetry import export
 from slowwave.observability.webhook import post
+from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
@@ -104,9 +107,42 @@ def conclude(
     )
     night = night_of(report, seen)
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, around.settings.alarms))
-    view = view_with([*earlier, night], around.environ, problems)
+    known = _known(report, began, around, projects)
+    night = msgspec.structs.replace(night, needs=len(known.needs))
+    report.learned = msgspec.to_builtins(known.of_dreams(report.dream_ids))
+    view = view_with([*earlier, night], around.environ, problems, known)
     _tell(report, around, night, view)
     return Concluded(night, view)
+
+
+def view_now(around: Around, now: datetime, known: Known | None = None) -> View | None:
+    """Return what the report is made of now, or None before the first night; ``known`` where that was looked at.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        OSError: the history is there and cannot be read.
+    """
+    if known is None:
+        folders = memory_folders(around.settings, around.environ)
+        known = known_of(folders, around.settings.consolidation, now, str(home_folder(around.environ)))
+    nights, problems = read_nights(around.environ)
+    return view_with(nights, around.environ, problems, known) if nights else None
+
+
+def _known(report: Report, began: Began, around: Around, projects: Sequence[Project]) -> Known:
+    """Return what is remembered in all projects, also after a run over a few; what cannot be read is a warning."""
+    try:
+        is_whole = projects and not began.partial
+        given = (around.settings, around.environ)
+        folders = folders_of(projects, *given) if is_whole else memory_folders(*given)
+    except (SlowwaveError, OSError) as error:
+        # the run has failed for this itself, and says so
+        folders = []
+        why = told(error, around.environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
+        report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
+    known = known_of(folders, around.settings.consolidation, began.at, str(home_folder(around.environ)))
+    report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
+    return known
 
 
 def conclude_broken(job: str, error: BaseException, began: Began, around: Around) -> Concluded:

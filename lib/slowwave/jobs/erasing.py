@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowwave.errors import RefusedError, UsageError, told
-from slowwave.jobs.containing import contained, for_all
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import contained, discreet, for_all
 from slowwave.jobs.run import Run
+from slowwave.jobs.run_files import require_places
 from slowwave.jobs.story import chosen_projects
 from slowwave.memory.transaction import recover
 from slowwave.places import state_folder
@@ -57,9 +57,11 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "",
             another job was at work for too long.
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
+        UnwritableError: there is no home, or no room for what a run keeps.
         CorruptStateError: the list of holds or of what is blocked is damaged.
         OSError: the data folder cannot be written.
     """
+    require_places(run.settings, run.environ, dry_run=run.dry_run)
     with nullcontext() if run.dry_run else erasing(run.environ):
         redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
         what = Subjects(asked, redact)

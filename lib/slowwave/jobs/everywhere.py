@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from slowwave.consolidation.effect.points import write_points
 from slowwave.consolidation.everywhere import propose
 from slowwave.consolidation.team import share, team_of
 from slowwave.errors import SlowwaveError, told
@@ -23,12 +24,16 @@ def end_dreaming(projects: Sequence[Project], run: Run) -> Report:
     for project in projects:
         _share(project, run, report)
     clients = {session.dialect for project in projects for session in project.sessions}
-    for item in (*deliver(projects, run.settings, run.environ), *bring_commands(clients, run.environ)):
+    for item in (*deliver(projects, run.settings, run.environ, clock=run.clock), *bring_commands(clients, run.environ)):
         report.items.append(item)
         if item.action == REFUSED:
             report.warnings.append(f"{item.project or 'commands'}: not delivered: {item.target}: {item.reason}")
         else:
             report.count("delivered")
+    try:
+        write_points(projects, run.settings, run.environ, is_all=not run.project)
+    except SlowwaveError as error:
+        report.warnings.append(f"what is said before a call is not current: {error}")
     return report
 
 

@@ -7,7 +7,10 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.concluding import Began
 from slowwave.observability.at_work import Noting, begun, end_note, note_path, settle, write_note
 from slowwave.observability.progress import watched_by, watcher
+from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
+
+log = logger_of(__name__)
 
 
 def begin_note(job: str, began: Began, environ: Mapping[str, str]) -> list[str]:
@@ -24,6 +27,8 @@ def begin_note(job: str, began: Began, environ: Mapping[str, str]) -> list[str]:
         said.append(NAMELESS(str(error)))
     except OSError as error:
         said.append(NAMELESS(f"{told(error, note_path(environ, began.run_id))}; if this run is stopped, nobody knows"))
+        # the first thing that a run writes: a full disk is told before hours of reading that nothing can be kept of
+        log.warning("%s", said[-1])
     return said
 
 

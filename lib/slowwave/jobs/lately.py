@@ -1,16 +1,18 @@
 """What happened lately, and what a run may cost: a part of ``status``, out of the history of nights."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
 from slowwave.errors import told
+from slowwave.jobs.choice import memory_folders
 from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.at_work import AtWork, over_because, read_notes, stopped
 from slowwave.observability.history import history_path, read_nights
+from slowwave.observability.learned import Kind, learned, remembered
 from slowwave.observability.night import STOPPED, Alarm, Night, Spent
-from slowwave.settings import ModelSettings
+from slowwave.settings import ModelSettings, Settings
 
 
 class Budget(msgspec.Struct):
@@ -27,6 +29,53 @@ class Budget(msgspec.Struct):
     usd: float = 0.0
     spent_tokens: int = 0
     spent_usd: float = 0.0
+
+
+class Morning(msgspec.Struct):
+    """What somebody wants to know who comes back: what was learned last, and whether anything needs them.
+
+    Attributes:
+        run: id of the last run that changed a memory, or "".
+        at: when its first dream began, ISO time, or "".
+        numbers: how many changes of each kind it made.
+        needs: how many things wait for a person and are worth their time.
+    """
+
+    run: str = ""
+    at: str = ""
+    numbers: dict[Kind, int] = {}
+    needs: int = 0
+
+
+def morning(settings: Settings, environ: Mapping[str, str], last: Night | None, *, project: str = "") -> Morning:
+    """Return what was learned last, and how much waits: what waited after the last run, less what was decided since.
+
+    Args:
+        settings: the settings in force.
+        environ: the environment.
+        last: the last run of :class:`Lately`.
+        project: only projects whose key or root contains this.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    every, _ = remembered(memory_folders(settings, environ, project))
+    dreams = [dream for one in every for dream in one.dreams if not dream.is_undone]
+    found = Morning()
+    if last is not None and not project:
+        begun = f"{last.began.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+        # the ids of both kinds of decisions begin with their time
+        decided = [dream.id for dream in dreams if dream.is_by_person]
+        decided += [name for one in every for name in one.book.refusals]
+        found.needs = max(last.needs - sum(name[1:17] > begun for name in decided), 0)
+    changed = [dream for dream in dreams if dream.changes and not dream.is_by_person]
+    if changed:
+        latest = max(changed, key=lambda dream: (dream.at, dream.id))
+        run = [dream for dream in changed if dream.run == latest.run] if latest.run else [latest]
+        found.run, found.at = latest.run or latest.id, min(dream.at for dream in run)
+        found.numbers = learned(every, lambda dream: dream in run).numbers
+    return found
 
 
 class Lately(msgspec.Struct):

@@ -1,16 +1,40 @@
-"""What a report amounts to, in one word and one sentence: the state that a scheduler shows for the run."""
+"""What a run is called and what its report amounts to, in one word and one sentence: what a scheduler shows of it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from slowwave.report import Report
+from slowwave.stores.model import Project
 
 # More failed projects or sessions than this share, and the whole run counts as failed; fewer, and it is named
 # PartlyFailed. One broken project of a fleet, or one odd session of a hundred, must not turn every night red, and a
 # night that lost a tenth must not look green.
 FAILED_SHARE = 0.10
 MOST_REASONS = 5
+MOST_NAMES = 3
+# counters of what a run did, in the order in which a reader cares: what it did, the thing, and what became of it
+_DEEDS = (
+    ("added", "kept", "new memory", ""),
+    ("merged", "merged", "fact", " into memories"),
+    ("superseded", "superseded", "memory", ""),
+    ("extracted", "read", "session", ""),
+    ("candidates", "found", "candidate", ""),
+    ("compacted", "compacted", "session", ""),
+    ("pruned", "cleared old outputs in", "session", ""),
+    ("removed", "moved", "session", " to the trash"),
+    ("freed", "freed", "session", " from the trash"),
+    ("rescued", "archived", "session", " that its client deletes soon"),
+    ("purged", "purged", "session", ""),
+    ("replaced", "took out", "secret", ""),
+    ("rolled_back", "took back", "addition", ""),
+    ("taken_back", "took back", "session", ""),
+    ("model_answers", "used", "answer", " of the model"),
+    ("model_batch_questions", "handed the model", "question", ""),
+)
 
 Name = Literal["Completed", "Skipped", "Planned", "Parked", "PartlyFailed", "Failed"]
 
@@ -23,17 +47,28 @@ class Outcome:
     message: str
 
 
+def title_of(job: str, at: datetime, projects: Sequence[Project], *, dry_run: bool = False) -> str:
+    """Return what people call a run: ``nightly 2026-11-23 tern, quill``; the projects with most sessions first."""
+    most = sorted(projects, key=lambda project: -len(project.sessions))
+    names = list(dict.fromkeys(Path(project.root).name or project.key for project in most))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    said = f"{job} {at.astimezone().date()} {', '.join(names[:MOST_NAMES])}{more}".rstrip()
+    return f"{said} (dry run)" if dry_run else said
+
+
 def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
     """Return what a report amounts to; a failure outweighs parking, and parking a closed gate."""
+    run = f"{report.job} {report.run_id}"
     if report.failures:
-        return Outcome("Failed" if _failed_share(report) > FAILED_SHARE else "PartlyFailed", _joined(report.failures))
+        name = "Failed" if _failed_share(report) > FAILED_SHARE else "PartlyFailed"
+        return Outcome(name, f"{run} met {_some(len(report.failures), 'failure')}: {_joined(report.failures)}.")
     if report.parked:
-        return Outcome("Parked", f"waiting for review: {_joined(report.parked)}")
+        return Outcome("Parked", f"{run} waits for review: {_joined(report.parked)}.")
     if dry_run:
-        return Outcome("Planned", f"dry run, nothing was changed; {_numbers(report)}")
+        return Outcome("Planned", f"{run} was a dry run and changed nothing: it {_deeds(report)}.")
     if not did_something(report):
-        return Outcome("Skipped", _refusals(report))
-    return Outcome("Completed", _numbers(report))
+        return Outcome("Skipped", f"{run} did nothing: {_refusals(report)}.")
+    return Outcome("Completed", f"{run} {_deeds(report)}.")
 
 
 def did_something(report: Report) -> bool:
@@ -79,5 +114,15 @@ def _joined(rows: list[str]) -> str:
     return "; ".join(rows[:MOST_REASONS]) + more
 
 
-def _numbers(report: Report) -> str:
-    return ", ".join(f"{name} {number}" for name, number in sorted(report.counts.items())) or "nothing was counted"
+def _deeds(report: Report) -> str:
+    """Say what a run did, or a dry run would do, and over what it went."""
+    counts = report.counts
+    done = [f"{did} {_some(counts[name], thing)}{where}" for name, did, thing, where in _DEEDS if counts.get(name)]
+    said = " and ".join(filter(None, [", ".join(done[:-1]), *done[-1:]])) or "found nothing to keep"
+    return f"{said}, in {_some(counts.get('sessions', 0), 'session')} of {_some(counts.get('projects', 0), 'project')}"
+
+
+def _some(number: int, thing: str) -> str:
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number:,} {thing.removesuffix('y')}ies" if thing.endswith("y") else f"{number:,} {thing}s"

@@ -1,18 +1,21 @@
-"""What people read about a run in the scheduler's pages: the funnel, the diff of the memories, the plan."""
+"""What people read about a run in the scheduler's pages: funnel, diff of the memories, plan, bytes week by week."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from slowwave.jobs.tally import Tally
-from slowwave.observability.page.markdown import literal
-from slowwave.report import PARKED_FOR_REVIEW, Item, Report
+from slowwave.observability.learned import Learned
+from slowwave.observability.page.markdown import learned_lines, literal
+from slowwave.observability.weeks import weeks_of
+from slowwave.report import PARKED_FOR_REVIEW, Report, RetainItem
+from slowwave.retention.audit import Line
 
 # Tables are stored whole with the run; more rows than this nobody reads.
 MOST_ROWS = 200
-# What a dream does to a memory, in the signs of a diff.
-_SIGNS = {"add": "+", "merge": "~", "update": "~", "move": "~", "phrase": "~", "supersede": "-", "drop": "-"}
 
 
 def funnel(tally: Tally) -> list[dict[str, Any]]:
@@ -49,31 +52,17 @@ def _funnel_row(key: str, sessions: int, given: Report, *, is_done: bool) -> dic
 
 
 def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
-    """Return what happened to the memories as Markdown: every fact with the reason, then the files' own diffs."""
-    changed = [item for item in report.items if item.action in _SIGNS]
-    projects = list(dict.fromkeys(item.project for item in changed))
+    """Return what happened to the memories as Markdown: what was learned, then the files' own diffs."""
+    learned = msgspec.convert(report.learned, Learned)
+    lines = [f"# Memory diff of {report.job} {report.run_id}", "", *learned_lines(learned, report.job, report.run_id)]
     parked = report.parked_projects()
-    lines = [f"# Memory diff of {report.job} {report.run_id}", ""]
-    for project in projects:
-        lines += [
-            f"## {literal(project)}" + (f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""),
-            "",
-            *([f"Phases: {report.phases[project]}.", ""] if project in report.phases else []),
-            *_diff_lines(i for i in changed[:MOST_ROWS] if i.project == project),
-            "",
-        ]
-    if len(changed) > MOST_ROWS:
-        lines += [f"and {len(changed) - MOST_ROWS} more", ""]
-    if parked.issuperset(projects):
-        lines += ["No memory was changed.", ""]
+    for project, phases in report.phases.items():
+        waits = f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""
+        lines += [f"- {literal(project)}{waits}: {phases}"]
+    lines.append("")
     for dream, diff in diffs.items():
         lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}`", "", *_fenced(diff), ""]
     return printable("\n".join(lines)).rstrip() + "\n"
-
-
-def _diff_lines(items: Iterable[Item]) -> Iterator[str]:
-    for item in items:
-        yield f"- `{_SIGNS[item.action]}` {item.action}: {literal(item.text or item.target)} ({literal(item.reason)})"
 
 
 def _fenced(diff: str) -> list[str]:
@@ -112,3 +101,41 @@ def capped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     note: dict[str, Any] = dict.fromkeys(rows[0], "")
     note["project"] = f"and {len(rows) - MOST_ROWS + 1} more"
     return [*rows[: MOST_ROWS - 1], note]
+
+
+# nearly two years; older weeks are in the audit log
+_MOST_WEEKS = 100
+_BAR = 40
+
+
+def retained_rows(report: Report) -> list[dict[str, Any]]:
+    """Return what went, would go or stays, as table rows."""
+    items = (item for item in report.items if isinstance(item, RetainItem))
+    return capped(
+        [
+            {
+                "project": printable(item.project),
+                "session": printable(item.target),
+                "action": item.action,
+                "rule": item.rule,
+                "guard": item.guard,
+                "bytes": item.bytes,
+                "reason": printable(item.reason),
+            }
+            for item in items
+        ]
+    )
+
+
+def reclaimed(lines: Iterable[Line]) -> str:
+    """Return the bytes that went into the trash and that were freed, week by week, as Markdown with bars."""
+    weeks = weeks_of(lines)
+    if not weeks:
+        return "Nothing was removed yet.\n"
+    most = max(week.freed for week in weeks[-_MOST_WEEKS:])
+    rows = ["| week of | into the trash | freed | |", "| --- | ---: | ---: | --- |"]
+    for week in weeks[-_MOST_WEEKS:]:
+        bar = "█" * -(-week.freed * _BAR // most) if most else ""
+        rows.append(f"| {week.begin} | {week.trashed:,} | {week.freed:,} | {bar} |")
+    total = sum(week.freed for week in weeks)
+    return "\n".join([f"Freed in all: {total:,} bytes", "", *rows]) + "\n"

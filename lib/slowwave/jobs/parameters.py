@@ -1,14 +1,12 @@
 """What a person can give to a job: the run form of Prefect and the options of ``slowwave run`` in one model."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from slowwave.clock import Clock, FixedClock, SystemClock
-from slowwave.jobs.run import Run, new_run_id
+from slowwave.jobs.run import Run, clock_of, new_run_id
 from slowwave.settings import Settings, load_settings
 
 AS_SET = "as set"
@@ -164,8 +162,3 @@ def run_of(given: JobParameters, environ: Mapping[str, str]) -> Run:
 def may_apply(asked: bool, settings: Settings) -> bool:  # noqa: FBT001 - the flag is what it is about
     """Say whether a job that cannot be taken back may do more than show its plan."""
     return asked or settings.retention.enforce
-
-
-def clock_of(now: datetime | None) -> Clock:
-    """Return a clock that stands at ``now``, or the clock of this machine."""
-    return FixedClock(now.astimezone(UTC)) if now else SystemClock()

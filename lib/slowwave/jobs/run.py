@@ -3,9 +3,10 @@
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-from slowwave.clock import Clock
+from slowwave.clock import Clock, FixedClock, SystemClock
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.settings import Settings
@@ -43,6 +44,11 @@ class Run:
 def new_run_id(clock: Clock) -> str:
     """Return an id that sorts by time and is unique among runs of one second."""
     return f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def clock_of(now: datetime | None) -> Clock:
+    """Return a clock that stands at ``now``, or the clock of this machine."""
+    return FixedClock(now.astimezone(UTC)) if now else SystemClock()
 
 
 # what is done for one project, and what is about all of them together

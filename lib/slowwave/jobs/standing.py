@@ -20,6 +20,7 @@ from slowwave.extraction.failures import read_failures
 from slowwave.jobs.choice import chosen_by
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.delivery.hooks import spoken
 from slowwave.memory.delivery.register import Register, placed_of, read_register
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
@@ -54,7 +55,7 @@ class Standing(msgspec.Struct):
         parked: dreams that wait for a person.
         foreign: lines of memory files that slowwave did not write, by who wrote them: person, agent, tool.
         stopped: sessions that are compacted no more, and why.
-        delivered: files with its memory in them, and for whom.
+        delivered: files with its memory in them, and for whom; how much is said before calls.
         problem: why this project could not be looked at, or "".
     """
 
@@ -96,6 +97,7 @@ def standings(
     for row, one in zip(rows, chosen, strict=True) if register is not None else ():
         files = placed_of(one.memory, register or Register()).items()
         row.delivered = [f"{name_from_json(name)} for {', '.join(placed.clients)}" for name, placed in files]
+        row.delivered += filter(None, [spoken(one, register or Register(), environ)])
     return rows, [str(p) for p in found.problems]
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from slowwave.consolidation.job import consolidate_project
+from slowwave.errors import SlowwaveError
 from slowwave.extraction.job import extract_sessions
-from slowwave.jobs.batch_price import is_batched
 from slowwave.jobs.compacting import compact, compact_at_night
-from slowwave.jobs.model import language_model
+from slowwave.jobs.model import is_batched, language_model
 from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run import Run, Step, Whole
+from slowwave.memory.delivery.register import Register, read_register
 from slowwave.places import archive_folder
 from slowwave.report import Report
 from slowwave.retention.eraser import Eraser
@@ -53,7 +54,16 @@ def consolidate(project: Project, run: Run) -> Report:
         home=run.home,
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
         archive=archive_folder(run.environ),
+        register=_register(run),
     )
+
+
+def _register(run: Run) -> Register:
+    """Return what was delivered where; a damaged register costs no dream, and delivering itself names it."""
+    try:
+        return read_register(run.environ) or Register()
+    except SlowwaveError:
+        return Register()
 
 
 def erase(project: Project, run: Run) -> Report:
@@ -82,6 +92,9 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "erase": (erase,),
     "backfill": (),
 }
+
+# jobs that put a mark in the place of every secret
+MARKING = ("nightly", "extract", "compact", "erase")
 
 # jobs that end with retention, which is about all projects together
 RETAINING: dict[str, Whole] = {

@@ -10,17 +10,17 @@ from time import perf_counter
 
 from slowwave.dialects.registry import NAMES
 from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.batch_price import fetch_answers, hand_over_questions, note_left_behind
 from slowwave.jobs.choice import chosen_by
+from slowwave.jobs.compacting import compact_at_night
 from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken
-from slowwave.jobs.containing import contained, for_all
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import contained, discreet, for_all
 from slowwave.jobs.everywhere import end_dreaming
 from slowwave.jobs.following import begin_note, drop_note, followed
-from slowwave.jobs.model import journal_of, note_account
-from slowwave.jobs.run import Run
-from slowwave.jobs.run_files import remove_old
+from slowwave.jobs.model import fetch_answers, hand_over_questions, journal_of, note_account, note_left_behind
+from slowwave.jobs.run import Run, Step, Whole
+from slowwave.jobs.run_files import remove_old, require_places
 from slowwave.jobs.steps import (
+    MARKING,
     RETAINING,
     STEPS,
     asks_by_batch,
@@ -30,11 +30,13 @@ from slowwave.jobs.steps import (
     finish_erasing,
     retains,
 )
-from slowwave.observability.logs import json_logs, log_step
-from slowwave.observability.progress import watcher
+from slowwave.jobs.workers import extract_everywhere, pays_to_spread
+from slowwave.observability.logs import json_logs, log_report
+from slowwave.observability.progress import LOOK, watcher
 from slowwave.report import Report
 from slowwave.retention.alone import beside_jobs
 from slowwave.retention.policy.check import check
+from slowwave.secrets.key import redactor_of
 from slowwave.stores.known import known_projects
 from slowwave.stores.model import Project
 
@@ -46,8 +48,10 @@ def run_job(job: str, run: Run) -> Report:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
         SettingsError: the file that logs should go to cannot be opened.
+        UnwritableError: there is no home, or no room for what a run keeps.
         LockHeldError: an erasure was at work for too long.
     """
+    require_places(run.settings, run.environ, dry_run=run.dry_run)
     began = began_of(run)
     with (
         nullcontext() if run.dry_run else beside_jobs(run.environ),
@@ -65,23 +69,50 @@ def _told(job: str, run: Run, projects: Sequence[Project], report: Report) -> Re
     """Tell the story of a job: gate and run every step, project by project, then what is about all of them."""
     if asks_by_batch(job, run):
         fetch_answers(report, run.settings, run.environ, run.clock.now())
-    watcher().plan(job, len(projects) * len(STEPS[job]))
-    for project in projects:
-        for step in STEPS[job]:
-            part = contained(step, project, run)
+    # step by step, as the flows do: what a step is called is then true of all that is under way
+    parts = [
+        _over(step, projects, run)
+        for step in STEPS[job]
+        if step is not compact_at_night or run.settings.compaction.nightly
+    ]
+    for of_project in zip(*parts, strict=True):
+        for part in of_project:
             report.absorb(part)
-            log_step(part.spans[-1])
-            watcher().done(job, project.key)
     if consolidate in STEPS[job]:
-        report.absorb(for_all(end_dreaming, projects, run))
+        report.absorb(_together(end_dreaming, projects, run))
     if retains(job, run.settings):
-        report.absorb(for_all(RETAINING[job], projects, run))
+        report.absorb(_together(RETAINING[job], projects, run))
     if job == "erase":
-        report.absorb(for_all(finish_erasing, projects, run))
+        report.absorb(_together(finish_erasing, projects, run))
     if asks_by_batch(job, run):
         hand_over_questions(report, run.settings, run.environ, run.clock.now())
     note_account(report, journal_of(run.id, run.environ))
     return discreet(report)
+
+
+def _over(step: Step, projects: Sequence[Project], run: Run) -> list[Report]:
+    """Run a step for one project after another; return their reports."""
+    watcher().plan(step.__name__, len(projects))
+    if step is extract and pays_to_spread(projects):
+        parts = extract_everywhere(projects, run, lambda key: watcher().done(extract.__name__, key))
+        for part in parts:
+            log_report(part)
+        return parts
+    parts: list[Report] = []
+    for project in projects:
+        parts.append(contained(step, project, run))
+        log_report(parts[-1])
+        watcher().done(step.__name__, project.key)
+    return parts
+
+
+def _together(step: Whole, projects: Sequence[Project], run: Run) -> Report:
+    """Run a step that is about all projects together."""
+    watcher().plan(step.__name__, 1)
+    report = for_all(step, projects, run)
+    log_report(report)
+    watcher().done(step.__name__, "")
+    return report
 
 
 def began_of(run: Run) -> Began:
@@ -92,15 +123,20 @@ def began_of(run: Run) -> Began:
 def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Report]:
     """As :func:`chosen_projects`; the run is noted, and one over everything that cannot begin is recorded first."""
     said = [] if run.dry_run else begin_note(job, began, run.environ)
+    watcher().plan(LOOK, 1)
     try:
         projects, report = chosen_projects(job, run)
+        if projects and not run.dry_run and job in MARKING:
+            redactor_of(run.settings, run.environ)  # a key that cannot be had is told once, not for each project
     except SlowwaveError as error:
         if run.project and not run.dry_run:
             drop_note(began, run.environ)
         elif not run.dry_run:
             conclude_broken(job, error, began, Around(run.settings, run.environ))
         raise
+    watcher().done(LOOK, "")
     report.warnings += said
+    log_report(report)
     return projects, report
 
 

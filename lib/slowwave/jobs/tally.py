@@ -6,17 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.errors import SlowwaveError
-from slowwave.jobs.batch_price import fetch_answers
 from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.concluding import Around, Began, Concluded, conclude
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import discreet
 from slowwave.jobs.following import followed
-from slowwave.jobs.model import note_account
+from slowwave.jobs.model import fetch_answers, note_account
+from slowwave.jobs.outcome import title_of
 from slowwave.jobs.run import Run
+from slowwave.jobs.run_files import require_places
 from slowwave.jobs.steps import asks_by_batch, retains
 from slowwave.jobs.story import began_of, first_look
 from slowwave.memory.difference import difference
-from slowwave.observability.logs import json_logs, log_step
+from slowwave.observability.logs import json_logs, log_report
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.model import Project
@@ -38,6 +39,7 @@ class Plan:
         compacts: whether a night compacts, too.
         retains: whether retention is part of the run.
         began: when the run began; None for plans that nobody concludes.
+        title: what people call the run: its job, its day and its projects.
     """
 
     job: str
@@ -51,6 +53,7 @@ class Plan:
     compacts: bool = False
     retains: bool = False
     began: Began | None = None
+    title: str = ""
 
     def followed(self, environ: Mapping[str, str]) -> AbstractContextManager[None]:
         """Return what lets the run note how far it is, and why it ended if it is stopped."""
@@ -72,8 +75,10 @@ def plan_job(job: str, run: Run) -> Plan:
     Raises:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``run.project``.
+        UnwritableError: there is no home, or no room for what a run keeps.
         OSError: the state folder cannot be written.
     """
+    require_places(run.settings, run.environ, dry_run=run.dry_run)
     with followed(run.id, run.environ, dry_run=run.dry_run):
         return _planned(job, run)
 
@@ -97,6 +102,7 @@ def _planned(job: str, run: Run) -> Plan:
         compacts=run.settings.compaction.nightly,
         retains=retains(job, run.settings),
         began=began,
+        title=NAMELESS(title_of(job, began.at, projects, dry_run=run.dry_run)),
     )
 
 
@@ -126,9 +132,13 @@ class Tally:
     def add(self, portion: Mapping[str, Report]) -> None:
         """Add the reports of one portion."""
         for key, report in portion.items():
-            for span in report.spans:
-                log_step(span)
+            log_report(report)
             self.projects.setdefault(key, Report(self.plan.job, report.run_id)).absorb(report)
+
+    def add_other(self, report: Report) -> None:
+        """Add a report about all projects together."""
+        log_report(report)
+        self.others.append(report)
 
     def lose(self, portion: str, error: object) -> None:
         """Note that a portion broke as a whole; the others go on."""

@@ -13,27 +13,79 @@ from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from slowwave.jobs.batch_price import hand_over_questions
-from slowwave.jobs.batches import Manifest, Share, read_manifest
+import msgspec
+
+from slowwave.errors import UnreadableError
+from slowwave.extraction.job import unread
+from slowwave.jobs.batches import Manifest, Share, manifest_of, read_manifest, write_manifest
 from slowwave.jobs.compacting import compact
-from slowwave.jobs.containing import contained, timed
-from slowwave.jobs.discreet import discreet, discreet_all
+from slowwave.jobs.containing import contained, discreet, discreet_all, timed
 from slowwave.jobs.everywhere import end_dreaming
+from slowwave.jobs.model import hand_over_questions
 from slowwave.jobs.run import Run, Step
 from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
 from slowwave.report import Item, Report
 from slowwave.retention.alone import beside_jobs
-from slowwave.stores.model import Project
+from slowwave.stores.model import Project, StoredSession
 
 # Starting two processes costs about as much as reading this many bytes of transcripts.
 PAYS_FROM_BYTES = 32 << 20
+# To see that nothing in a session is new, its bytes are hashed, so many times faster than they would be read.
+_HASHED = 64
 
 Reports = dict[str, Report]
 Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Reports]
 
 
-def extract_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
-    """Extract from the sessions of batch ``index``; return a report for each project.
+def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[str], None]) -> list[Report]:
+    """Extract from all sessions of a run, over several processes; return a report for each project.
+
+    Args:
+        projects: the projects.
+        run: the run.
+        over: is told the key of each project that is read.
+
+    Raises:
+        OSError: the state folder cannot be written, where the processes find what they have to do.
+    """
+    everything = [Share(number, 0, len(project.sessions)) for number, project in enumerate(projects)]
+    whole = msgspec.structs.replace(manifest_of(run, projects), batches=[everything])
+    path = write_manifest(whole, run.environ)
+    try:
+        found = extract_portion(path, 0, run.environ, over)
+    finally:
+        path.unlink(missing_ok=True)
+    # two stores may hold projects of one name: their reports are one
+    return [found.pop(project.key, None) or Report("extract", run.id) for project in projects]
+
+
+def pays_to_spread(projects: Sequence[Project]) -> bool:
+    """Say whether reading these projects over several processes takes less time than to start these."""
+    return _processes([(project, project.sessions) for project in projects]) > 1
+
+
+def _processes(work: Sequence[tuple[Project, Sequence[StoredSession]]]) -> int:
+    """Return over how many processes it pays to read sessions of some projects."""
+    most = min(os.cpu_count() or 1, len({id(project) for project, _ in work}))
+    size = sum(session.size for _, sessions in work for session in sessions)
+    # of most nights nearly everything was read before; to find that out is worth it only for large stores
+    if most > 1 and size >= PAYS_FROM_BYTES and _unread(work) + size // _HASHED >= PAYS_FROM_BYTES:
+        return most
+    return 1
+
+
+def _unread(work: Sequence[tuple[Project, Sequence[StoredSession]]]) -> int:
+    try:
+        return sum(unread(project, sessions) for project, sessions in work)
+    except UnreadableError:
+        # whoever reads the sessions tells of it
+        return sum(session.size for _, sessions in work for session in sessions)
+
+
+def extract_portion(
+    manifest: Path, index: int, environ: Mapping[str, str], over: Callable[[str], None] = lambda _key: None
+) -> Reports:
+    """Extract from the sessions of batch ``index``; return a report for each project, and tell ``over`` of each.
 
     Raises:
         OSError: the manifest cannot be read.
@@ -41,8 +93,7 @@ def extract_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> R
     whole = read_manifest(manifest)
     shares = whole.batches[index]
     projects = tuple(dict.fromkeys(share.project for share in shares))
-    size = sum(s.size for share in shares for s in whole.projects[share.project].sessions[share.start : share.stop])
-    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, size))
+    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, over))
 
 
 def hand_over(manifest: Path, environ: Mapping[str, str]) -> Report:
@@ -136,20 +187,30 @@ def _spread(
     projects: tuple[int, ...],
     shares: Sequence[Share],
     environ: Mapping[str, str],
-    size: int,
+    over: Callable[[str], None],
 ) -> Reports:
-    processes = min(os.cpu_count() or 1, len(projects))
-    if processes < 2 or size < PAYS_FROM_BYTES:  # noqa: PLR2004 - one process is no pool
-        return task(manifest, projects, shares, environ)
+    work = [(whole.projects[s.project], whole.projects[s.project].sessions[s.start : s.stop]) for s in shares]
+    processes = _processes(work)
+    if processes == 1:
+        done = task(manifest, projects, shares, environ)
+        for i in projects:
+            over(whole.projects[i].key)
+        return done
     others = set(active_children())
     done: Reports = {}
     # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
-        futures = {i: pool.submit(task, manifest, (i,), shares, dict(environ)) for i in projects}
-        for i, future in futures.items():
-            for key, report in _outcome(future, whole.projects[i], whole.run_id).items():
+        # the largest first: it would else be read alone in the end
+        sizes = {i: sum(session.size for session in whole.projects[i].sessions) for i in projects}
+        futures = {
+            i: pool.submit(task, manifest, (i,), shares, dict(environ))
+            for i in sorted(projects, key=lambda i: -sizes[i])
+        }
+        for i in projects:
+            for key, report in _outcome(futures[i], whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)
+            over(whole.projects[i].key)
     except BaseException:
         # cancelled or out of time: what runs is ended, which every write survives, and what has not begun never begins
         for child in set(active_children()) - others:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from slowwave.memory.ledger import Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
-from slowwave.memory.model import RETRACTS, Category, Evidence
+from slowwave.memory.effects import Watched, read_effects
+from slowwave.memory.ledger import REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
+from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 from slowwave.memory.topics import INDEX, PAGE, POINTER, fact_line
 
 T = TypeVar("T")
@@ -101,6 +102,8 @@ class Book:
         done: what became of each candidate that was dealt with, by its id.
         rejected: candidates that a person rejected: what says the same is not taken either.
         undone: candidates of undone dreams with that dream's id: they are not taken again.
+        asked: those of them that a person had accepted in review and took back: they wait again, as before.
+        refusals: what a person rejected, by the rejection's id.
         dreams: committed dreams that stand, oldest first.
         undone_dreams: dreams that a person undid.
         index: the lines of the index as last rendered.
@@ -108,12 +111,15 @@ class Book:
         uses: by memory file, the sessions in which an agent read it.
         phrases: by memory, the line that says it together with others.
         left: lines, by file and hash, that a person took back from a dream: they stay as they are.
+        watched: what sessions made of what was delivered to them; no part of the ledger.
     """
 
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
     done: dict[str, str] = field(default_factory=dict[str, str])
     rejected: set[str] = field(default_factory=set[str])
     undone: dict[str, str] = field(default_factory=dict[str, str])
+    asked: set[str] = field(default_factory=set[str])
+    refusals: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     dreams: list[str] = field(default_factory=list[str])
     undone_dreams: list[str] = field(default_factory=list[str])
     index: tuple[IndexEntry, ...] = ()
@@ -121,6 +127,7 @@ class Book:
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     left: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     phrases: dict[str, Phrase] = field(default_factory=dict[str, Phrase])
+    watched: list[Watched] = field(default_factory=list[Watched])
 
     @property
     def active(self) -> list[Memory]:
@@ -131,6 +138,14 @@ class Book:
     def own(self) -> list[Memory]:
         """The memories that hold and that slowwave wrote or a person stands behind: an agent's notes stay its own."""
         return [m for m in self.active if not m.stands or m.is_from_person]
+
+    def waits(self, candidate: Candidate) -> bool:
+        """Say whether no dream has dealt with a candidate, or a person took their word on it back."""
+        if candidate.id in self.done:
+            return False
+        # a rewording was written for the decision that was taken back, and goes with it
+        is_asked = candidate.id in self.asked and candidate.extractor != BY_PERSON
+        return is_asked or candidate.id not in self.undone
 
     def after(self, events: Sequence[Event]) -> "Book":
         """Return the book with more events applied, leaving this one as it is."""
@@ -185,6 +200,7 @@ class Book:
         self.done.update(dict.fromkeys(event.candidates, outcome))
         if event.event == "reject":
             self.rejected.update(event.candidates)
+            self.refusals[event.dream] = event.candidates
         elif event.event == "dream":
             self.dreams.append(event.dream)
         elif event.event == "unindexed-by-person":
@@ -210,8 +226,14 @@ def replay(events: Iterable[Event]) -> Book:
     book = Book()
     gone = {dream for event in every for dream in event.undone}
     book.undone_dreams = [e.dream for e in every if e.event == "dream" and e.dream in gone]
+    reviewed = {e.dream for e in every if e.event == "dream" and e.dream in gone and e.run == REVIEW}
     for event in every:
+        if event.dream in gone and event.event == "reject":
+            continue  # as if nobody had rejected it
         if event.dream in gone:
+            book.asked.difference_update(event.candidates)
+            if event.dream in reviewed:
+                book.asked.update(event.candidates)
             book.undone.update(dict.fromkeys(event.candidates, event.dream))
             if event.event == "adopt":
                 book.left.add((event.file, event.sha256))
@@ -231,8 +253,11 @@ def read_book(memory: Path) -> Book:
 
     Raises:
         CorruptStateError: the ledger is damaged.
+        UnreadableError: a file of it cannot be opened.
     """
-    return replay(read_ledger(memory))
+    book = replay(read_ledger(memory))
+    book.watched, _ = read_effects(memory)
+    return book
 
 
 def own_line(memory: Memory) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
@@ -11,6 +12,16 @@ from slowwave.memory.topics import INDEX
 
 STATE_FILE = ".consolidation_state.json"
 LOCK_FILE = ".consolidation_lock"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFolder:
+    """A memory folder, the project it belongs to, and where that project's transcripts are, archived ones, too."""
+
+    project: str
+    path: Path
+    transcripts: tuple[Path, ...]
+    is_global: bool = False
 
 
 def digest(data: bytes | None) -> str | None:

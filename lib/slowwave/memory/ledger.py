@@ -20,6 +20,8 @@ from slowwave.memory.model import CandidateOrigin, Category, Evidence
 FILE = "ledger.jsonl"
 PATH = f"{OWN_FOLDER}/{FILE}"
 VERSION = 1
+# what a person decides while they look through what waits is a dream of its own; its run has this name
+REVIEW = "review"
 
 EventKind = Literal[
     "dream",  # a dream was committed; the events with its id belong to it
@@ -41,8 +43,8 @@ EventKind = Literal[
     "use",  # sessions read a memory file
     "index",  # the lines of the index as rendered
     "share",  # a person accepted a memory for everybody who works in the repository; without a text, took that back
-    "reject",  # a person rejected a parked dream
-    "undo",  # dreams were undone
+    "reject",  # a person rejected a fact or a parked dream
+    "undo",  # dreams or rejections were undone
     "erase",  # secrets were taken out of transcripts and memories, and hashes renewed
 ]
 

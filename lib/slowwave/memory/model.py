@@ -16,6 +16,9 @@ RETRACTS = "retracts"
 # key of what only takes a note out that waits; its value is the note's id
 DROPS = "drops"
 
+# who found what a person put into words of their own while reviewing
+BY_PERSON = "review/1"
+
 # record ids of fewer characters are numbers that every session gives anew
 _UNIQUE = 8
 

@@ -1,22 +1,66 @@
 """The words of the transcript that evidence points at, as they stand there now, for a person who asks why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import orjson
 
 from slowwave.dialects.rows import RowReader, names_row
 from slowwave.errors import UnreadableError
-from slowwave.memory.evidence import Checked
+from slowwave.memory.evidence import Checked, check_all
 from slowwave.memory.lookup import PlainFiles
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import Evidence
+from slowwave.memory.names import name_from_json, printable
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.inside import pack_of
 
 # what is shown around the words that matter
 _AROUND = 240
 _LEAST_ALIKE = 50.0
+# how far before a record its agent's last words are looked for
+_BEFORE = 1 << 18
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a fact was said, for a person.
+
+    Attributes:
+        quote: the words that matter.
+        around: what was said around them, as it stands there now; "" when it is gone.
+        before: the end of what the agent had said right before, which an answer is about; "" where nobody can tell.
+        path: the transcript.
+        finding: ok, moved, changed or lost.
+    """
+
+    quote: str
+    around: str
+    before: str
+    path: str
+    finding: str
+
+
+def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int) -> list[Source]:
+    """Return where a fact was said, the latest first, each place with what stands around it.
+
+    Args:
+        evidence: what was recorded.
+        transcripts: where files that were moved are looked for.
+        most: how many places are told.
+
+    Raises:
+        UnreadableError: a database changes all the time while it is read.
+    """
+    latest = {(piece.path, piece.quote): piece for piece in evidence}
+    chosen = list(reversed(latest.values()))[: most * 2]
+    found: dict[tuple[str, str], Source] = {}
+    for checked in check_all(chosen, transcripts) if chosen else ():
+        around, before = said_at(checked), _said_before(checked)
+        source = Source(NAMELESS(checked.evidence.quote), around, before, printable(checked.path), checked.finding)
+        # copies and forks of a session say the same again
+        found.setdefault((source.quote, around), source)
+    return list(found.values())[:most]
 
 
 def said_at(checked: Checked) -> str:
@@ -29,11 +73,55 @@ def said_at(checked: Checked) -> str:
     quote = " ".join(checked.evidence.quote.split())
     if not texts:
         return ""
-    best = max(texts, key=lambda text: (fuzz.partial_ratio(quote, text[:20_000]), -len(text))) if quote else texts[0]
-    if quote and fuzz.partial_ratio(quote, best[:20_000]) < _LEAST_ALIKE:
+
+    def likeness(text: str) -> float:
+        # a word of the quote is no place where all of it stands
+        return fuzz.partial_ratio(quote, text[:20_000]) * min(1.0, len(text) / len(quote))
+
+    best = max(texts, key=lambda text: (likeness(text), -len(text))) if quote else texts[0]
+    if quote and likeness(best) < _LEAST_ALIKE:
         return ""
     # secrets are looked for in the whole text: a cut one would not be known as one
     return _around(NAMELESS(best), quote)
+
+
+def _said_before(checked: Checked) -> str:
+    """Return the end of the agent's last words in the lines before evidence, without secrets."""
+    if checked.finding not in {"ok", "moved"} or checked.is_archived or names_row(checked.evidence.record):
+        return ""
+    try:
+        with Path(name_from_json(checked.path)).open("rb") as file:
+            start = max(checked.offset - _BEFORE, 0)
+            file.seek(start)
+            lines = file.read(checked.offset - start).split(b"\n")
+    except OSError:
+        return ""
+    for raw in reversed(lines[1 if start else 0 :]):
+        record = _decoded(raw) if b"assistant" in raw else None
+        message = next((m for m in _messages(record) if m.get("role") == "assistant"), None)
+        if message and (words := " ".join(_spoken(message.get("content")).split())):
+            words = NAMELESS(words)
+            return words if len(words) <= _AROUND else f"…{words[-_AROUND:]}"
+    return ""
+
+
+def _messages(record: Any) -> Iterator[dict[str, Any]]:
+    """Yield what of a record may be a message: itself, or what clients wrap one in."""
+    if isinstance(record, dict):
+        found = cast("dict[str, Any]", record)
+        yield found
+        for name in ("message", "payload"):
+            if isinstance(found.get(name), dict):
+                yield found[name]
+
+
+def _spoken(content: Any) -> str:
+    """Return the text of a message's content, without thoughts, calls and results."""
+    if isinstance(content, str):
+        return content
+    blocks = cast("list[Any]", content) if isinstance(content, list) else []
+    texts = [cast("dict[str, Any]", b) for b in blocks if isinstance(b, dict)]
+    return "\n".join(str(b["text"]) for b in texts if str(b.get("type")).endswith("text") and b.get("text"))
 
 
 def _bytes_of(checked: Checked) -> bytes:

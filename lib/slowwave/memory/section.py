@@ -80,6 +80,12 @@ def section_of(
     return _rendered(taken, len(texts) - len(taken) + len(theirs), note, as_comment=as_comment)
 
 
+def shown_in(memories: Iterable[Memory], lines: Sequence[str]) -> list[Memory]:
+    """Return those of some memories that a section shows."""
+    there = set(lines)
+    return [memory for memory in memories if _line(memory, "") in there]
+
+
 def size_of(lines: Iterable[str]) -> int:
     """Return how many bytes lines take, each with its end."""
     return sum(len(line.encode("utf-8", "surrogateescape")) + 1 for line in lines)

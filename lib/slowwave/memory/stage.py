@@ -72,6 +72,15 @@ def undo_folder(memory: Path, transaction: str) -> Path:
     return memory / UNDO / transaction
 
 
+def unused(name: str, memory: Path) -> str:
+    """Return an id that no transaction has had: the same may be done twice in a second, with an undo in between."""
+    number, found = 1, name
+    while undo_folder(memory, found).exists():
+        number += 1
+        found = f"{name}.{number}"
+    return found
+
+
 def read_manifest(memory: Path, transaction: str) -> Manifest | None:
     """Return what a transaction changed, or None when it was never committed in this folder.
 

@@ -8,10 +8,12 @@ forgets nothing, and a night without anything new changes no rank. What counts:
 - not shown: from the last sighting on it fades by the half-life of its category;
 - denied in vain: sessions that showed another answer afterwards, but could not take its place, because a person stands
   behind it and they only saw commands;
-- used: sessions in which an agent read the file that it stands in.
+- used: sessions in which an agent read the file that it stands in;
+- broken: sessions that did not keep it although it was delivered to them: it is to stand higher.
 
 What was shown in one session only, and never used, is forgotten: after two half-lives it leaves the index for its page,
-after four the page as well. The ledger knows it for good, and whoever says it again brings it back.
+after four the page as well. What had no occasion in many sessions in a row, for a good part of its half-life, leaves
+the index, too. The ledger knows it for good, and whoever says it again brings it back.
 """
 
 import math
@@ -20,6 +22,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from slowwave.memory.book import Book, Memory
+from slowwave.memory.effects import Effect, effects_of
 from slowwave.memory.model import Category
 
 DENIED = 0.85
@@ -30,6 +33,13 @@ USED = 0.05
 AWAY = 2.0
 FORGOTTEN = 4.0
 _MOST_USES = 16
+# each doubling of the sessions that broke it counts this much, for at most so many of them: the first one lifts a
+# memory above others of its worth (:data:`slowwave.memory.index.MARGIN`)
+BROKEN = 0.15
+_MOST_BROKEN = 8
+# so many sessions in a row without an occasion, and so many half-lives since anything showed it
+NEEDLESS_SESSIONS = 40
+NEEDLESS_LIVES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +51,14 @@ class Standing:
         half_life: how long it takes to lose half of the confidence, by category; a category without one never fades.
         denials: by memory, the sessions that showed another answer afterwards.
         uses: by memory, the sessions in which its file was read.
+        effects: by memory, what sessions made of it.
     """
 
     now: str = ""
     half_life: Mapping[Category, timedelta] = field(default_factory=dict[Category, timedelta])
     denials: Mapping[str, int] = field(default_factory=dict[str, int])
     uses: Mapping[str, int] = field(default_factory=dict[str, int])
+    effects: Mapping[str, Effect] = field(default_factory=dict[str, Effect])
 
     def confidence(self, memory: Memory) -> float:
         """Return how certain it is that a memory still holds."""
@@ -56,7 +68,14 @@ class Standing:
     def worth(self, memory: Memory) -> float:
         """Return how much a memory counts for its place in the index."""
         uses = min(self.uses.get(memory.id, 0), _MOST_USES)
-        return self.confidence(memory) * (1 + USED * math.log2(1 + uses))
+        effect = self.effects.get(memory.id)
+        broken = min(len(effect.broken), _MOST_BROKEN) if effect else 0
+        return self.confidence(memory) * (1 + USED * math.log2(1 + uses) + BROKEN * math.log2(1 + broken))
+
+    def is_needless(self, memory: Memory) -> bool:
+        """Say whether a memory had no occasion for so long that it has to make room for others."""
+        effect = self.effects.get(memory.id)
+        return bool(effect) and effect.idle >= NEEDLESS_SESSIONS and self._lives(memory) >= NEEDLESS_LIVES
 
     def idle(self, memory: Memory) -> float:
         """Return for how many half-lives nobody has shown or used a memory that one session showed; else 0.0."""
@@ -89,6 +108,7 @@ def standing_of(book: Book, half_life: Mapping[Category, timedelta]) -> Standing
         half_life=half_life,
         denials={name: len(sessions) for name, sessions in denials.items() if sessions},
         uses=_uses(book.uses, every),
+        effects=effects_of(every, book.watched) if book.watched else {},
     )
 
 

@@ -1,7 +1,8 @@
 """Undoing dreams: the memory folder becomes, byte for byte, what it was before, by the same exchange as a dream.
 
 Later dreams rest on earlier ones, so undoing a dream undoes those after it as well. Bookkeeping under ``.slowwave/``
-stays: the ledger says what was undone, and candidates of an undone dream are not taken again.
+stays: the ledger says what was undone, and candidates of an undone dream are not taken again; those that a person had
+accepted in review wait for a person again. Nothing rests on a rejection: it is undone alone, what it refused waits.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, parse_ledger
 from slowwave.memory.model import iso
-from slowwave.memory.stage import Change, read_manifest, undo_folder
+from slowwave.memory.stage import Change, read_manifest, undo_folder, unused
 from slowwave.memory.transaction import commit, recover
 
 
@@ -39,11 +40,11 @@ class Undone:
 
 
 def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Undone:
-    """Undo a dream and all later ones.
+    """Undo a dream and all later ones, or one rejection.
 
     Args:
         memory: the memory folder.
-        dream: id of the dream.
+        dream: id of the dream, or of a person's rejection.
         now: the time to record.
         force: also replace files that people have changed since; their version is kept.
 
@@ -55,14 +56,15 @@ def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Und
     recover(memory)
     ledger = read_or_none(memory / LEDGER) or b""
     book = replay(parse_ledger(ledger, memory / LEDGER))
-    dreams = dreams_from(book, dream, memory)
-    files, edited = _restored(memory, dreams)
+    is_rejection = dream in book.refusals
+    dreams = (dream,) if is_rejection else dreams_from(book, dream, memory)
+    files, edited = (_waiting_again(memory, dream), list[str]()) if is_rejection else _restored(memory, dreams)
     if edited and not force:
         raise RefusedError(
             f"undo {dream}: {', '.join(edited)} in {memory} changed since the dream; "
             "nothing was undone; --force restores it all the same and keeps your version"
         )
-    name = f"u{dreams[0][1:]}-{len(book.undone_dreams)}"
+    name = unused(f"u{dreams[0][1:]}-{len(book.undone_dreams)}", memory)
     at = iso(now)
     change = Change(
         id=name,
@@ -117,6 +119,20 @@ def _restored(memory: Path, dreams: Sequence[str]) -> tuple[dict[str, bytes | No
             files[file] = before
     changed = {file: data for file, data in files.items() if data != present[file]}
     return changed, sorted(edited & set(changed))
+
+
+def _waiting_again(memory: Path, rejection: str) -> dict[str, bytes | None]:
+    """Return ``extracted.md`` with the lines that a rejection took out of it; nothing where it took none."""
+    manifest = read_manifest(memory, rejection)
+    if manifest is None:
+        raise CorruptStateError(undo_folder(memory, rejection), "is missing: this rejection cannot be undone")
+    if EXTRACTED not in manifest.files:
+        return {}
+    was, became = manifest.files[EXTRACTED]
+    before = _image(memory, rejection, "before", EXTRACTED, was)
+    after = _image(memory, rejection, "after", EXTRACTED, became)
+    # the other way round: what stood there before and not after is what shall stand there again
+    return {EXTRACTED: _with_later_lines(read_or_none(memory / EXTRACTED), after, before)}
 
 
 def _image(memory: Path, dream: str, side: str, file: str, expected: str | None) -> bytes | None:

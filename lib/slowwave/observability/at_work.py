@@ -20,7 +20,7 @@ from slowwave.errors import UnreadableError
 from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file
 from slowwave.observability.history import append_night, read_nights
 from slowwave.observability.night import STOPPED, Night, moment
-from slowwave.observability.progress import Watcher
+from slowwave.observability.progress import Watcher, words
 from slowwave.places import state_folder
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
@@ -71,7 +71,7 @@ class AtWork(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def where(self) -> str:
         """How far it is, in words."""
-        return f"in {self.step}, {self.done} of {self.of} done" if self.step else "before its first step"
+        return f"while {words(self.step)}, {self.done} of {self.of} done" if self.step else "before its first step"
 
 
 def note_path(environ: Mapping[str, str], run_id: str) -> Path:

@@ -81,6 +81,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
         folders: the memory folders that are nearest to their limits.
         limits: the limits of their indexes.
         steps: seconds by step; ``slowest`` are single projects.
+        needs: things that waited for a person after it and were worth their time.
         alarms: what was raised.
         found_by: of a run that was stopped, the run that found it so and put it here.
     """
@@ -111,6 +112,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     steps: dict[str, float] = {}
     slowest: list[Span] = []
+    needs: int = 0
     alarms: list[Alarm] = []
     found_by: str = ""
 
@@ -131,6 +133,23 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     def counted(self, *names: str) -> int:
         """Return the sum of some counters."""
         return sum(self.counts.get(name, 0) for name in names)
+
+
+# how runs end, in words
+_STATES = {
+    "Skipped": "nothing to do",
+    "Parked": "a dream waits for you",
+    "PartlyFailed": "failed in part",
+    "Failed": "failed",
+    "Broken": "could not begin",
+    "Stopped": "stopped before its end",
+    "Unfinished": "paused",
+}
+
+
+def state(night: Night) -> str:
+    """Return how a run ended, in words."""
+    return _STATES.get(night.outcome, night.outcome.lower())
 
 
 def moment(at: str) -> datetime:

@@ -9,6 +9,32 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+# what a person calls each step, without a scheduler and through Prefect; before the first one a run looks around
+LOOK, REACH, START = "look", "reach_server", "start_server"
+_WORDS = {
+    LOOK: "looking for sessions",
+    REACH: "reaching the Prefect server",
+    START: "starting a Prefect server for this run (about ten seconds)",
+    **dict.fromkeys(("extract", "extract_batch"), "reading sessions"),
+    "hand_over_questions": "handing questions to the model",
+    **dict.fromkeys(("consolidate", "consolidate_group"), "dreaming"),
+    **dict.fromkeys(("end_dreaming", "propose_shared"), "sharing and delivering memories"),
+    **dict.fromkeys(("compact", "compact_at_night", "compact_group"), "compacting long sessions"),
+    **dict.fromkeys(
+        ("retain_everywhere", "retain_at_night", "retain_sessions", "retain_at_the_end"),
+        "archiving and tidying sessions",
+    ),
+    **dict.fromkeys(("erase", "erase_group"), "taking secrets out of projects"),
+    **dict.fromkeys(("finish_erasing", "erase_others"), "taking secrets out of everything else"),
+    "read": "reading sessions",
+    "land": "adding what was found",
+}
+
+
+def words(step: str) -> str:
+    """Return what a person calls a step; one of another version keeps its name."""
+    return _WORDS.get(step, step)
+
 
 class Watcher(Protocol):
     """Somebody who is told how far a run is."""

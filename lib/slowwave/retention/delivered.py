@@ -9,6 +9,7 @@ from slowwave.files import at_fault_point, fsync_folder
 from slowwave.memory.delivery.blocks import section_in
 from slowwave.memory.delivery.deliver import REFUSED, refresh
 from slowwave.memory.delivery.git import author_of, has_git, tracked
+from slowwave.memory.delivery.hooks import prune_tables
 from slowwave.memory.delivery.register import Placed, Register, placed_of, read_register
 from slowwave.memory.names import name_from_json
 from slowwave.memory.section import MARKDOWN
@@ -29,6 +30,8 @@ def erase_from_delivered(memory: Path, eraser: Eraser) -> None:
     """
     register = read_register(eraser.environ)
     placed = placed_of(memory, register) if register is not None else {}
+    if not eraser.dry_run:
+        prune_tables(memory, (), eraser.environ)
     if not placed:
         return
     paths = {Path(name_from_json(name)): one for name, one in placed.items()}
@@ -54,6 +57,8 @@ def erase_from_delivered(memory: Path, eraser: Eraser) -> None:
 
 def erase_from_lost(memories: Collection[Path], eraser: Eraser) -> None:
     """Do the same for what was delivered of memory folders that are not there any more; the errors are the same."""
+    if not eraser.dry_run:
+        prune_tables(None, (), eraser.environ)
     register = read_register(eraser.environ) or Register()
     known = {memory.resolve() for memory in memories}
     lost = {Path(name_from_json(one.memory)).resolve() for one in register.files.values()} - known

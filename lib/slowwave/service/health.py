@@ -18,14 +18,20 @@ from slowwave.memory.book import read_book
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.places import siblings
-from slowwave.service.check import Check
-from slowwave.service.client_checks import clients
-from slowwave.service.delivery_checks import delivery
-from slowwave.service.model_check import model
-from slowwave.service.run_checks import runs
+from slowwave.service.checks import (
+    Check,
+    archive,
+    clients,
+    delivery,
+    disk,
+    first_there,
+    model,
+    private,
+    runs,
+    storage,
+    telling,
+)
 from slowwave.service.scheduler_checks import scheduler
-from slowwave.service.storage_checks import archive, disk, first_there, private, storage
-from slowwave.service.telling_checks import telling
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery, Project

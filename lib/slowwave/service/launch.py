@@ -5,22 +5,26 @@ Prefect reads at import has been set.
 """
 
 import os
-from collections.abc import Mapping, MutableMapping
-from contextlib import chdir
+from collections.abc import Generator, Mapping, MutableMapping
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import ServerError, SlowwaveError
-from slowwave.files import private_folder
 from slowwave.jobs.choice import require_input
-from slowwave.places import scheduler_folder
-from slowwave.service.reach import require_server, unreachable
+from slowwave.jobs.run_files import LEAST_ROOM, require_places, require_room
+from slowwave.observability.progress import REACH, START, watcher
+from slowwave.places import scheduler_folder, state_folder
+from slowwave.service.reach import named_server, profiles_path, require_server, unreachable
 from slowwave.settings import load_settings
 
 if TYPE_CHECKING:
     from prefect import Flow
 
 _REMEDY = "run the job without Prefect: add --direct"
+# a server of ours has written so many bytes before it answers the first time, and a run adds to them
+_ROOM = 16 << 20
+_LAST_WORDS_S = 30.0
 
 # Measured on SQLite: with the defaults every fifth small run meets a 503 and a two-second pause; with larger batches
 # nearly none does, at a quarter of the server's processor time.
@@ -42,8 +46,6 @@ SERVER: Mapping[str, str] = {
     # the newer pages ask a third party for their configuration, whatever else is set; the older ones do not
     "PREFECT_SERVER_UI_V2_ENABLED": "false",
     "DO_NOT_TRACK": "1",
-    # a slow machine must not fail for being slow
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
 }
 
 
@@ -92,11 +94,12 @@ def load_job(entrypoint: str) -> "Flow[..., Any]":
 def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: bool = False) -> dict[str, Any]:
     """Run a job as a flow in this process and return its report as plain data.
 
-    The run is recorded by the server that ``PREFECT_API_URL`` names, else by a server that lives as long as this
-    process, with its files under the state folder.
+    The run is recorded by the server that ``PREFECT_API_URL`` or Prefect's active profile names, else by a server that
+    lives as long as the run, with its files under the state folder. Whoever watches is told of either.
 
     Raises:
         ServerError: no server can be had.
+        UnwritableError: there is no room for what a run through it writes.
         SlowwaveError: the flow broke outside its own containment.
         SettingsError: the parameters do not make settings.
         UnreadableError: a store cannot be read at all.
@@ -104,12 +107,72 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
     """
     given = _from_anywhere(parameters)
     _check(given)
+    api = named_server(os.environ)
     _prepare(os.environ, verbose=verbose)
-    if api := os.environ.get("PREFECT_API_URL"):
-        require_server(api, _REMEDY)
-    with chdir("."):
-        flow = load_job(entrypoint_of(job))
-        return _report_of(_run(flow, given), job)
+    with chdir("."), _reached(api, job) if api else _started(job) as flow:
+        state = _run(flow, given)
+        return {**_report_of(state, job), **_recorded(state, api)}
+
+
+@contextmanager
+def _reached(api: str, job: str) -> "Generator[Flow[..., Any]]":
+    """Load a job, and use the server that somebody named."""
+    watcher().plan(REACH, 1)
+    require_server(api, _REMEDY)
+    flow = load_job(entrypoint_of(job))
+    watcher().done(REACH, api)
+    yield flow
+
+
+@contextmanager
+def _started(job: str) -> "Generator[Flow[..., Any]]":
+    """Load a job while a server of ours starts, with all that Prefect has for it written before it ends."""
+    from slowwave.service.server import own_server  # noqa: PLC0415 - it takes its environment from here
+
+    watcher().plan(START, 1)
+    home = Path(os.environ["PREFECT_HOME"])
+    require_room(home, _ROOM)
+    loaded: list[Flow[..., Any]] = []
+
+    def load(api: str) -> None:
+        os.environ["PREFECT_API_URL"] = api  # Prefect reads it when it is imported
+        loaded.append(load_job(entrypoint_of(job)))
+
+    try:
+        with own_server(home, dict(os.environ), meanwhile=load) as api:
+            watcher().done(START, api)
+            try:
+                yield loaded[0]
+            finally:
+                _say_the_rest()
+    finally:
+        os.environ.pop("PREFECT_API_URL", None)
+
+
+def _recorded(state: Any, api: str) -> dict[str, Any]:
+    """Return what the run is called by Prefect and where its page is; a server of ours ends with the run."""
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
+
+    with get_client(sync_client=True) as client:
+        run = client.read_flow_run(state.state_details.flow_run_id)
+    page = f"{api.rstrip('/').removesuffix('/api')}/runs/flow-run/{run.id}" if api else ""
+    return {
+        "flow_run": {
+            "id": str(run.id),
+            "name": run.name,
+            "page": page,
+            "folder": "" if api else os.environ["PREFECT_HOME"],
+        }
+    }
+
+
+def _say_the_rest() -> None:
+    """Let the threads of Prefect's client hand over the events and log lines that they hold."""
+    from prefect.events.worker import EventsWorker  # noqa: PLC0415 - a second that --help does not pay
+    from prefect.logging.handlers import APILogWorker  # noqa: PLC0415 - see above
+
+    for service in (EventsWorker, APILogWorker):
+        service.drain_all(timeout=_LAST_WORDS_S)
 
 
 def _from_anywhere(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,6 +191,7 @@ def _check(given: Mapping[str, Any]) -> None:
     settings = load_settings(
         os.environ, config=Path(config) if config else None, overrides=given.get("overrides", ())
     ).with_roots([Path(root) for root in given["store"]])
+    require_places(settings, os.environ, dry_run=True)
     require_input(settings, os.environ, given.get("project", ""))
 
 
@@ -138,14 +202,13 @@ def _config_here() -> str | None:
 
 
 def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
-    """Set what Prefect reads at import; what the operator has set wins."""
+    """Set what Prefect reads at import; what the operator has set wins, in the environment or in a profile."""
+    environ.setdefault("PREFECT_PROFILES_PATH", str(profiles_path(environ)))
     for name, value in prefect_environment(prefect_home(environ)).items():
         environ.setdefault(name, value)
     # Prefect makes the last folder only, and without its home no server starts
-    private_folder(Path(environ["PREFECT_HOME"]))
-    if not environ.get("PREFECT_API_URL"):
-        environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "true")
-    environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "slowwave")
+    for folder in (state_folder(environ), Path(environ["PREFECT_HOME"])):
+        require_room(folder, LEAST_ROOM)
     if not verbose:
         environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
         environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
@@ -167,11 +230,7 @@ def _run(flow: "Flow[..., Any]", parameters: Mapping[str, Any]) -> Any:
 
 
 def _without_server(error: Exception) -> str:
-    given = os.environ.get("PREFECT_API_URL")
-    if given:
-        return unreachable(given, error, _REMEDY)
-    reason = " ".join(str(error).split()).rstrip(".")
-    return f"no Prefect server can be started ({reason}); {_REMEDY}"
+    return unreachable(named_server(os.environ), error, _REMEDY)
 
 
 def _report_of(state: Any, job: str) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from slowwave.service.check import Check
+from slowwave.errors import ServerError
+from slowwave.service.checks import Check
+from slowwave.service.reach import named_server
 from slowwave.service.registration import server_doubts
 from slowwave.service.server import is_healthy
 
@@ -21,13 +23,15 @@ _WAIT_S = 10
 
 
 def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the checks of the server that ``PREFECT_API_URL`` names, if any."""
+    """Yield the checks of the server that ``PREFECT_API_URL`` or Prefect's active profile names, if any."""
     release = f"Prefect {version('prefect')}"
-    api = environ.get("PREFECT_API_URL")
+    try:
+        api = named_server(environ)
+    except ServerError as error:
+        yield Check("prefect", ok=False, seen=str(error), fix="mend or remove that file")
+        return
     if not api:
-        seen = (
-            f"{release}; no PREFECT_API_URL, so each run starts a server of its own, and nothing is scheduled from here"
-        )
+        seen = f"{release}; no server is set up: jobs run in the process of their command, and nothing is scheduled"
         yield Check("prefect", ok=True, seen=seen)
         return
     if not is_healthy(api):

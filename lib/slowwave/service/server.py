@@ -8,29 +8,35 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from slowwave.errors import ServerError, UsageError
-from slowwave.files import private_folder
+from slowwave.errors import ServerError, UnreadableError, UsageError
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.service.launch import prefect_environment
 
 START_S = 180.0
 STOP_S = 20.0
 POLL_S = 0.2
 HOST = "127.0.0.1"
+_PORT = "server.port"
+_LAST_PORT = 65535
 
 
 @contextmanager
-def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Generator[str]:
+def own_server(
+    home: Path, environ: Mapping[str, str], *, port: int = 0, meanwhile: Callable[[str], object] | None = None
+) -> Generator[str]:
     """Run ``prefect server`` with its files in ``home`` and yield the address of its API.
 
     Args:
         home: folder of the server's database.
         environ: the environment that the server starts from.
         port: where it listens; 0 takes a free one.
+        meanwhile: is called with the address while the server starts, which takes many seconds.
 
     Raises:
         UsageError: the port is taken.
@@ -59,6 +65,8 @@ def own_server(home: Path, environ: Mapping[str, str], *, port: int = 0) -> Gene
         )
     with process:
         try:
+            if meanwhile:
+                meanwhile(api)
             _wait_until_healthy(process, api, home / "server.log")
             yield api
         finally:
@@ -75,6 +83,33 @@ def stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(STOP_S)
         except subprocess.TimeoutExpired:
             continue
+
+
+def kept_port(home: Path) -> int:
+    """Return the port at which the server with its files in ``home`` was last kept, 0 where there is none."""
+    try:
+        port = int(file_bytes(home / _PORT))
+    except (OSError, ValueError, UnreadableError):
+        return 0
+    return port if 0 < port <= _LAST_PORT else 0
+
+
+def keep_port(home: Path, api: str) -> None:
+    """Note the port of an address, so that links, profiles and bookmarks hold when the server is started again.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    atomic_write(home / _PORT, f"{urlsplit(api).port}\n".encode())
+
+
+def is_free(port: int) -> bool:
+    """Say whether a server may listen at a port."""
+    try:
+        _free_port(port)
+    except UsageError:
+        return False
+    return True
 
 
 def is_healthy(api: str) -> bool:

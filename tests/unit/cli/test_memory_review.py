@@ -1,4 +1,4 @@
-"""``slowwave memory review``: doubted facts of the miners and of a model, there and back through every answer."""
+"""``slowwave review``: doubted facts of the miners and of a model, there and back through every answer."""
 
 import json
 from collections.abc import Callable
@@ -9,10 +9,13 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
+from slowwave.cli.review import Sitting
+from slowwave.jobs.review import Desk
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.folder import visible_files
+from slowwave.memory.folder import MemoryFolder, visible_files
 from slowwave.memory.model import RETRACTS, Candidate
+from slowwave.settings import Settings
 from tests.unit.consolidation.dreams import House
 
 DOUBT = "perhaps somebody else's words"
@@ -86,7 +89,7 @@ def test_a_doubted_fact_that_was_accepted_is_a_memory_and_stays_one(
     after = visible_files(house.memory)
     house.dream()
     assert (active(house), visible_files(house.memory)["MEMORY.md"]) == ([RULE], after["MEMORY.md"])
-    assert "waits" in memory("review")
+    assert "Nothing waits for you." in memory("review")
     memory("undo", dream)
     assert visible_files(house.memory) == before
     assert active(house) == []
@@ -100,10 +103,10 @@ def test_a_doubted_fact_that_was_rejected_is_gone_in_every_later_night(
     house.dream()
     (row,) = waiting(memory)
     memory("review", "reject", row["id"])
-    assert "waits" in memory("review")
+    assert "Nothing waits for you." in memory("review")
     next_nights(house, extractor)
     assert active(house) == []
-    assert "waits" in memory("review")
+    assert "Nothing waits for you." in memory("review")
     assert not any(RULE.encode().lower() in data.lower() for data in visible_files(house.memory).values())
 
 
@@ -120,7 +123,7 @@ def test_a_doubted_fact_that_was_edited_says_what_the_person_said_and_nothing_el
     assert active(house) == [REWORDED]
     (kept,) = read_book(house.memory).active
     assert {e.path for e in kept.evidence} >= {str(house.folder / "s1.jsonl")}
-    assert "waits" in memory("review")
+    assert "Nothing waits for you." in memory("review")
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)
@@ -136,10 +139,110 @@ def test_a_doubted_repetition_of_what_holds_already_asks_nobody(
         house.dream()
     (kept,) = read_book(house.memory).active
     assert (kept.text, kept.confidence, len(kept.evidence)) == (RULE, 0.9, 1)
-    assert "waits" in memory("review")
+    assert "Nothing waits for you." in memory("review")
     before = visible_files(house.memory)
     house.dream()
     assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
+
+
+@pytest.mark.parametrize("verb", ["accept", "edit", "reject"])
+def test_every_decision_can_be_taken_back_and_then_waits_again_in_later_nights(
+    house: House, memory: Review, verb: str
+) -> None:
+    house.extract(doubted(house, EXTRACTORS[0]), house.candidate(OTHER, session="s2"))
+    house.dream()
+    before, (row,) = visible_files(house.memory), waiting(memory)
+    words = [REWORDED] if verb == "edit" else []
+    told = json.loads(memory("review", verb, row["id"], *words, "--json"))
+    assert "Nothing waits for you." in memory("review")
+    memory("review", "undo", told["dream"])
+    assert visible_files(house.memory) == before
+    assert [r["id"] for r in waiting(memory)] == [row["id"]]
+    house.dream()
+    assert active(house) == [OTHER]
+    assert [r["id"] for r in waiting(memory)] == [row["id"]]
+    assert "already" in memory("review", "undo", told["dream"], code=3) or verb == "reject"
+    # and decided anew, in the same words
+    memory("review", verb, row["id"], *words)
+    assert active(house) == {"accept": [OTHER, RULE], "edit": [OTHER, REWORDED], "reject": [OTHER]}[verb]
+
+
+def test_a_waiting_line_that_a_rejection_took_out_stands_there_again_when_it_is_undone(
+    house: House, memory: Review
+) -> None:
+    house.extract(house.candidate("The cache is slow", session="c", category="project", confidence=0.52))
+    house.dream()
+    before = visible_files(house.memory)
+    assert b"The cache is slow" in before["extracted.md"]
+    (row,) = waiting(memory)
+    told = json.loads(memory("review", "reject", row["id"], "--json"))
+    assert b"The cache is slow" not in visible_files(house.memory)["extracted.md"]
+    memory("undo", told["dream"])
+    assert visible_files(house.memory)["extracted.md"] == before["extracted.md"]
+    house.dream()
+    assert [r["id"] for r in waiting(memory)] == [row["id"]]
+
+
+def test_what_only_waits_for_evidence_is_counted_and_not_put_before_a_person(house: House, memory: Review) -> None:
+    house.extract(
+        doubted(house, EXTRACTORS[0]),
+        house.candidate("The cache is slow", session="c", category="project", confidence=0.45),
+    )
+    house.dream()
+    shown = memory("review", code=5)
+    assert RULE in shown
+    assert "The cache is slow" not in shown
+    assert "1 more wait for evidence" in shown
+    assert "The cache is slow" in memory("review", "list", "--all", code=5)
+    assert [row["is_worth_it"] for row in waiting(memory)] == [True, False]
+
+
+def desk(house: House) -> Desk:
+    folder = MemoryFolder("-p", house.memory, (house.folder,))
+    return Desk([folder], Settings(), {"HOME": str(house.root), "XDG_STATE_HOME": str(house.root / "s")}, house.clock)
+
+
+def sit(house: House, keys: str, line: str = "") -> int:
+    """Answer with these keys, one after the other."""
+    left = iter(keys)
+    return Sitting(desk(house), lambda _: next(left), lambda _prompt, _text: line).go(desk(house).waiting(every=False))
+
+
+def test_a_person_goes_through_what_waits_with_the_evidence_around_it(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.extract(doubted(house, EXTRACTORS[0]), doubted(house, EXTRACTORS[0], OTHER, "s2"))
+    house.dream()
+    assert sit(house, "la") == 5
+    shown = capsys.readouterr().out
+    assert "1 of 2" in shown
+    assert DOUBT in shown
+    assert str(house.folder / "s1.jsonl") in shown
+    assert "1 decided, 1 left." in shown
+    assert len(active(house)) == 1
+
+
+def test_a_person_rewords_rejects_undoes_and_leaves(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    house.extract(doubted(house, EXTRACTORS[0]), doubted(house, EXTRACTORS[0], OTHER, "s2"))
+    house.dream()
+    assert sit(house, "xruq") == 5  # a key that means nothing, reject, undo, quit
+    assert "Undone: r" in capsys.readouterr().out
+    assert len(desk(house).waiting()) == 2
+    assert sit(house, "er", REWORDED) == 0
+    assert active(house) == [REWORDED]
+    assert sit(house, "") == 0
+
+
+def test_an_answer_to_what_has_changed_meanwhile_is_told_and_the_next_is_asked(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.extract(doubted(house, EXTRACTORS[0]), doubted(house, EXTRACTORS[0], OTHER, "s2"))
+    house.dream()
+    asked, given = desk(house).waiting(), iter("aa")
+    desk(house).decide(asked[0], "reject")
+    Sitting(desk(house), lambda _: next(given), lambda _prompt, _text: "").go(asked)
+    assert "nothing called" in capsys.readouterr().out
+    assert len(active(house)) == 1
 
 
 def test_an_unknown_doubted_fact_is_named(house: House, memory: Review) -> None:
@@ -201,5 +304,5 @@ def test_a_rejected_retraction_leaves_the_rule_in_every_later_night(house: House
     house.extract(again)
     house.dream()
     assert active(house) == [RULE]
-    assert "waits" in memory("review")
+    assert "Nothing waits for you." in memory("review")
     assert len(read_candidates(house.memory)[0]) == 3

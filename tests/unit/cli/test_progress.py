@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.cli.progress import Bars, shown_progress
-from slowwave.observability.progress import Nobody, watcher
+from slowwave.observability.progress import Nobody, watcher, words
 
 
 class Terminal(io.StringIO):
@@ -47,9 +49,49 @@ def test_a_person_at_a_terminal_sees_a_bar_without_what_a_terminal_would_obey(mo
     with shown_progress("auto", quiet=False):
         assert isinstance(watcher(), Bars)
         work()
+    assert "Looking for sessions" in terminal.getvalue()
+    assert "Reading sessions" in terminal.getvalue()
     assert "2/2" in terminal.getvalue()
     assert "-q" in terminal.getvalue()
     assert "-q\x1b[31" not in terminal.getvalue()
+
+
+def test_bars_are_there_before_anything_slow_is_imported(tmp_path: Path) -> None:
+    program = """
+import sys
+from slowwave.cli import main, progress
+
+def drawn():
+    print(*sys.modules, sep="\\n")
+    sys.exit()
+
+progress._bars = drawn
+sys.stderr.isatty = lambda: True
+main(["run", "nightly"])
+"""
+    environ = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines())
+    assert "slowwave.cli.run" in loaded
+    assert loaded & {"prefect", "pydantic", "httpx", "slowwave.jobs.story", "slowwave.extraction.job"} == set()
+
+
+def test_each_stage_is_a_line_in_words_and_a_long_one_tells_its_tenths(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown_progress("lines", quiet=True):
+        work()
+        watcher().plan("land", 40)
+        for _ in range(40):
+            watcher().done("land", "")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[:5] == [
+        "Looking for sessions",
+        "Reading sessions",
+        "  1 of 2  -p",
+        "  2 of 2  -q [31m",
+        "Adding what was found",
+    ]
+    assert [line.split()[0] for line in err.splitlines()[5:]] == [str(n) for n in range(4, 41, 4)]
 
 
 @pytest.mark.parametrize(("wish", "quiet"), [("none", False), ("auto", True)])
@@ -70,5 +112,9 @@ def test_a_run_tells_every_project_and_step(
     out, err = capsys.readouterr()
     lines = [json.loads(line) for line in err.splitlines()]
     assert json.loads(out)["job"] == "nightly"
-    assert lines[-1]["done"] == lines[-1]["total"] == 6
-    assert {line["what"] for line in lines[1:]} == {"-home-ana-tern", "-home-ana-quill"}
+    steps = dict.fromkeys(line["progress"] for line in lines)
+    assert list(steps) == ["look", "extract", "consolidate", "end_dreaming", "retain_at_night"]
+    assert all(words(step) != step for step in steps)
+    ends = {line["progress"]: (line["done"], line["total"]) for line in lines}
+    assert ends == {step: (2, 2) if step in ("extract", "consolidate") else (1, 1) for step in steps}
+    assert {line["what"] for line in lines if line["what"]} == {"-home-ana-tern", "-home-ana-quill"}

@@ -1,26 +1,104 @@
 """What a person reads after a run."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from slowwave.cli.screen import MOST_ROWS, WIDTH, lines
+from slowwave.cli.screen import MOST_ASKS, MOST_CHANGES, Screen, lines
 from slowwave.jobs.outcome import outcome_of
-from slowwave.report import Gate, Item, Report
+from slowwave.observability.learned import Ask, Change, Dream, Kind, Learned
+from slowwave.report import COUNTERS, Gate, Item, Report, counted
+
+LIBRARY = Path(__file__).parents[3] / "lib" / "slowwave"
+KEY = "-home-ann-shop"
 
 
-def screen(report: Report, *, dry_run: bool = False) -> str:
-    return "\n".join(lines(report.to_builtins(), dry_run=dry_run))
+def screen(report: Report, *, dry_run: bool = False, width: int = 0) -> str:
+    return "\n".join(lines(report.to_builtins(), dry_run=dry_run, screen=Screen(width)))
 
 
-def candidate(text: str, confidence: float) -> Item:
-    return Item("s1", "candidate", "why", project="p", text=text, category="preference", confidence=confidence)
+def change(kind: Kind, text: str, **more: Any) -> Change:
+    usual: dict[str, Any] = {"project": KEY, "memory": f"m{text}", "text": text, "confidence": 0.9}
+    return Change(kind=kind, **{**usual, **more})
+
+
+def learned(*changes: Change, asks: list[Ask] | None = None) -> dict[str, Any]:
+    dream = Dream(id="d1", project=KEY, memory="/m", at="2026-11-20T03:30:00Z", run="r1", changes=list(changes))
+    return msgspec.to_builtins(Learned(list(changes), asks or [], [dream]))
+
+
+def test_what_was_learned_stands_by_project_with_what_it_took_the_place_of():
+    told = learned(
+        change("new", "Use uv", sessions=2),
+        change("replaced", "Use pnpm", before="Use npm", sessions=1),
+        change("forgotten", "Use make", why="taken back: no make here"),
+    )
+    shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
+    assert "shop: 1 new memory, 1 replaced, 1 forgotten" in shown
+    assert "new        Use uv (90%, 2 sessions)" in shown
+    assert "replaced   Use pnpm (90%, 1 session)" in shown
+    assert "before: Use npm" in shown
+    assert "why: taken back: no make here" in shown
+    assert "slowwave memory undo d1" in shown
+
+
+def test_what_needs_a_person_is_short_and_says_how_many_more_there_are():
+    asks = [
+        Ask(kind="fact", project=KEY, id=f"c{n}", text=f"fact {n}", why="perhaps pasted", confidence=0.8)
+        for n in range(MOST_ASKS + 3)
+    ]
+    weak = Ask(kind="fact", project=KEY, id="w", text="very nice", why="21% sure", is_worth_it=False)
+    shown = screen(Report("nightly", "r1", learned=learned(asks=[*asks, weak])))
+    assert f"Waiting for you: {MOST_ASKS + 3}" in shown
+    assert "and 3 more; slowwave review" in shown
+    assert "very nice" not in shown
+
+
+def test_a_terminal_is_filled_to_its_width_and_no_word_of_it_is_cut():
+    long = " ".join(f"word{n}" for n in range(60))
+    told = learned(*(change("new", f"{long} {n}") for n in range(MOST_CHANGES + 2)))
+    shown = screen(Report("nightly", "r1", learned=told), width=60)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "word59" in shown
+    assert "and 2 more: slowwave nights show r1" in shown
+
+
+def test_a_pipe_gets_every_memory_on_one_line():
+    long = " ".join(f"word{n}" for n in range(60))
+    told = learned(*(change("new", f"{long} {n}") for n in range(MOST_CHANGES + 2)))
+    shown = screen(Report("nightly", "r1", learned=told))
+    assert shown.count(long) == MOST_CHANGES + 2
+
+
+def test_no_internal_name_of_a_counter_reaches_a_screen():
+    """Whatever the library counts has words, and neither a screen nor the state of a run says anything else."""
+    named = re.compile(r"\.count\(\s*\"([a-z_]+)\"|counts\.get\(\"([a-z_]+)\"|counts\[\"([a-z_]+)\"")
+    found = {
+        name
+        for path in LIBRARY.rglob("*.py")
+        for match in named.finditer(path.read_text())
+        for name in match.groups()
+        if name and "_" in name
+    }
+    assert found - set(COUNTERS) == set()
+    report = Report("nightly", "r1", counts=dict.fromkeys([*COUNTERS, "new_and_unnamed"], 3))
+    for text in (screen(report), screen(report, dry_run=True), outcome_of(report, dry_run=True).message):
+        assert [name for name in report.counts if "_" in name and re.search(rf"\b{name}\b", text)] == []
+    assert outcome_of(report).message == outcome_of(report, dry_run=True).message.partition("; ")[2]
+
+
+@pytest.mark.parametrize(("name", "words"), [("sessions", "1 session"), ("bytes_read", "1 B of transcripts")])
+def test_one_of_a_thing_is_not_told_as_several(name: str, words: str) -> None:
+    assert counted(name, 1) == words
+    assert [counted(name, 1) for name in COUNTERS if counted(name, 1).startswith("1 sessions")] == []
 
 
 def test_a_closed_gate_is_shown_with_its_reason_and_that_there_is_nothing_to_do():
-    shown = screen(Report("nightly", gates=[Gate("time", "p", passed=False, reason="1 h since the last dream")]))
-    assert "stop  p  time: 1 h since the last dream" in shown
+    shown = screen(Report("nightly", gates=[Gate("time", KEY, passed=False, reason="1 h since the last dream")]))
+    assert "shop: 1 h since the last dream" in shown
     assert shown.endswith("Nothing to do.")
 
 
@@ -32,7 +110,7 @@ def test_failures_do_not_read_as_nothing_to_do():
 
 def test_a_parked_dream_does_not_read_as_nothing_to_do():
     shown = screen(Report("consolidate", parked=["d1"]))
-    assert "Parked for review" in shown
+    assert "Dreams that wait for you: 1" in shown
     assert "Nothing to do." not in shown
 
 
@@ -48,70 +126,19 @@ def test_an_erasure_tells_what_went_and_in_full_what_stays() -> None:
     assert screen(Report("erase")).endswith("Nothing to do.")
 
 
-def test_candidates_stand_by_confidence_and_the_rest_is_counted():
-    items = [candidate(f"fact {n:02}", n / 100) for n in range(MOST_ROWS + 3)]
-    shown = screen(Report("extract", counts={"candidates": len(items)}, items=items))
-    assert f"Candidates found: {len(items)}" in shown
-    assert shown.index("fact 10") < shown.index("fact 09")
-    assert "fact 00" not in shown
-    assert "and 3 more" in shown
+def test_what_a_dry_run_would_learn_does_not_read_as_done():
+    kept = Item("m1", "add", "new", project="p", text="Use uv")
+    refused = Item("c1", "drop", "too short", project="p", text="Very nice")
+    dry = screen(Report("nightly", items=[kept, refused]), dry_run=True)
+    assert "Would be learned: 1 new memory" in dry
+    assert "nothing was changed" in dry
+    assert "Very nice" not in dry
 
 
-def test_every_operation_of_a_dream_is_shown_with_its_reason():
-    items = [
-        Item("m1", action, f"because {action}", project="p", text=f"text {action}")
-        for action in ("add", "merge", "supersede", "wait", "drop")
-    ]
-    shown = screen(Report("consolidate", dream_ids=["d1"], items=items))
-    for action in ("add", "merge", "supersede", "wait", "drop"):
-        assert f"text {action}" in shown
-        assert f"because {action}" in shown
-
-
-def test_what_a_parked_dream_and_a_dry_run_would_do_does_not_read_as_done():
-    kept = Item("m1", "add", "why", project="p", text="Use uv")
-    planned = Item("m2", "add", "why", project="q", text="Use npm")
-    parked = Item("q/memory", "skip", "parked for review: consolidation.mode is review", project="q")
-    shown = screen(Report("nightly", dream_ids=["d1"], parked=["d2"], items=[kept, planned, parked]))
-    done, _, would = shown.partition("Would be kept as new memories: 1")
-    assert "Kept as new memories: 1" in done
-    assert "Use uv" in done
-    assert "Use npm" in would
-    dry = screen(Report("nightly", items=[kept]), dry_run=True)
-    assert "Would be kept as new memories: 1" in dry
-    assert "Kept as new memories" not in dry
-
-
-def test_the_index_is_shown_where_a_memory_folder_has_one(tmp_path: Path):
-    (tmp_path / "MEMORY.md").write_text("# Memory\n\n- use pnpm\n")
-    (tmp_path / ".slowwave" / "undo" / "d1").mkdir(parents=True)
-    report = Report("nightly", dream_ids=["d1", "d2"], memories={"p": str(tmp_path), "q": str(tmp_path / "none")})
-    shown = screen(report)
-    assert "| - use pnpm" in shown
-    assert str(tmp_path / "MEMORY.md") in shown
-    assert f"slowwave memory undo d1 --memory {tmp_path}" in shown
-    assert "undo d2" not in shown
-
-
-def test_a_dry_run_says_so_and_shows_no_index(tmp_path: Path):
-    (tmp_path / "MEMORY.md").write_text("# Memory\n")
-    shown = screen(Report("nightly", counts={"candidates": 1}, memories={"p": str(tmp_path)}), dry_run=True)
-    assert "nothing was changed" in shown
-    assert "# Memory" not in shown
-
-
-def test_no_line_but_the_index_is_wider_than_the_screen():
-    items: list[Item] = [candidate("x" * 500, 0.9)]
-    data: dict[str, Any] = Report("extract", items=items, warnings=["w" * 400]).to_builtins()
-    assert max(len(line) for line in lines(data, dry_run=False)) <= WIDTH
-
-
-def test_what_never_became_a_candidate_is_counted_with_its_reason():
+def test_what_was_left_out_is_counted_in_words():
     shown = screen(Report("extract", counts={"redacted": 2, "too_weak": 1, "bytes_read": 9}))
-    assert "Refused on the way:" in shown
-    assert "   2  places where a secret stood" in shown
-    assert "   1  candidates below extraction.min_confidence" in shown
-    assert "Refused" not in screen(Report("extract", counts={"bytes_read": 9}))
+    assert "Left out: 2 secrets, each replaced by a fingerprint, 1 remark too unsure to be noted" in shown
+    assert "Left out" not in screen(Report("extract", counts={"bytes_read": 9}))
 
 
 @pytest.mark.parametrize("deed", ["rescued", "purged", "openclaw_entries", "taken_back"])

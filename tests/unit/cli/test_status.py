@@ -25,7 +25,7 @@ def test_the_last_night_its_alarms_and_its_budget_are_said() -> None:
     assert list(of_nights(past)) == [
         "",
         (
-            "Last run: nightly of 2026-03-02 03:30, 5.0 h ago: PartlyFailed; "
+            "Last run: nightly of 2026-03-02 03:30, 5.0 h ago: failed in part; "
             "the last without a failure began 2026-03-01T03:30"
         ),
         "  alarm      failures: 2 failures in nightly",
@@ -35,7 +35,7 @@ def test_the_last_night_its_alarms_and_its_budget_are_said() -> None:
 
 def test_a_night_long_ago_is_told_in_days_and_without_a_model_no_budget() -> None:
     lines = list(of_nights(Lately(a_night(), "", 80.0)))
-    assert lines[1:] == ["Last run: nightly of 2026-03-01 03:30, 3 days ago: Completed"]
+    assert lines[1:] == ["Last run: nightly of 2026-03-01 03:30, 3 days ago: completed"]
 
 
 def test_nothing_is_said_before_the_first_night() -> None:
@@ -60,7 +60,7 @@ def test_json_has_what_the_history_says(own_home: Path, capsys: pytest.CaptureFi
     append_night(environ(own_home), night)
     assert main(["status", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert set(told) == {"projects", "problems", "retention", "lately", "backfills"}
+    assert set(told) == {"projects", "problems", "retention", "lately", "backfills", "learned"}
     assert told["lately"]["last"] == msgspec.to_builtins(night)
 
 

@@ -138,6 +138,7 @@ def test_a_dry_run_asks_nobody(machine: Machine):
 def test_in_portions_the_same_questions_go_out(machine: Machine):
     asked = machine.night(0).counts["model_batch_questions"]
     shutil.rmtree(machine.home)
+    machine.home.mkdir()
     with batch_server() as server:
         again = Machine(machine.home, server)
         tally = Tally(plan_job("extract", again.run(0)))

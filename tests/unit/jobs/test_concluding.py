@@ -47,7 +47,7 @@ def test_a_night_is_recorded_with_what_it_did(tmp_path: Path):
     assert night.counts == report.counts
     assert night.memories == sum(folder.memories for folder in night.folders) > 20
     assert (night.backlog, night.oldest) == (0, "")
-    assert set(night.steps) == {"extract", "consolidate", "compact", "retain"}
+    assert set(night.steps) == {"extract", "consolidate", "retain"}
     assert sum(night.steps.values()) <= night.seconds
     assert report_path(run.environ).read_text().startswith("<!doctype html>")
     assert "spans" not in report.to_builtins()

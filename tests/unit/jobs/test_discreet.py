@@ -11,7 +11,7 @@ from slowwave.cli import main
 from slowwave.clock import SystemClock
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.jobs import steps
-from slowwave.jobs.discreet import discreet, discreet_error
+from slowwave.jobs.containing import discreet, discreet_error
 from slowwave.jobs.tally import Plan, Tally
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build

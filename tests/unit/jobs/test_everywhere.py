@@ -71,7 +71,7 @@ def test_a_rejected_proposal_does_not_come_back_with_a_fourth_project(
     _review(capsys, folder, "reject", name)
     projects.append(_project(tmp_path, "d", WAYS[1])[0])
     assert _propose(tmp_path, projects).counts == {"proposed_global": 1}
-    assert "No dream waits" in _review(capsys, folder)
+    assert "Nothing waits for you" in _review(capsys, folder)
 
 
 def test_the_import_line_is_only_written_where_the_settings_ask_and_only_once(

@@ -1,7 +1,11 @@
 """What a report amounts to, in the order in which bad news outweighs good."""
 
-from slowwave.jobs.outcome import outcome_of
+from datetime import UTC, datetime
+from pathlib import Path
+
+from slowwave.jobs.outcome import outcome_of, title_of
 from slowwave.report import Gate, Item, Report
+from slowwave.stores.model import Project
 
 
 def report(**fields: object) -> Report:
@@ -13,18 +17,21 @@ def closed(project: str, gate: str = "time", reason: str = "2.0 of 24.0 hours pa
 
 
 def test_a_night_that_left_something_is_completed() -> None:
-    outcome = outcome_of(report(dream_ids=["d1"], counts={"projects": 1, "candidates": 3}))
-    assert (outcome.name, outcome.message) == ("Completed", "candidates 3, projects 1")
+    outcome = outcome_of(report(dream_ids=["d1"], counts={"projects": 1, "candidates": 3, "sessions": 9}))
+    assert (outcome.name, outcome.message) == (
+        "Completed",
+        "nightly r1 found 3 candidates, in 9 sessions of 1 project.",
+    )
 
 
 def test_closed_gates_are_skipped_with_their_reasons_counted() -> None:
     outcome = outcome_of(report(gates=[closed("a"), closed("b"), closed("a", "lock", "held by 7")]))
     assert outcome.name == "Skipped"
-    assert outcome.message == "time: 2.0 of 24.0 hours passed (2 times); lock: held by 7"
+    assert outcome.message == "nightly r1 did nothing: time: 2.0 of 24.0 hours passed (2 times); lock: held by 7."
 
 
 def test_no_gate_and_no_work_is_skipped_as_well() -> None:
-    assert outcome_of(report()).message == "there was nothing new"
+    assert outcome_of(report()).message == "nightly r1 did nothing: there was nothing new."
 
 
 def test_sessions_that_were_read_and_gave_nothing_are_work_all_the_same() -> None:
@@ -37,7 +44,7 @@ def test_a_dry_run_is_planned() -> None:
 
 def test_a_parked_dream_outweighs_a_closed_gate() -> None:
     outcome = outcome_of(report(parked=["a: would lose 40 %"], gates=[closed("b")]))
-    assert (outcome.name, outcome.message) == ("Parked", "waiting for review: a: would lose 40 %")
+    assert (outcome.name, outcome.message) == ("Parked", "nightly r1 waits for review: a: would lose 40 %.")
 
 
 def test_one_broken_project_of_ten_is_named_and_does_not_fail_the_night() -> None:
@@ -48,7 +55,10 @@ def test_one_broken_project_of_ten_is_named_and_does_not_fail_the_night() -> Non
 def test_more_than_a_tenth_fails_the_night() -> None:
     failures = ["a: extract: disk", "b: extract: disk"]
     outcome = outcome_of(report(failures=failures, counts={"projects": 10}, parked=["c: loss"]))
-    assert (outcome.name, outcome.message) == ("Failed", "a: extract: disk; b: extract: disk")
+    assert (outcome.name, outcome.message) == (
+        "Failed",
+        "nightly r1 met 2 failures: a: extract: disk; b: extract: disk.",
+    )
 
 
 def test_one_odd_session_of_many_does_not_fail_the_night() -> None:
@@ -65,4 +75,21 @@ def test_a_failure_without_projects_fails() -> None:
 def test_long_lists_of_reasons_are_cut_and_counted() -> None:
     items = [Item("t", "failed", "x")]
     outcome = outcome_of(report(failures=[f"p{i}: broke" for i in range(9)], items=items, counts={"projects": 9}))
-    assert outcome.message.endswith("p4: broke; and 4 more")
+    assert outcome.message.endswith("p4: broke; and 4 more.")
+
+
+def test_what_a_night_did_is_a_sentence_with_the_id_of_its_run() -> None:
+    counts = {"projects": 2, "sessions": 19, "extracted": 16, "added": 27, "merged": 1, "bad_lines": 2}
+    did = "kept 27 new memories, merged 1 fact into memories and read 16 sessions, in 19 sessions of 2 projects."
+    assert outcome_of(report(counts=counts)).message == f"nightly r1 {did}"
+    dry = outcome_of(report(counts={"sessions": 1, "projects": 1}), dry_run=True).message
+    assert dry == "nightly r1 was a dry run and changed nothing: it found nothing to keep, in 1 session of 1 project."
+
+
+def test_a_run_is_called_by_its_job_its_day_and_its_projects() -> None:
+    at = datetime(2026, 11, 23, 12, tzinfo=UTC)
+    projects = [Project(f"-home-ana-{name}", f"/home/ana/{name}", (), Path("/m"), ()) for name in ("tern", "quill")]
+    assert title_of("nightly", at, projects) == "nightly 2026-11-23 tern, quill"
+    assert title_of("extract", at, [], dry_run=True) == "extract 2026-11-23 (dry run)"
+    many = [Project(f"p{number}", "", (), Path("/m"), ()) for number in range(5)]
+    assert title_of("retain", at, many) == "retain 2026-11-23 p0, p1, p2 and 2 more"

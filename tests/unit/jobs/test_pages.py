@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from slowwave.jobs.pages import MOST_ROWS, funnel, memory_diff, plan_rows
 from slowwave.jobs.tally import Plan, Tally
-from slowwave.report import Gate, Item, Report
+from slowwave.observability.learned import Change, Learned
+from slowwave.report import Gate, Item, Phases, Report
 
 
 def tally(sessions: dict[str, int]) -> Tally:
@@ -55,13 +59,15 @@ def test_the_plan_of_a_parked_dream_and_of_a_dry_run_does_not_count_as_memories(
     assert [row["memories"] for row in funnel(dry)] == [0, 0]
 
 
+def learned(text: str, project: str = "a", **more: Any) -> dict[str, Any]:
+    return msgspec.to_builtins(Learned([Change(kind="new", project=project, memory="m1", text=text, **more)]))
+
+
 def test_the_memory_diff_tells_a_parked_plan_from_what_was_done() -> None:
-    page = memory_diff(Report("nightly", parked=["d2"], items=PARKED), {})
-    assert "## parked (parked for review, not done)" in page
-    assert "No memory was changed." in page
-    both = memory_diff(Report("nightly", parked=["d2"], items=[done("a", "add"), *PARKED]), {})
-    assert "## a\n" in both
-    assert "No memory was changed." not in both
+    report = Report("nightly", parked=["d2"], items=PARKED, phases={"parked": Phases({}, 3, 2, 0)})
+    page = memory_diff(report, {})
+    assert "- parked (parked for review, not done): " in page
+    assert "nothing new" in page
 
 
 def test_tables_stay_short_and_say_what_they_leave_out() -> None:
@@ -71,18 +77,17 @@ def test_tables_stay_short_and_say_what_they_leave_out() -> None:
     assert len(plan_rows(Report("nightly", items=[done("a", "add")] * 300))) == MOST_ROWS
 
 
-def test_the_memory_diff_names_each_fact_with_its_reason_and_the_undo() -> None:
-    report = Report("nightly", "r1", dream_ids=["d1"], items=[done("a", "add"), done("a", "keep"), done("b", "drop")])
+def test_the_memory_diff_tells_what_was_learned_and_the_undo() -> None:
+    report = Report("nightly", "r1", dream_ids=["d1"], learned=learned("Use uv", before="Use pip"))
     page = memory_diff(report, {"d1": "--- a/MEMORY.md\n+++ b/MEMORY.md\n"})
-    assert "- `+` add: Use uv (said so)" in page
-    assert "keep" not in page
+    assert "- Use uv *(before: Use pip)*" in page
     assert "`slowwave memory undo d1`" in page
     assert "```diff\n--- a/MEMORY.md\n+++ b/MEMORY.md\n```" in page
 
 
 def test_words_from_transcripts_stay_words() -> None:
     hostile = "![x](http://evil.example/p.png) <img src=x>\n# Title"
-    page = memory_diff(Report("nightly", items=[done("a", "add", hostile)]), {"d": "+ ```\n+# out\n"})
+    page = memory_diff(Report("nightly", learned=learned(hostile)), {"d": "+ ```\n+# out\n"})
     assert "![" not in page
     assert "<img" not in page.replace("\\<", "")
     assert "\n# Title" not in page
@@ -90,7 +95,7 @@ def test_words_from_transcripts_stay_words() -> None:
 
 
 def test_names_that_are_not_utf8_can_be_shown() -> None:
-    page = memory_diff(Report("nightly", items=[done("\udcff", "add")]), {})
+    page = memory_diff(Report("nightly", learned=learned("Use uv", "\udcff")), {})
     assert "udcff" in page
     page.encode()
 

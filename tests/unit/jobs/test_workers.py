@@ -14,8 +14,9 @@ from slowwave.clock import FixedClock
 from slowwave.jobs import workers
 from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.run import Run
-from slowwave.jobs.story import chosen_projects
+from slowwave.jobs.story import chosen_projects, run_job
 from slowwave.jobs.workers import Reports, consolidate_portion, extract_portion
+from slowwave.observability.progress import watched_by
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
@@ -121,3 +122,45 @@ def test_a_worker_that_dies_costs_its_project_and_is_named() -> None:
     report = workers._outcome(future, project, "r1")["p"]
     assert report.failures == ["p: extract: the worker process died (killed); the next run tries again"]
     assert [item.action for item in report.items] == ["failed"]
+
+
+class Heard:
+    """Notes what is done of each step."""
+
+    def __init__(self, heard: list[str]) -> None:
+        self.heard = heard
+
+    def plan(self, step: str, total: int) -> None:
+        pass
+
+    def done(self, step: str, what: str) -> None:
+        self.heard.append(f"{step} {what}")
+
+
+def test_a_job_of_one_process_reads_much_over_several_and_reports_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reported(home: Path) -> tuple[dict[str, Any], list[str]]:
+        store = build(home, NOW).home
+        settings = load_settings({}, overrides=[f"secrets.key_file={tmp_path / 'key'}"]).with_roots([store])
+        heard: list[str] = []
+        with watched_by(Heard(heard)):
+            report = run_job("nightly", Run("r1", settings, FixedClock(NOW), {"HOME": str(home)}))
+        assert list((home / ".local" / "state" / "slowwave" / "runs").iterdir()) == []
+        told = report.to_builtins()
+        return {name: told[name] for name in ("counts", "gates", "dream_ids", "failures", "warnings")}, heard
+
+    alone = reported(tmp_path / "a")
+    monkeypatch.setattr(workers, "PAYS_FROM_BYTES", 0)
+    monkeypatch.setattr(workers.os, "cpu_count", lambda: 2)
+    started: list[int] = []
+    pool = workers.ProcessPoolExecutor
+
+    def counting_pool(processes: int, **options: Any) -> Any:
+        started.append(processes)
+        return pool(processes, **options)
+
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", counting_pool)
+    assert reported(tmp_path / "b") == alone
+    assert started == [2]
+    assert alone[0]["counts"]["candidates"] > 0

@@ -54,7 +54,7 @@ def test_a_note_says_how_far_its_run_is_and_never_needs_more_room(tmp_path: Path
     noting.done("extract", "-home-ann-shop")
     (note,), problems = read_notes(environ(tmp_path))
     assert problems == []
-    assert (note.job, note.where, over_because(note)) == ("nightly", "in extract, 1 of 3 done", "")
+    assert (note.job, note.where, over_because(note)) == ("nightly", "while reading sessions, 1 of 3 done", "")
     end_note(path, "TerminationSignal: " + "\\\u2028é" * SIZE)
     assert (path.stat().st_ino, path.stat().st_size) == (inode, SIZE)
     assert read_notes(environ(tmp_path))[0][0].ended.startswith("TerminationSignal: ")
@@ -65,13 +65,14 @@ def test_steps_that_take_turns_are_counted_each_on_its_own(tmp_path: Path):
     seen: list[str] = []
     noting.plan("read", 4)
     noting.plan("land", 2)
-    assert read_notes(environ(tmp_path))[0][0].where == "in read, 0 of 4 done"
+    assert read_notes(environ(tmp_path))[0][0].where == "while reading sessions, 0 of 4 done"
     for step in ("read", "read", "land", "read", "read", "land"):
         noting.done(step, "")
         seen.append(read_notes(environ(tmp_path))[0][0].where)
     assert [seen[at] for at in (1, 2, 4, 5)] == [
-        "in read, 2 of 4 done", "in land, 1 of 2 done", "in read, 4 of 4 done", "in land, 2 of 2 done",
-    ]  # fmt: skip
+        *("while reading sessions, 2 of 4 done", "while adding what was found, 1 of 2 done"),
+        *("while reading sessions, 4 of 4 done", "while adding what was found, 2 of 2 done"),
+    ]
 
 
 def test_a_run_on_a_full_disk_still_says_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -117,10 +118,10 @@ def test_a_stopped_run_is_put_into_the_history_once_and_the_one_that_finds_it_ra
     assert settle(home, "r3") == []
     assert read_nights(home) == ([night], [])
     assert (night.outcome, night.run_id, night.at, night.seconds, night.failed) == (STOPPED, "r1", AT, 7.5, 1)
-    assert night.failures[0].startswith("nightly stopped in extract_batch, 2 of 5 done: its process ")
+    assert night.failures[0].startswith("nightly stopped while reading sessions, 2 of 5 done: its process ")
     (alarm,) = alarms_of([night], a_night(1, run_id="r2"), AlarmSettings())
     assert (alarm.name, alarm.count) == ("stopped", 1)
-    assert alarm.summary.startswith("nightly of 2026-03-01 03:30: nightly stopped in extract_batch")
+    assert alarm.summary.startswith("nightly of 2026-03-01 03:30: nightly stopped while reading sessions")
     assert alarms_of([night], a_night(2, run_id="r3"), AlarmSettings()) == []
 
 

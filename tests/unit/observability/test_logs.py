@@ -2,15 +2,17 @@
 
 import json
 import logging
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slowwave.errors import SettingsError
-from slowwave.observability.logs import json_logs, log_night, log_step
+from slowwave.observability.logs import json_logs, log_night, log_report, log_step
 from slowwave.observability.night import Alarm
-from slowwave.report import Span
+from slowwave.report import Gate, Phases, Report, Span
 from slowwave.secrets.logs import logger_of
 from tests.unit.observability.nights import a_night
 
@@ -62,7 +64,7 @@ def test_standard_error_is_a_place(capsys: pytest.CaptureFixture[str]) -> None:
         log_step(Span("extract", "", 0.0, 0.1))
     out, err = capsys.readouterr()
     assert out == ""
-    assert json.loads(err)["message"] == "extract of all projects"
+    assert json.loads(err)["message"] == "extract of all projects: 0.1 s"
 
 
 def test_a_file_that_cannot_be_opened_is_an_error_of_the_settings(tmp_path: Path) -> None:
@@ -71,3 +73,32 @@ def test_a_file_that_cannot_be_opened_is_an_error_of_the_settings(tmp_path: Path
         json_logs(str(tmp_path / "missing" / "log"), "r1"),
     ):
         pass
+
+
+def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_path: Path) -> None:
+    report = Report(
+        "nightly",
+        gates=[Gate("time", "-p", passed=False, reason="2 of 24 hours"), Gate("lock", "-p", passed=True, reason="ok")],
+        warnings=["/a.jsonl:7 (offset 90, 3 bytes): garbage: no JSON"],
+        failures=["-p: consolidate: broke"],
+        phases={"-p": Phases({"person": 2, "claude": 1}, 4, 3, 0), "-q": Phases({"person": 1}, 0, 0, 0)},
+    )
+    with json_logs(str(tmp_path / "log"), "r7"):
+        log_report(report)
+    assert [(line["level"], line["message"]) for line in lines(tmp_path / "log")] == [
+        ("info", "-p: orient: 3 lines of 2 writers (1 of claude, 2 of person)"),
+        ("info", "-p: gather: 4 candidates that no dream had dealt with"),
+        ("info", "-p: consolidate: 3 memories and candidates added, merged, updated or superseded"),
+        ("info", "-p: prune: 0 lines that went, or left the index for a topic file"),
+        ("info", "-q: nothing new to dream over"),
+        ("info", "-p: the gate time is closed: 2 of 24 hours"),
+        ("warning", "/a.jsonl:7 (offset 90, 3 bytes): garbage: no JSON"),
+        ("error", "-p: consolidate: broke"),
+    ]
+    assert lines(tmp_path / "log")[0]["gathered"] == 4
+
+
+def test_where_nobody_listens_the_report_alone_tells(capfd: pytest.CaptureFixture[str]) -> None:
+    done = "from slowwave.observability.logs import *; log_report(Report('nightly', warnings=['w'], failures=['f']))"
+    assert subprocess.run([sys.executable, "-c", done], check=True).returncode == 0
+    assert capfd.readouterr().err == ""

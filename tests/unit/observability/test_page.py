@@ -46,6 +46,7 @@ def test_the_page_has_every_part_that_an_operator_looks_for() -> None:
         "Alarms",
         "From sessions to memories",
         "Memory against its limits",
+        "Do memories help",
         "Gates that refused",
         "Tokens and money",
         "Bytes reclaimed",
@@ -114,7 +115,8 @@ def test_the_page_is_the_same_for_the_same_history() -> None:
 def test_markdown_has_a_table_where_the_page_has_a_chart() -> None:
     text = markdown_of(BUSY)
     assert "| week of | into the trash | freed |" in text
-    assert text.count("\n## ") + 1 == len(sections(BUSY))
+    # before the sections stands what was learned
+    assert text.count("\n## ") == len(sections(BUSY))
 
 
 def test_what_cannot_be_read_of_the_history_comes_first() -> None:

@@ -18,13 +18,9 @@ from slowwave.cli import main
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.observability.at_work import begun, end_note, write_note
 from slowwave.samples import build, codex_rollout, envelope, opencode
-from slowwave.service import storage_checks, telling_checks
-from slowwave.service.check import Check
-from slowwave.service.client_checks import TESTED, clients
-from slowwave.service.run_checks import runs
+from slowwave.service import checks
+from slowwave.service.checks import TESTED, Check, archive, clients, disk, private, runs, storage, telling
 from slowwave.service.scheduler_checks import scheduler
-from slowwave.service.storage_checks import archive, disk, private, storage
-from slowwave.service.telling_checks import telling
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery
@@ -282,7 +278,7 @@ def test_memories_that_others_may_read_are_noted(store: Path, tmp_path: Path, mo
     # a closed folder above keeps others out, whatever the mode below is
     store.chmod(0o700)
     assert private(environ_of(tmp_path), found).fix == ""
-    monkeypatch.setattr(storage_checks, "_others_reach", _reached)
+    monkeypatch.setattr(checks, "_others_reach", _reached)
     noted = private(environ_of(tmp_path), found)
     assert (noted.ok, str(own) in noted.fix) == (True, True)
     own.chmod(0o700)
@@ -381,7 +377,7 @@ def test_an_address_that_reaches_nobody_is_named_without_its_secret(monkeypatch:
     def installed(_name: str) -> object:
         return object()
 
-    monkeypatch.setattr(telling_checks, "find_spec", installed)
+    monkeypatch.setattr(checks, "find_spec", installed)
     (good,) = telling(load_settings({}, overrides=[f"{key}=https://hooks.example/t0ken"]))
     assert (good.ok, "go to hooks.example" in good.seen) == (True, True)
     (wrong,) = telling(load_settings({}, overrides=[f"{key}=hooks.example/t0ken"]))
@@ -393,6 +389,6 @@ def test_telemetry_without_its_packages_is_named(monkeypatch: pytest.MonkeyPatch
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(telling_checks, "find_spec", missing)
+    monkeypatch.setattr(checks, "find_spec", missing)
     (check,) = telling(load_settings({}, overrides=["telemetry.otlp=http://localhost:4318"]))
     assert (check.ok, check.fix.startswith("install slowwave[otel]")) == (False, True)

@@ -1,5 +1,6 @@
 """Where the project is, and what a run through Prefect is given before Prefect is imported."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -8,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UsageError
+from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UnwritableError, UsageError
+from slowwave.jobs import run_files
 from slowwave.samples import build
 from slowwave.service import launch
 from slowwave.service.launch import prefect_environment, prefect_home, project_root, run_through_prefect
-from slowwave.service.reach import require_address
+from slowwave.service.reach import named_server, require_address
 from slowwave.service.server import own_server
 
 ROOT = Path(__file__).parents[3]
@@ -66,10 +68,72 @@ def test_relative_roots_mean_the_folder_that_the_command_was_called_from(
     assert launch._from_anywhere({"store": ["/there"]})["store"] == ["/there"]
 
 
-@pytest.mark.parametrize(
-    "environ", [{"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, {"PREFECT_API_URL": "http://127.0.0.1:1/api"}]
-)
-def test_without_a_server_the_error_names_the_remedy(environ: dict[str, str], own_home: Path, tmp_path: Path) -> None:
+PROFILES = """
+active = "here"
+
+[profiles.here]
+PREFECT_API_URL = "http://127.0.0.1:1/api"
+
+[profiles.alone]
+PREFECT_SERVER_EPHEMERAL_ENABLED = "true"
+"""
+
+
+def profiles_in(folder: Path, text: str = PROFILES) -> str:
+    folder.mkdir(parents=True)
+    (folder / "profiles.toml").write_text(text, encoding="utf-8")
+    return "http://127.0.0.1:1/api"
+
+
+def test_the_server_is_the_one_that_prefect_would_take(tmp_path: Path) -> None:
+    api = profiles_in(tmp_path / ".prefect")
+    home = {"HOME": str(tmp_path)}
+    assert named_server({"HOME": str(tmp_path / "nowhere")}) == ""
+    assert named_server({**home, "PREFECT_API_URL": "http://h/api"}) == "http://h/api"
+    assert named_server(home) == named_server({"PREFECT_HOME": str(tmp_path / ".prefect")}) == api
+    assert named_server({"PREFECT_PROFILES_PATH": str(tmp_path / ".prefect" / "profiles.toml")}) == api
+    assert named_server({**home, "PREFECT_PROFILE": "alone"}) == named_server({**home, "PREFECT_PROFILE": "no"}) == ""
+    # a profile that comes with Prefect, where nobody made any
+    usual = {"HOME": str(tmp_path / "nowhere"), "PREFECT_PROFILE": "local"}
+    assert named_server(usual) == "http://127.0.0.1:4200/api"
+
+
+@pytest.mark.parametrize("text", ["active = ", "profiles = 3", "[profiles]\nhere = 1"])
+def test_profiles_that_cannot_be_read_are_named_with_the_remedy(tmp_path: Path, text: str) -> None:
+    profiles_in(tmp_path / ".prefect", text)
+    with pytest.raises(ServerError, match=r"profiles.toml: .*--direct"):
+        named_server({"HOME": str(tmp_path)})
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_prefect_is_asked_for_anything(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build(tmp_path / "home", datetime.now(UTC)).home
+    given = {"store": [str(store)]}
+    monkeypatch.setattr(launch, "load_job", None)
+    for name in ("PREFECT_HOME", "PREFECT_PROFILES_PATH"):
+        monkeypatch.setenv(name, "")  # what is set below is taken back
+        monkeypatch.delenv(name)
+
+    def full(_fd: int, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_files, "write_all", full)
+        with pytest.raises(UnwritableError, match=r"state/slowwave: No space left on device; make room"):
+            run_through_prefect("nightly", given)
+    (own_home / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_STATE_HOME", str(own_home / "file"))
+    with pytest.raises(UnwritableError, match=r"file: File exists; it has to be a folder"):
+        run_through_prefect("nightly", given)
+
+
+@pytest.mark.parametrize("is_profile", [False, True])
+def test_a_server_that_does_not_answer_is_named_with_the_remedy(
+    is_profile: bool, own_home: Path, tmp_path: Path
+) -> None:
+    api = profiles_in(own_home / ".prefect")
+    environ = {} if is_profile else {"PREFECT_API_URL": api}
     store = tmp_path / "store" / "projects"
     store.mkdir(parents=True)
     done = subprocess.run(
@@ -83,7 +147,6 @@ def test_without_a_server_the_error_names_the_remedy(environ: dict[str, str], ow
     assert done.stderr.startswith("slowwave: ")
     assert "--direct" in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert own_home.is_dir()
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def recorded(report: Report, plan: Plan, began: Began, environ: Mapping[str, str
     around = Around(plan.settings, environ)
     concluded = conclude(news, began, around, plan.projects, outcome=outcome, sessions=plan.sessions)
     report.warnings += news.warnings
+    report.learned = news.learned
     return Ended(report, concluded)
 
 

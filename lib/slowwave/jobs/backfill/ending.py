@@ -10,8 +10,7 @@ from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.history import note_speed
 from slowwave.jobs.backfill.model import Plan
 from slowwave.jobs.backfill.shards import not_landed
-from slowwave.jobs.batch_price import hand_over_questions, is_batched
-from slowwave.jobs.model import journal_of, note_account
+from slowwave.jobs.model import hand_over_questions, is_batched, journal_of, note_account
 from slowwave.report import Item, Report
 from slowwave.retention.beside import remove_leftovers
 from slowwave.secrets.redactor import NAMELESS

@@ -16,10 +16,12 @@ from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.spread import Done
 from slowwave.jobs.backfill.story import Begun, begin, pause, take_back, wanted_of
 from slowwave.jobs.concluding import Began
-from slowwave.jobs.discreet import discreet
+from slowwave.jobs.containing import discreet
 from slowwave.jobs.following import begin_note, drop_note, followed
-from slowwave.jobs.parameters import clock_of, run_of
-from slowwave.observability.logs import json_logs, log_step
+from slowwave.jobs.parameters import run_of
+from slowwave.jobs.run import clock_of
+from slowwave.jobs.run_files import require_places
+from slowwave.observability.logs import json_logs, log_report, log_step
 from slowwave.observability.progress import watcher
 from slowwave.report import Report, Span
 from slowwave.retention.alone import beside_jobs
@@ -36,6 +38,9 @@ def run_backfill(given: BackfillParameters, environ: Mapping[str, str]) -> Repor
         SlowwaveError: it cannot be begun; each kind of it names the remedy.
         OSError: the state folder cannot be written.
     """
+    require_together(given)
+    if given.action in ("run", "preview"):
+        require_places(run_of(given, environ).settings, environ, dry_run=True)
     with beside_jobs(environ):
         answer = at_once(given, environ)
         return answer.report if answer is not None else _run(given, environ)
@@ -106,8 +111,7 @@ def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> En
                 break
             landed = _contained(land, begun.folder, number, report.run_id)
             report.absorb(landed)
-            for span in landed.spans:
-                log_step(span)
+            log_report(landed)
             watcher().done("land", f"shard {number + 1} of {plan.shards}")
         return recorded(discreet(end(begun.folder, environ, report)), plan, begun.began, environ)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.jobs.backfill.deaths import Deaths
+from slowwave.jobs.backfill.states import Deaths
 from slowwave.jobs.backfill.working import Counts, Reader, read_alone, run_shard, summed
 from slowwave.jobs.workers import PAYS_FROM_BYTES
 from slowwave.observability.progress import watcher

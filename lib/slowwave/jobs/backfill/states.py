@@ -1,9 +1,10 @@
-"""What was read of each session, and by which version: what a backfill goes by, and the coverage that it reports."""
+"""What was read of each session, and by which version; which sessions kill the process that reads them."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from types import TracebackType
+from typing import Literal, Self
 
 import msgspec
 
@@ -17,6 +18,7 @@ from slowwave.extraction.remembered import read_refused, stamp_of
 from slowwave.extraction.session import rest_of, states_of
 from slowwave.extraction.streams import is_known
 from slowwave.extraction.taking import EXTRACTOR
+from slowwave.files import atomic_write, file_bytes
 from slowwave.jobs.backfill.model import Seed
 from slowwave.jobs.backfill.versions import changed_since, latest
 from slowwave.memory.candidates import read_candidates
@@ -159,3 +161,56 @@ def _passed_over(session: StoredSession) -> str:
         if is_so:
             return why
     return ""
+
+
+MOST = 2
+_decoder = msgspec.json.Decoder(dict[str, int])
+
+
+class Deaths:
+    """Who died of what in one piece.
+
+    Args:
+        path: a file of the piece; beside it, ending in ``.at``, stands which session is being read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = path.with_suffix(".at")
+        self._died = _decoder.decode(file_bytes(path)) if path.exists() else {}
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Note that nothing is being read any more, however it ended: this process lives."""
+        self._at.unlink(missing_ok=True)
+
+    def of(self, session: StoredSession) -> int:
+        """Return how many processes died while they read a session; 0 for one that may be read."""
+        died = self._died.get(_name_of(session), 0)
+        return died if died >= MOST else 0
+
+    def expect(self, session: StoredSession) -> None:
+        """Note which session is read now; it needs to survive this process, not this machine."""
+        if not self._at.exists():
+            self._at.touch(mode=0o600)
+        self._at.write_bytes(_name_of(session).encode())
+
+    def count(self) -> bool:
+        """Note that the process that read this piece is gone; say whether it was reading a session."""
+        if not self._at.exists():
+            return False
+        name = file_bytes(self._at).decode()
+        self._at.unlink()
+        self._died[name] = self._died.get(name, 0) + 1
+        atomic_write(self._path, msgspec.json.encode(self._died))
+        return True
+
+
+def _name_of(session: StoredSession) -> str:
+    """Return what tells a session from its copies, and from others in its file."""
+    return f"{name_to_json(session.id)} {name_to_json(session.files.paths[0])}"

@@ -16,10 +16,12 @@ from slowwave.jobs.backfill.model import Pace, Plan, Shard, Wanted
 from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.planning import plan_backfill
 from slowwave.jobs.backfill.rollback import roll_back
-from slowwave.jobs.batch_price import fetch_answers, is_batched
 from slowwave.jobs.concluding import Around, Began, conclude_broken
-from slowwave.jobs.parameters import AS_SET, clock_of, run_of
-from slowwave.jobs.run import Run
+from slowwave.jobs.model import fetch_answers, is_batched
+from slowwave.jobs.outcome import title_of
+from slowwave.jobs.parameters import AS_SET, run_of
+from slowwave.jobs.run import Run, clock_of
+from slowwave.jobs.run_files import require_places
 from slowwave.jobs.story import began_of
 from slowwave.report import Item, Report
 from slowwave.secrets.redactor import NAMELESS
@@ -35,6 +37,7 @@ class Begun(msgspec.Struct, frozen=True):
         report: what there is to say before anything is read.
         runner: who reads: threads, dask or ray.
         began: when it was begun, or taken up, this time.
+        title: what people call the run.
     """
 
     folder: Path
@@ -42,6 +45,7 @@ class Begun(msgspec.Struct, frozen=True):
     report: Report
     runner: str
     began: Began
+    title: str = ""
 
 
 def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
@@ -52,11 +56,13 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project, session or backfill is the one that is asked for.
         UsageError: what is asked for does not go together.
+        UnwritableError: there is no home, or no room for what a run keeps.
         OSError: the state folder cannot be written.
     """
     if given.action == "resume":
         return _taken_up(given, environ)
     run = run_of(given, environ)
+    require_places(run.settings, environ, dry_run=False)
     began, runner = began_of(run), _runner(given, run.settings)
     folder = Folder(backfills_folder(environ) / run.id)
     if (folder.path / "plan.json").exists():
@@ -69,7 +75,7 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         report.warnings.append(_nothing_of(plan))
         return Begun(folder.path, 0, report, runner, began)
     folder.write(plan, shards)
-    return Begun(folder.path, plan.shards, report, runner, began)
+    return Begun(folder.path, plan.shards, report, runner, began, _title(began, plan))
 
 
 def _nothing_of(plan: Plan) -> str:
@@ -93,6 +99,7 @@ def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, l
 def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     folder = Folder.of(given.backfill, environ)
     plan = folder.plan()
+    require_places(plan.settings, environ, dry_run=False)
     began = Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
     runner = _runner(given, plan.settings)
     report = Report("backfill", plan.run_id)
@@ -104,7 +111,11 @@ def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         report.warnings.append(f"backfill {plan.run_id} is done; a new one reads what has changed since")
         return Begun(folder.path, 0, report, runner, began)
     folder.unpause()
-    return Begun(folder.path, plan.shards, first_words(plan), runner, began)
+    return Begun(folder.path, plan.shards, first_words(plan), runner, began, _title(began, plan))
+
+
+def _title(began: Began, plan: Plan) -> str:
+    return NAMELESS(title_of("backfill", began.at, plan.projects))
 
 
 def _runner(given: BackfillParameters, settings: Settings) -> str:

@@ -14,9 +14,9 @@ from slowwave.extraction.failures import MOST_ATTEMPTS
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.jobs.backfill.answers import Remembered
 from slowwave.jobs.backfill.collected import Collected
-from slowwave.jobs.backfill.deaths import Deaths
 from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.model import Piece, Result
+from slowwave.jobs.backfill.states import Deaths
 from slowwave.jobs.backfill.throttle import PausedError, Throttle
 from slowwave.jobs.model import language_model
 from slowwave.observability.progress import watcher

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from slowwave.clock import Clock, SystemClock
 from slowwave.errors import RefusedError, SlowwaveError, told
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.blocks import carry_out, changed
 from slowwave.memory.delivery.git import exclude_file, has_git, tracked, worktrees
+from slowwave.memory.delivery.hooks import follow, prune_tables
 from slowwave.memory.delivery.register import (
     Block,
     Placed,
@@ -23,12 +25,14 @@ from slowwave.memory.delivery.register import (
     delivering,
     placed_of,
     read_register,
+    told_as,
     write_register,
 )
-from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes, unfit, unseen
+from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes, strays, unfit, unseen
 from slowwave.memory.folder import read_or_none
+from slowwave.memory.model import iso
 from slowwave.memory.names import name_from_json, name_to_json
-from slowwave.memory.section import MARKDOWN, Marks, section_of, without_section
+from slowwave.memory.section import MARKDOWN, Marks, section_of, shown_in, without_section
 from slowwave.memory.shared import read_others
 from slowwave.memory.standing import standing_of
 from slowwave.report import Item
@@ -61,6 +65,7 @@ class Delivery:
         overwrite: also write over sections that somebody changed.
         asked: somebody asks for it now: put back what was taken out, and say what else there is to know.
         without: ids of memories that are left out.
+        clock: tells since when a memory stands in a file.
         items: what was done or refused, with reasons; nothing for what is current.
     """
 
@@ -71,6 +76,7 @@ class Delivery:
     overwrite: bool = False
     asked: bool = False
     without: Collection[str] = ()
+    clock: Clock = field(default_factory=SystemClock)
     items: list[Item] = field(default_factory=list[Item])
 
     def say(self, target: Path | str, action: str, reason: str, project: str) -> None:
@@ -139,20 +145,21 @@ def install(
 
 
 def deliver(
-    projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, dry_run: bool = False
+    projects: Sequence[Project],
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    clock: Clock | None = None,
 ) -> list[Item]:
     """Bring the memories of projects where somebody asked for it; the errors are those of :func:`install`."""
-    register = read_register(environ)
-    if register is None:
+    if (register := read_register(environ)) is None:
         return []
     if dry_run:
-        delivery = Delivery(settings, environ, register, dry_run=True)
-        _deliver(projects, delivery)
-        return delivery.items
+        return _deliver(projects, Delivery(settings, environ, register, dry_run=True))
     with delivering(environ):
-        delivery = Delivery(settings, environ, read_register(environ) or Register())
-        _deliver(projects, delivery)
-        return delivery.items
+        register = read_register(environ) or Register()
+        return _deliver(projects, Delivery(settings, environ, register, clock=clock or SystemClock()))
 
 
 def refresh(
@@ -180,8 +187,9 @@ def refresh(
             delivery.contained(lambda p=path, one=placed: _renew(p, one, delivery), path, placed.project)
         return delivery.items
 
-    register = read_register(environ)
-    if register is None or not placed_of(memory, register):
+    if not dry_run:
+        prune_tables(memory, without, environ)
+    if (register := read_register(environ)) is None or not placed_of(memory, register):
         return []
     if dry_run:
         return work(register)
@@ -189,9 +197,11 @@ def refresh(
         return work(read_register(environ) or Register())
 
 
-def _deliver(projects: Sequence[Project], delivery: Delivery) -> None:
+def _deliver(projects: Sequence[Project], delivery: Delivery) -> list[Item]:
     for project in projects:
         delivery.contained(lambda p=project: _project(p, delivery), project.root or project.key, project.key)
+    follow(projects, delivery, is_all=not delivery.register.rules)
+    return delivery.items
 
 
 def _project(project: Project, delivery: Delivery) -> None:
@@ -236,7 +246,7 @@ def _wanted(
         targets = means.targets if folder == root else unseen(means.targets, folder, root)
         for target in targets:
             path = (folder / target.name).resolve()
-            if reason := _strays(path, folder.resolve()):
+            if reason := strays(path, folder.resolve()):
                 delivery.say(folder / target.name, REFUSED, f"is a link {reason}, to {path}", project.key)
                 continue
             placed = _placed(mine.get(name_to_json(path)), project, target, rules)
@@ -249,14 +259,6 @@ def _tell(means: Means, project: Project, delivery: Delivery) -> None:
         delivery.say(client, "needless", reason, project.key)
     for client, reason in means.refused.items():
         delivery.say(client, REFUSED, reason, project.key)
-
-
-def _strays(path: Path, root: Path) -> str:
-    """Return what is wrong with where a name leads, or "": a repository may bring links that lead anywhere."""
-    if not path.is_relative_to(root):
-        return "out of the project"
-    is_page = path.suffix == ".md" and ".git" not in path.relative_to(root).parts
-    return "" if is_page else "to what is no page for agents"
 
 
 def _is_ours_alone(path: Path, placed: Placed) -> bool:
@@ -278,6 +280,7 @@ def _placed(known: Placed | None, project: Project, target: Target, rules: Mappi
         visible=any(rule.visible for rule in of),
         block=known.block if known else Block(),
         exclude=known.exclude if known else "",
+        since=known.since if known else {},
     )
 
 
@@ -287,7 +290,7 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
     Raises:
         RefusedError: it is not to be written, for one of many reasons.
     """
-    lines = _lines(path, placed, delivery)
+    lines, since = _lines(path, placed, delivery)
     if lines is None and name_to_json(path) not in delivery.register.files:
         if delivery.asked:
             delivery.say(path, "skip", "nothing is remembered yet; the first night that does writes it", placed.project)
@@ -300,30 +303,32 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
         if is_tracked and not placed.tracked:
             raise RefusedError(f"{path}: git tracks it, so memories would be committed; see slowwave install --tracked")
         is_listed = not is_tracked and not placed.visible
-        # one list for all worktrees of a repository
         git_list = name_to_json(exclude_file(Path(name_from_json(placed.root)), delivery.environ))
-    _put(path, replace(placed, exclude=git_list if is_listed else ""), lines, delivery, git_list)
+    _put(path, replace(placed, exclude=git_list if is_listed else "", since=since), lines, delivery, git_list)
 
 
-def _lines(path: Path, placed: Placed, delivery: Delivery) -> list[str] | None:
-    """Return the section of a file, None when nothing is remembered.
+def _lines(path: Path, placed: Placed, delivery: Delivery) -> tuple[list[str] | None, dict[str, str]]:
+    """Return the section of a file, None when nothing is remembered, and since when each memory stands in it.
 
     Raises:
         RefusedError: there is no room for it in what its readers take.
     """
     book = read_book(Path(name_from_json(placed.memory)))
-    own = [memory for memory in book.own if memory.id not in delivery.without and not placed.of_others]
+    standing = standing_of(book, delivery.settings.consolidation.half_lives)
+    without = [*delivery.without, *(m.id for m in book.own if placed.of_others or standing.is_needless(m))]
+    own = [m for m in book.own if m.id not in without]
     theirs = [line for line in read_others(Path(name_from_json(placed.memory))) if not line.held]
     if not own and not theirs:
-        return None
+        return None, {}
     others = len(without_section(read_or_none(path) or b"", os.fsencode(placed.block.gap), path))
     taken = most_bytes(placed.clients)
     most = min(delivery.settings.memory.deliver_bytes, taken - others)
     if most < _LEAST_BYTES:
         raise RefusedError(f"{path}: has {others:,} bytes of the {taken:,} that its readers take, so there is no room")
-    standing = standing_of(book, delivery.settings.consolidation.half_lives)
     note = IN_COMMENT if placed.as_comment else NOTE
-    return section_of(own, standing, note=note, most=most, as_comment=placed.as_comment, others=theirs)
+    lines = section_of(own, standing, note=note, most=most, as_comment=placed.as_comment, others=theirs)
+    now = iso(delivery.clock.now())
+    return lines, {name: placed.since.get(name, now) for m in shown_in(own, lines) for name in [told_as(m.text)]}
 
 
 def _put(path: Path, placed: Placed, lines: list[str] | None, delivery: Delivery, git_list: str = "") -> None:
@@ -375,7 +380,7 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
         placed = {
             file: one for file, one in delivery.register.files.items() if name == one.exclude and one.block.hashes
         }
-        listed = sorted({_in_git(file, one) for file, one in placed.items()})
+        listed = sorted({one.in_git(file) for file, one in placed.items()})
         lines = [IN_GIT.begin, *listed, _LEFTOVERS, IN_GIT.end] if listed else None
         block = excludes.get(name, Block())
         change = changed(path, block, lines, IN_GIT, overwrite=delivery.overwrite, again=delivery.asked)
@@ -393,8 +398,3 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
         item = Item(name, change.action, "what git does not show or commit")
         if delivery.asked and change.action in ("write", "remove") and item not in delivery.items:
             delivery.items.append(item)
-
-
-def _in_git(file: str, placed: Placed) -> str:
-    """Return a file as git's list names it."""
-    return "/" + Path(name_from_json(file)).relative_to(placed.folder.resolve()).as_posix()

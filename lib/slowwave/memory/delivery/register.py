@@ -12,6 +12,7 @@ import msgspec
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
 from slowwave.memory.folder import read_or_none
+from slowwave.memory.ledger import line_hash
 from slowwave.memory.names import name_from_json
 from slowwave.places import data_folder
 from slowwave.records.lock import locked_file
@@ -31,6 +32,7 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
         root: in this project alone, by its folder; "" for every one.
         tracked: also into files that git tracks.
         visible: without an entry in git's list of what it does not show.
+        hooks: also a line before a call that memory knows about, where the client has hooks.
     """
 
     on: bool
@@ -38,6 +40,7 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
     root: str = ""
     tracked: bool = False
     visible: bool = False
+    hooks: bool = False
 
     def covers(self, client: str, root: str) -> bool:
         """Say whether it is about a client in a project; "" stands for all of them."""
@@ -73,6 +76,7 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         tracked: it may stand in a file that git tracks.
         visible: git shows the file although it is not tracked.
         exclude: git's own list of what it does not show, where the file was added to it; else "".
+        since: by :func:`told_as`, since when each memory stands there, ISO.
         of_others: it holds nothing but what others shared.
         worktree: the worktree of the project that the file stands in; "" for its folder.
     """
@@ -86,6 +90,7 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tracked: bool = False
     visible: bool = False
     exclude: str = ""
+    since: dict[str, str] = {}
     of_others: bool = False
     worktree: str = ""
 
@@ -93,6 +98,28 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def folder(self) -> Path:
         """The folder that its name is looked for in."""
         return Path(name_from_json(self.worktree or self.root))
+
+    def in_git(self, file: str) -> str:
+        """Return a file as git's list of what it does not show names it."""
+        return "/" + Path(name_from_json(file)).relative_to(self.folder.resolve()).as_posix()
+
+
+class Hooked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An entry of slowwave's among the hooks of a client.
+
+    Attributes:
+        client: whose file it is.
+        text: what was put into the file, byte for byte.
+        command: what the client starts.
+        made: the file was not there before.
+        pending: a write was begun, and its end is not noted yet.
+    """
+
+    client: str
+    text: str
+    command: str
+    made: bool = False
+    pending: bool = False
 
 
 class Page(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,6 +146,7 @@ class Register(msgspec.Struct):
         excludes: sections in git's lists of what it does not show, by path.
         pages: of commands, by path.
         folders: those that were made for pages.
+        hooks: entries among the hooks of clients, by path.
     """
 
     v: int = VERSION
@@ -127,6 +155,7 @@ class Register(msgspec.Struct):
     excludes: dict[str, Block] = {}
     pages: dict[str, Page] = {}
     folders: tuple[str, ...] = ()
+    hooks: dict[str, Hooked] = {}
 
     def rule(self, client: str, root: str) -> Rule | None:
         """Return what holds for a client in a project; None when nobody asked for anything."""
@@ -139,6 +168,11 @@ class Register(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(Register).decode
+
+
+def told_as(text: str) -> str:
+    """Return by what the register knows a memory with these words, without a word of it."""
+    return line_hash(text)[:16]
 
 
 def register_path(environ: Mapping[str, str]) -> Path:
@@ -174,7 +208,8 @@ def write_register(register: Register, environ: Mapping[str, str]) -> None:
         OSError: it cannot be written.
     """
     path = register_path(environ)
-    if not (register.rules or register.files or register.excludes or register.pages or register.folders):
+    said = (register.rules, register.files, register.excludes, register.pages, register.folders, register.hooks)
+    if not any(said):
         path.unlink(missing_ok=True)
         return
     private_folder(path.parent)

@@ -102,7 +102,7 @@ def means_of(project: Project, wanted: set[str], made: set[str], root: Path, *, 
     has = {session.dialect for session in project.sessions} | wanted
     of, needless, refused = _all_but_claude(wanted & has, has, there)
     version = version_order(latest_version(project.sessions, "claude"))
-    knows = version >= version_order(LOADS_ITSELF) and _loads_itself(project)
+    knows = loads_itself(version, project)
     alone: list[Target] = []
     if "claude" in wanted & has:
         if not knows:
@@ -153,6 +153,14 @@ def _hides_agents(root: Path, there: set[str]) -> bool:
     return AGENTS in there and not has_instructions
 
 
+def strays(path: Path, root: Path) -> str:
+    """Return what is wrong with where a name leads, or "": a repository may bring links that lead anywhere."""
+    if not path.is_relative_to(root):
+        return "out of the project"
+    is_page = path.suffix == ".md" and ".git" not in path.relative_to(root).parts
+    return "" if is_page else "to what is no page for agents"
+
+
 def unseen(targets: Iterable[Target], folder: Path, root: Path) -> list[Target]:
     """Return the files of a worktree without those whose readers have all read the repository's own above it."""
     if not folder.resolve().is_relative_to(root.resolve()):
@@ -176,9 +184,11 @@ def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int,
     return LOCAL
 
 
-def _loads_itself(project: Project) -> bool:
-    """Say whether the memory folder lies where Claude Code looks for it, and nobody turned that off."""
+def loads_itself(version: tuple[int, ...], project: Project) -> bool:
+    """Say whether a version of Claude Code loads memory, finds this folder, and nobody turned that off."""
     memory = project.memory
+    if version < version_order(LOADS_ITSELF):
+        return False
     is_its = memory.name == "memory" and memory.parent.name == spelled(project.root)
     return is_its and _is_on(memory.parents[2] / "settings.json")
 

@@ -60,15 +60,6 @@ def number(value: float) -> str:
     return f"{value:,.2f}" if value >= 1 else f"{value:.3g}"
 
 
-def size(value: float) -> str:
-    """Return bytes in the largest decimal unit that leaves a digit before the point."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 999.5:  # noqa: PLR2004 - what would be rounded up to 1000
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 10 else f"{value:.1f} {unit}"  # noqa: PLR2004
-        value /= 1000
-    return f"{value:.1f} TB"
-
-
 def duration(seconds: float) -> str:
     """Return a time that something took."""
     if seconds < 1:

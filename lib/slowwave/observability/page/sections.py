@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from slowwave.observability.alarms import REMEMBERING
-from slowwave.observability.night import Night
-from slowwave.observability.page.section import Bar, Chart, Section, duration, number, size
+from slowwave.observability.night import Night, state
+from slowwave.observability.page.memories import NOTHING_KNOWN, Known
+from slowwave.observability.page.section import Bar, Chart, Section, duration, number
 from slowwave.observability.weeks import Week
+from slowwave.report import counted, readable
 
 # a quarter of a year; older nights stay in the history
 MOST_NIGHTS = 90
@@ -24,11 +26,13 @@ class View:
         nights: the history, oldest first; at least one night.
         weeks: bytes that went, oldest week first.
         problems: what of the history could not be read.
+        known: what is remembered, what was learned lately, and what waits for a person.
     """
 
     nights: Sequence[Night]
     weeks: Sequence[Week] = ()
     problems: Sequence[str] = ()
+    known: Known = NOTHING_KNOWN
 
     @property
     def latest(self) -> Night:
@@ -44,6 +48,7 @@ def sections(view: View) -> list[Section]:
         _alarms(view.nights[-1], view.latest),
         _funnel(view.latest),
         _memories(view.latest),
+        _helped(shown.nights),
         _refusals(view.latest),
         _spent(shown.nights),
         _reclaimed(shown.weeks),
@@ -103,7 +108,13 @@ def _memories(night: Night) -> Section:
     if not night.folders or not limits.lines:
         return Section("Memory against its limits", "No memory folder was looked at.")
     rows = [
-        (f.project, number(f.memories), number(f.lines), size(f.bytes), f"{f.share(limits.lines, limits.bytes):.0%}")
+        (
+            f.project,
+            number(f.memories),
+            number(f.lines),
+            readable(f.bytes),
+            f"{f.share(limits.lines, limits.bytes):.0%}",
+        )
         for f in night.folders
     ]
     bars = [
@@ -111,12 +122,28 @@ def _memories(night: Night) -> Section:
         for f in night.folders[:MOST_ROWS]
         for share in [f.share(limits.lines, limits.bytes)]
     ]
-    limit = f"{limits.lines} lines or {size(limits.bytes)}"
+    limit = f"{limits.lines} lines or {readable(limits.bytes)}"
     says = f"{number(night.memories)} memories. An index may have {limit}, whichever comes first."
     head = ("project", "memories", "lines", "bytes", "of the limit")
     return Section(
         "Memory against its limits", says, head, rows, Chart("rows", "How full each index is", bars, 1.0, "limit 100%")
     )
+
+
+def _helped(nights: Sequence[Night]) -> Section:
+    """What sessions made of the memories that were delivered to them."""
+    title = "Do memories help"
+    names = ("memories_followed", "memories_broken", "memories_needless")
+    told = [night for night in nights if night.counted(*names)]
+    if not told:
+        return Section(title, "No session showed yet whether a delivered memory was followed or broken.")
+    followed, broken = (sum(night.counted(name) for night in told) for name in names[:2])
+    rows = [(_when(night), *(number(night.counted(name)) for name in names)) for night in reversed(told[-MOST_ROWS:])]
+    says = (
+        f"{number(followed)} times a delivered memory was followed, {number(broken)} times it was not; what was broken "
+        "stands higher since. slowwave memory effect names them."
+    )
+    return Section(title, says, ("night", "followed", "broken", "left the index without an occasion"), rows)
 
 
 def _refusals(night: Night) -> Section:
@@ -146,9 +173,9 @@ def _spent(nights: Sequence[Night]) -> Section:
 def _reclaimed(weeks: Sequence[Week]) -> Section:
     if not weeks:
         return Section("Bytes reclaimed", "Nothing was removed yet.")
-    bars = [Bar(str(week.begin), week.freed, size(week.freed), "second") for week in weeks]
-    rows = [(str(week.begin), size(week.trashed), size(week.freed)) for week in reversed(weeks[-MOST_ROWS:])]
-    says = f"{size(sum(week.freed for week in weeks))} freed in the weeks shown; what is in the trash can be restored."
+    bars = [Bar(str(week.begin), week.freed, readable(week.freed), "second") for week in weeks]
+    rows = [(str(week.begin), readable(week.trashed), readable(week.freed)) for week in reversed(weeks[-MOST_ROWS:])]
+    says = f"{readable(sum(w.freed for w in weeks))} freed in the weeks shown; what is in the trash can be restored."
     head = ("week of", "into the trash", "freed")
     return Section("Bytes reclaimed", says, head, rows, Chart("columns", "Bytes freed by week", bars))
 
@@ -163,14 +190,14 @@ def _rescued(nights: Sequence[Night]) -> Section:
         (
             _when(night),
             number(night.counted("rescued")),
-            size(night.counted("rescued_bytes")),
+            readable(night.counted("rescued_bytes")),
             number(night.counted("rescue_left_out")),
             number(night.counted("already_gone")),
         )
         for night in reversed(told[-MOST_ROWS:])
     ]
     total = sum(night.counted("rescued_bytes") for night in told)
-    says = f"{size(total)} of archive in the nights shown; slowwave sessions restore ID brings a session back."
+    says = f"{readable(total)} of archive in the nights shown; slowwave sessions restore ID brings a session back."
     return Section(title, says, ("night", "sessions", "bytes", "without room", "gone before"), rows)
 
 
@@ -217,7 +244,7 @@ def _nights(nights: Sequence[Night]) -> Section:
         (
             _when(night),
             night.job,
-            night.outcome,
+            state(night),
             number(night.counted("extracted")),
             number(night.counted("candidates")),
             number(night.counted("added")),
@@ -234,7 +261,7 @@ def _nights(nights: Sequence[Night]) -> Section:
 def _about(night: Night) -> str:
     which = " over chosen projects" if night.partial else ""
     whose = f"{night.job} of {_when(night)} UTC{which}"
-    return f"{whose}: {night.outcome}, {number(night.projects)} projects, run {night.run_id}."
+    return f"{whose}: {state(night)}, {counted('projects', night.projects)}, run {night.run_id}."
 
 
 def _when(night: Night) -> str:

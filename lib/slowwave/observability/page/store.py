@@ -5,9 +5,9 @@ from pathlib import Path
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
-from slowwave.observability.history import read_nights
 from slowwave.observability.night import Night
 from slowwave.observability.page.html import html_of
+from slowwave.observability.page.memories import NOTHING_KNOWN, Known
 from slowwave.observability.page.sections import View
 from slowwave.observability.weeks import Week, weeks_of
 from slowwave.places import state_folder
@@ -19,24 +19,16 @@ def report_path(environ: Mapping[str, str]) -> Path:
     return state_folder(environ) / "report.html"
 
 
-def view_of(environ: Mapping[str, str]) -> View | None:
-    """Return what the report is made of now, or None before the first night.
-
-    Raises:
-        OSError: the history is there and cannot be read.
-    """
-    nights, problems = read_nights(environ)
-    return view_with(nights, environ, problems) if nights else None
-
-
-def view_with(nights: Sequence[Night], environ: Mapping[str, str], problems: Sequence[str] = ()) -> View:
+def view_with(
+    nights: Sequence[Night], environ: Mapping[str, str], problems: Sequence[str] = (), known: Known = NOTHING_KNOWN
+) -> View:
     """Return what the report of known nights is made of."""
     weeks: list[Week] = []
     try:
         weeks = weeks_of(AuditLog(environ).lines())
     except CorruptStateError as error:
         problems = [*problems, str(error)]
-    return View(nights, weeks, problems)
+    return View(nights, weeks, problems, known)
 
 
 def write_page(environ: Mapping[str, str], view: View) -> Path:

@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from slowwave.jobs.backfill.estimate import Estimate, estimated, groups_of, sample_order
-from slowwave.jobs.backfill.forecast import slowest
 from slowwave.jobs.backfill.model import Pace
+from slowwave.jobs.backfill.preview import Estimate, estimated, groups_of, sample_order, slowest
 
 
 def estimate_of(population: list[tuple[int, float]], most: int) -> Estimate:

@@ -10,9 +10,9 @@ import pytest
 
 from slowwave.errors import UsageError
 from slowwave.jobs.backfill import planning, spread, working
-from slowwave.jobs.backfill.deaths import Deaths
 from slowwave.jobs.backfill.engines import reading
 from slowwave.jobs.backfill.folder import Folder
+from slowwave.jobs.backfill.states import Deaths
 from slowwave.jobs.backfill.story import begin
 from tests.unit.jobs.backfill.rig import World, filled
 

@@ -1,0 +1,149 @@
+"""``slowwave nights``: the runs and dreams of the last nights, and what each of them learned."""
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
+from slowwave.cli.output import bold, say, say_json, screen_width, wrapped
+from slowwave.cli.parser import Parser
+from slowwave.cli.screen import change_lines
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
+from slowwave.jobs.choice import memory_folders
+from slowwave.memory.transaction import recover
+from slowwave.observability.history import read_nights
+from slowwave.observability.learned import Dream, Learned, Remembered, in_words, learned, remembered, short_names
+from slowwave.observability.night import Night, state
+from slowwave.observability.page.section import duration
+
+_USUAL = 14
+_ACTIONS = ("list", "show")
+
+
+def configure(parser: Parser) -> None:
+    """Declare the options of ``slowwave nights``."""
+    parser.add_argument("action", nargs="?", default="list", metavar="list|show", help="list them, or show one")
+    parser.add_argument("id", nargs="?", metavar="ID", help="show: id of a run or a dream, or its beginning")
+    add_settings_options(parser)
+    add_project_option(parser)
+    parser.add_argument("--limit", type=positive, default=_USUAL, metavar="N", help=f"list: at most so many ({_USUAL})")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the nights, or show what one learned; ``nights ID`` shows one as well."""
+    if args.action not in _ACTIONS:
+        args.action, args.id = "show", args.action
+    folders = memory_folders(settings_of(args), os.environ, args.project)
+    for folder in folders:
+        recover(folder.path)
+    every, problems = remembered(folders)
+    nights, damaged = read_nights(os.environ)
+    if args.action == "show":
+        if not args.id and not nights:
+            raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
+        _show(args, every, nights, args.id or nights[-1].run_id)
+    else:
+        _list(args, every, nights)
+    for problem in (*problems, *damaged):
+        say(f"  problem    {problem}")
+    return PARTLY_FAILED if problems or damaged else DONE
+
+
+def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night]) -> None:
+    """Print one entry a run, the latest first, and below it its dreams; decisions in review stand among them."""
+    dreams = sorted((d for one in every for d in one.dreams), key=lambda d: (d.at, d.id), reverse=True)
+    of_run: dict[str, list[Dream]] = {}
+    for dream in dreams:
+        of_run.setdefault(dream.run if not dream.is_by_person else dream.id, []).append(dream)
+    known = {night.run_id for night in nights}
+    rows: list[tuple[str, Night | None, str, list[Dream]]] = [
+        (night.at, night, night.run_id, of_run.get(night.run_id, [])) for night in nights
+    ]
+    rows += [(of[0].at, None, run, of) for run, of in of_run.items() if run not in known]
+    rows.sort(key=lambda row: row[0], reverse=True)
+    rows = rows[: args.limit]
+    if args.json:
+        say_json(_row(night, run, of) for _, night, run, of in rows)
+        return
+    if not rows:
+        say("No night was recorded yet: slowwave run nightly makes the first.")
+    names = short_names(one.folder.project for one in every)
+    width = screen_width()
+    for at, night, run, of in rows:
+        for line in _entry(at, night, run, of, names, width):
+            say(line)
+    if rows:
+        say("")
+        say("slowwave nights show ID tells what one learned; slowwave memory undo DREAM takes a dream back")
+
+
+def _entry(
+    at: str, night: Night | None, run: str, dreams: list[Dream], names: dict[str, str], width: int
+) -> Iterator[str]:
+    what = in_words(Counter(c.kind for d in dreams for c in d.changes if not d.is_undone))
+    when = at[:16].replace("T", " ")
+    if night is None and dreams[0].is_by_person:
+        yield from wrapped(f"{when}  you decided in review: {_of_dream(dreams[0], names)}", rest=" " * 18, width=width)
+        return
+    how = f"{night.job}, {state(night)}, {duration(night.seconds)}" if night else "a dream"
+    yield bold(f"{when}  {run or dreams[0].id}")
+    yield from wrapped(f"{how}: {what}", first="  ", rest="    ", width=width)
+    for dream in reversed(dreams):
+        yield from wrapped(_of_dream(dream, names), first="  ", rest="    ", width=width)
+    for failure in night.failures if night else ():
+        yield from wrapped(f"failed: {failure}", first="  ", rest="    ", width=width)
+
+
+def _of_dream(dream: Dream, names: dict[str, str]) -> str:
+    undone = "  (taken back)" if dream.is_undone else ""
+    return f"{dream.id}  {names[dream.project]}: {in_words(Counter(c.kind for c in dream.changes))}{undone}"
+
+
+def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night], name: str) -> None:
+    """Print what a run or a dream learned, in full.
+
+    Raises:
+        NotFoundError: there is none of that id, or several.
+    """
+    dreams = [dream for one in every for dream in one.dreams]
+    ids = {dream.id for dream in dreams} | {dream.run for dream in dreams} | {night.run_id for night in nights}
+    found = [name] if name in ids else sorted(one for one in ids if one.startswith(name))
+    if len(found) != 1:
+        much = f"{len(found)} nights or dreams begin" if found else "no night or dream begins"
+        raise NotFoundError(f"{much} with {name!r}; slowwave nights lists them")
+    (name,) = found
+    night = next((one for one in reversed(nights) if one.run_id == name), None)
+    told = learned(every, lambda dream: name in (dream.id, dream.run))
+    if args.json:
+        say_json([_row(night, name, told.dreams)])
+        return
+    for line in _lines(night, name, told, short_names(one.folder.project for one in every)):
+        say(line)
+
+
+def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str]) -> Iterator[str]:
+    if night is not None:
+        yield bold(f"{night.job} {name}") + f"  {night.at[:16].replace('T', ' ')}, {state(night)}: {told}"
+    else:
+        yield bold(name) + f"  {told}"
+    width = screen_width()
+    for project, changes in told.by_project():  # all of it: that is what one asks for
+        yield ""
+        yield bold(f"{names[project]}: {in_words(Counter(c.kind for c in changes))}")
+        for change in changes:
+            yield from change_lines(change, width, is_named=True)
+    for dream in told.dreams:
+        yield ""
+        yield f"Dream {_of_dream(dream, names)}"
+        yield f"  take it back: slowwave memory undo {dream.id}" if not dream.is_undone else "  was taken back"
+    for failure in night.failures if night else ():
+        yield from wrapped(f"failed: {failure}", rest="  ", width=width)
+
+
+def _row(night: Night | None, name: str, dreams: Sequence[Dream]) -> dict[str, Any]:
+    return {"id": name, "night": msgspec.to_builtins(night), "dreams": [msgspec.to_builtins(dream) for dream in dreams]}

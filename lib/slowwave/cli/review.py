@@ -1,0 +1,297 @@
+"""``slowwave review``: what waits for you, one thing at a time with its evidence around it, or as a list for a pipe."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from slowwave.cli.memory_folders import chosen
+from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.cli.output import bold, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.screen import ask_lines
+from slowwave.clock import SystemClock
+from slowwave.consolidation.review import Parked
+from slowwave.errors import DONE, PARKED, RefusedError, SlowwaveError, UsageError
+from slowwave.jobs.review import Decision, Desk, Waits
+from slowwave.observability.learned import short_names
+from slowwave.places import agent_around
+
+_WORDS = ("list", "show", "accept", "reject", "edit", "undo")
+_KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
+_MOST_STEPS = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave review``."""
+    add_words(parser)
+    add_settings_options(parser)
+    add_project_option(parser)
+    parser.add_argument("--memory", type=_path, metavar="DIR", help="this memory folder, instead of a store's")
+    add_json_option(parser)
+
+
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Declare what can be done: the same for ``slowwave review`` and ``slowwave memory review``."""
+    parser.add_argument(
+        "what", nargs="?", default="", choices=("", *_WORDS), metavar="|".join(_WORDS),
+        help="what to do; at a terminal nothing means: go through all, one by one",
+    )  # fmt: skip
+    parser.add_argument("id", nargs="?", metavar="ID", help="id of what waits, or its beginning; undo: of a decision")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
+    parser.set_defaults(list_of_words="text")
+    parser.add_argument("--all", action="store_true", help="also what only waits for more evidence")
+    parser.add_argument("--force", action="store_true", help="undo: also files changed since; your version is kept")
+    decision = parser.add_mutually_exclusive_group()
+    decision.add_argument("--accept", metavar="DREAM", help="the same as accept DREAM")
+    decision.add_argument("--reject", metavar="DREAM", help="the same as reject DREAM")
+
+
+def _path(text: str) -> Any:
+    from pathlib import Path  # noqa: PLC0415 - argparse calls it
+
+    return Path(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked and return the exit code."""
+    args.folders = chosen(args)
+    return review(args)
+
+
+def review(args: argparse.Namespace) -> int:
+    """Go through what waits, list it (code 5 when anything waits), show one thing, decide, or take a decision back."""
+    what, name = _asked(args)
+    if what not in ("list", "show") and (agent := agent_around(os.environ)):
+        raise RefusedError(
+            f"slowwave review {what}: a person decides, and {agent} runs this; use a terminal of your own"
+        )
+    desk = Desk(args.folders, settings_of(args), os.environ, SystemClock())
+    if what == "list":
+        return _list(args, desk)
+    if what == "sit":
+        return Sitting(desk, _key, _line).go(desk.waiting(every=args.all))
+    if what == "undo":
+        undone = desk.take_back(name, force=args.force)
+        return _told(args, msgspec.to_builtins(undone), undone.text, undone.warnings)
+    waits = desk.find(name)
+    if what == "show":
+        if args.json:
+            say_json([_row(waits)])
+        else:
+            for line in _one(desk, waits, screen_width(), short_names([waits.ask.project])[waits.ask.project]):
+                say(line)
+        return DONE
+    done = desk.decide(waits, what, " ".join(args.text))  # pyright: ignore[reportArgumentType] - argparse has checked it
+    # a rejection has an id as a dream has
+    known: dict[str, object] = {"rejected" if what == "reject" else "accepted": done.asked, "dream": done.id}
+    known |= {"candidates": list(done.candidates)} if what == "reject" else {}
+    return _told(args, known, f"{done.text} slowwave review undo {done.id} takes it back.", done.warnings)
+
+
+def _asked(args: argparse.Namespace) -> tuple[str, str]:
+    """Return what to do with which thing; ``--accept`` and ``--reject`` are the older way to say it."""
+    if args.accept or args.reject:
+        return ("accept", args.accept) if args.accept else ("reject", args.reject)
+    if not args.what:
+        is_seen = sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()
+        return ("sit" if is_seen and not args.json else "list"), ""
+    if args.what != "list" and not args.id:
+        raise UsageError(f"slowwave review {args.what}: name what is meant; slowwave review list shows what waits")
+    return args.what, args.id or ""
+
+
+def _list(args: argparse.Namespace, desk: Desk) -> int:
+    every = desk.waiting()
+    if args.json:
+        say_json(_row(waits) for waits in every)
+        return PARKED if every else DONE
+    shown = [waits for waits in every if args.all or waits.ask.is_worth_it]
+    names = short_names(waits.ask.project for waits in every)
+    for number, waits in enumerate(shown, 1):
+        for line in ask_lines(waits.ask, names[waits.ask.project], screen_width(), number):
+            say(line)
+        say(f"      {waits.ask.id}")
+    if not every:
+        say("Nothing waits for you.")
+    elif shown:
+        say("slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone")
+    if left := len(every) - len(shown):
+        say(f"{left} more wait for evidence, not for you: slowwave review list --all")
+    return PARKED if every else DONE
+
+
+def _row(waits: Waits) -> dict[str, Any]:
+    common = {"is_worth_it": waits.ask.is_worth_it, "project": waits.ask.project}
+    if isinstance(waits.about, Parked):
+        return {**msgspec.to_builtins(waits.about), "kind": "dream", **common}
+    fact, lead = waits.about.fact, waits.about.fact.lead
+    return {
+        "kind": "fact",
+        "id": waits.about.id,
+        "category": lead.category,
+        "text": lead.text,
+        "confidence": fact.confidence,
+        "reason": waits.about.reason,
+        "candidates": [c.id for c in fact.candidates],
+        "sessions": [msgspec.to_builtins(c.session) for c in fact.candidates],
+        "evidence": [msgspec.to_builtins(e) for e in fact.evidence],
+        "against": msgspec.to_builtins(waits.about.against) if waits.about.against else None,
+        **common,
+    }
+
+
+def _told(args: argparse.Namespace, data: dict[str, object], text: str, warnings: tuple[str, ...]) -> int:
+    for warning in warnings:
+        warn(warning)
+    if args.json:
+        say_json([data])
+    else:
+        say(text)
+    return DONE
+
+
+def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
+    """Yield one thing with all that a person needs to decide about it."""
+    ask = waits.ask
+    about = " · ".join(filter(None, (name, ask.category, f"{ask.confidence:.0%}" if ask.confidence else "")))
+    yield f"{about}  {ask.id}"
+    yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
+    yield from wrapped(f"why you are asked: {ask.why}", first="  ", rest="    ", width=width)
+    if isinstance(waits.about, Parked):
+        steps = [o for o in waits.about.operations if o.action not in {"KEEP", "WAIT"}]
+        for step in steps[: _MOST_STEPS if width else None]:
+            what = step.memory or ", ".join(step.candidates)
+            yield from wrapped(f"{step.action:<9} {what}  {step.reason}", first="    ", rest=" " * 14, width=width)
+        if width and len(steps) > _MOST_STEPS:
+            yield f"    and {len(steps) - _MOST_STEPS} more (--json shows all)"
+        return
+    if waits.about.against:
+        yield from wrapped(
+            f"a person wrote in {waits.folder.path / waits.about.against.file}:", first="  ", width=width
+        )
+        yield from wrapped(f'"{waits.about.against.text}"', first="    ", rest="    ", width=width)
+    for seen in waits.about.fact.sightings:
+        who = _SPEAKERS.get(seen.origin, seen.origin)
+        yield f"  {seen.observed_at}  {seen.dialect} {harmless(seen.session)}  {who}"
+    for source in desk.sources(waits):
+        if source.before:
+            yield from wrapped(f"the agent: {source.before}", first="    . ", rest="    . ", width=width)
+        yield from wrapped(source.around or source.quote, first="    | ", rest="    | ", width=width)
+        gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
+        yield f"      {harmless(source.path)}{gone}"
+
+
+_SPEAKERS = {
+    "user_explicit": "typed in the session",
+    "user_correction": "typed as a correction",
+    "command_outcome": "commands showed it",
+    "assistant": "an agent said it",
+}
+
+
+class Sitting:
+    """A person who goes through what waits, one thing at a time."""
+
+    def __init__(self, desk: Desk, key: Callable[[str], str], line: Callable[[str, str], str]) -> None:
+        """Begin; ``key`` asks for one key, ``line`` for a line that is there to be changed."""
+        self._desk, self._key, self._line = desk, key, line
+        self._done: list[tuple[int, Decision]] = []
+
+    def go(self, waiting: list[Waits]) -> int:
+        """Ask about each, until all are decided or the person goes; code 5 when something is left."""
+        names = short_names(waits.ask.project for waits in waiting)
+        if not waiting:
+            say("Nothing waits for you.")
+        place = 0
+        while place < len(waiting):
+            waits = waiting[place]
+            say("")
+            say(f"{place + 1} of {len(waiting)}")
+            for line in _one(self._desk, waits, screen_width(), names[waits.ask.project]):
+                say(line)
+            step = self._answered(waits, place)
+            if step is None:
+                break
+            place = step
+        return self._leave(len(waiting))
+
+    def _answered(self, waits: Waits, place: int) -> int | None:
+        """Ask until there is an answer; return the place of what is asked next, None for the end."""
+        can = [*waits.verbs, "later", *(["undo"] if self._done else []), "quit"]
+        prompt = "  " + "  ".join(f"[{word[0]}]{word[1:]}" for word in can) + " "
+        while True:
+            try:
+                verb = _KEYS.get(self._key(prompt).lower(), "")
+                if verb == "quit":
+                    return None
+                if verb == "later":
+                    return place + 1
+                if verb == "undo" and self._done:
+                    before, last = self._done.pop()
+                    say(f"  {self._desk.take_back(last.id).text}")
+                    return before
+                if verb in waits.verbs and self._decided(waits, place, verb):
+                    return place + 1
+            except (EOFError, KeyboardInterrupt):
+                return None
+            except SlowwaveError as error:
+                say(f"  {error}")
+                return place + 1
+
+    def _decided(self, waits: Waits, place: int, verb: str) -> bool:
+        text = ""
+        if verb == "edit":
+            text = self._line("  it shall say: ", waits.ask.text).strip()
+            if not text:
+                return False
+        # as it is now: an answer before this one may have changed it
+        desk = Desk([waits.folder], self._desk.settings, self._desk.environ, self._desk.clock)
+        done = desk.decide(desk.find(waits.ask.id), verb, text)  # pyright: ignore[reportArgumentType] - one of its verbs
+        self._done.append((place, done))
+        say(f"  {done.text}")
+        for warning in done.warnings:
+            warn(warning)
+        return True
+
+    def _leave(self, number: int) -> int:
+        left = number - len(self._done)
+        if number:
+            say("")
+            say(f"{len(self._done)} decided, {left} left." + (" Each can be taken back:" if self._done else ""))
+        for _, done in self._done:
+            say(f"  slowwave review undo {done.id}  ({done.verb})")
+        return PARKED if left else DONE
+
+
+def _key(prompt: str) -> str:
+    """Ask for one key, without a return behind it."""
+    import termios  # noqa: PLC0415 - only at a terminal
+    import tty  # noqa: PLC0415 - as above
+
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    fd = sys.stdin.fileno()
+    before = termios.tcgetattr(fd)
+    try:
+        tty.setcbreak(fd)
+        key = os.read(fd, 1).decode("ascii", "replace")
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+    sys.stdout.write(f"{harmless(key)}\n")
+    if key in ("", "\x04"):
+        raise EOFError
+    return key
+
+
+def _line(prompt: str, text: str) -> str:
+    """Ask for a line that begins as ``text`` and can be changed."""
+    import readline  # noqa: PLC0415 - only at a terminal
+
+    readline.set_startup_hook(lambda: readline.insert_text(text))
+    try:
+        return input(prompt)
+    finally:
+        readline.set_startup_hook(None)

@@ -1,0 +1,228 @@
+"""The desk of a person who looks through what waits: one home for every way to decide, in a terminal or on a page.
+
+Everything that a person decides is a transaction of its own with an id, and each can be taken back by it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from slowwave.clock import Clock
+from slowwave.consolidation.inbox import Waiting, accept_fact, inbox, reject_fact
+from slowwave.consolidation.lock import held
+from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
+from slowwave.errors import NotFoundError, UsageError
+from slowwave.memory.book import read_book
+from slowwave.memory.delivery.deliver import REFUSED, refresh
+from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.said import Source, sources_of
+from slowwave.memory.undo import undo
+from slowwave.observability.learned import Ask, ask_of, ask_of_dream, urgency
+from slowwave.retention.alone import beside_jobs
+from slowwave.secrets.key import redactor_of
+from slowwave.settings import Settings
+
+Verb = Literal["accept", "edit", "reject"]
+VERBS: tuple[Verb, ...] = ("accept", "edit", "reject")
+_DONE = {"line": "Ended", "dream": "Applied"}
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """One thing that waits: what a person is asked, and what it is about."""
+
+    ask: Ask
+    folder: MemoryFolder
+    about: Waiting | Parked
+
+    @property
+    def verbs(self) -> tuple[Verb, ...]:
+        """What can be done with it: a dream, or a line of a person, is not reworded here."""
+        return VERBS if self.ask.kind in ("fact", "everywhere") else ("accept", "reject")
+
+    def is_called(self, name: str) -> bool:
+        """Say whether it is meant: by its id or that of one of its candidates, or by the beginning of one."""
+        names = (self.about.id,) if isinstance(self.about, Parked) else self.about.names
+        return any(one.startswith(name) for one in names)
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person decided, and how to take it back.
+
+    Attributes:
+        verb: what was decided.
+        id: what ``slowwave review undo`` takes: a dream, or a rejection.
+        asked: id of what was decided about.
+        project: key of the project.
+        candidates: notes that are not taken any more.
+        text: what became of it, in a sentence.
+        warnings: files of agents that could not be brought up to date.
+    """
+
+    verb: Verb
+    id: str
+    asked: str
+    project: str
+    candidates: tuple[str, ...] = ()
+    text: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class TakenBack(msgspec.Struct, frozen=True, kw_only=True):
+    """What was taken back: a decision or a dream, and later ones that rested on it.
+
+    Attributes:
+        id: of the undo itself.
+        dreams: what was taken back, newest first.
+        files: files that were restored.
+        edited: files with later changes by people, which are kept beside.
+        memory: the memory folder.
+        text: all that in a sentence or two.
+        warnings: files of agents that could not be brought up to date.
+    """
+
+    id: str
+    dreams: tuple[str, ...]
+    files: tuple[str, ...]
+    edited: tuple[str, ...]
+    memory: str
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What waits in some memory folders, and what can be done about it.
+
+    Attributes:
+        folders: the memory folders.
+        settings: thresholds, limits and where memories are delivered to.
+        environ: the environment.
+        clock: what time it is.
+    """
+
+    folders: Sequence[MemoryFolder]
+    settings: Settings
+    environ: Mapping[str, str]
+    clock: Clock
+
+    def waiting(self, *, every: bool = True) -> list[Waits]:
+        """Return what waits, what is worth a person's time first; without ``every`` only that.
+
+        Raises:
+            CorruptStateError: a ledger or a parked dream is damaged.
+            UnreadableError: a file cannot be read.
+        """
+        limits, now = self.settings.consolidation, self.clock.now()
+        found: list[Waits] = []
+        for folder in self.folders:
+            found += (Waits(ask_of_dream(folder, parked), folder, parked) for parked in parked_dreams(folder.path))
+            for one in inbox(folder.path, folder.transcripts, limits, now, is_global=folder.is_global):
+                found.append(Waits(ask_of(folder, one, limits), folder, one))
+        return sorted((w for w in found if every or w.ask.is_worth_it), key=lambda w: urgency(w.ask))
+
+    def find(self, name: str, project: str = "") -> Waits:
+        """Return what is called so.
+
+        Raises:
+            NotFoundError: nothing is, or several things are.
+        """
+        found = [w for w in self.waiting() if name and w.is_called(name) and project in ("", w.folder.project)]
+        if len(found) != 1:
+            much = f"{len(found)} things that are called {name!r} wait" if found else f"nothing called {name!r} waits"
+            raise NotFoundError(f"{much} for you; slowwave review lists what does")
+        return found[0]
+
+    def sources(self, waits: Waits, most: int = 3) -> list[Source]:
+        """Return where it was said, with what stands around it."""
+        return sources_of(waits.ask.evidence, waits.folder.transcripts, most)
+
+    def decide(self, waits: Waits, verb: Verb, text: str = "") -> Decision:
+        """Carry a person's word out.
+
+        Args:
+            waits: what it is about.
+            verb: accept, reject, or edit: accept it in other words.
+            text: edit: what it shall say.
+
+        Raises:
+            UsageError: it cannot be reworded, or no words were given.
+            LockHeldError: a dream is running.
+            MovedError: something changed since it was looked at.
+        """
+        if verb not in waits.verbs:
+            raise UsageError(f"{waits.ask.id} is accepted or rejected as a whole; there are no words of it to edit")
+        if verb == "edit" and not text.strip():
+            raise UsageError("write what it shall say: slowwave review edit ID TEXT")
+        memory, now, asked = waits.folder.path, self.clock.now(), waits.ask
+        refused: tuple[str, ...] = ()
+        with beside_jobs(self.environ):
+            if verb == "reject":
+                before = set(read_book(memory).refusals)
+                refused = self._reject(waits, now)
+                (name,) = set(read_book(memory).refusals) - before
+                notes = "1 note is" if len(refused) == 1 else f"{len(refused)} notes are"
+                said = f"Rejected: {notes} not taken again, in no other words either."
+            else:
+                words = redactor_of(self.settings, self.environ)(text) if verb == "edit" else ""
+                name = self._accept(waits, words, now)
+                said = f"{_DONE.get(asked.kind, 'Remembered')} by dream {name}."
+        warnings = tuple(self._bring(waits.folder))
+        return Decision(
+            verb=verb, id=name, asked=asked.id, project=asked.project, candidates=refused, text=said, warnings=warnings
+        )
+
+    def _accept(self, waits: Waits, words: str, now: datetime) -> str:
+        limits, memory = self.settings.consolidation, waits.folder.path
+        if isinstance(waits.about, Parked):
+            return accept(memory, waits.about.id, limits, now).id
+        return accept_fact(memory, waits.about, limits, now, words).id
+
+    def _reject(self, waits: Waits, now: datetime) -> tuple[str, ...]:
+        if isinstance(waits.about, Parked):
+            return reject(waits.folder.path, waits.about.id, now)
+        return reject_fact(waits.folder.path, waits.about, now)
+
+    def take_back(self, name: str, *, force: bool = False) -> TakenBack:
+        """Take a decision back, or a dream with all later ones, by its id; what was decided in review waits again.
+
+        Raises:
+            NotFoundError: there is nothing of that id, or it was taken back before.
+            RefusedError: people have changed a file since; ``force`` keeps their version aside.
+            LockHeldError: a dream is running.
+        """
+        folder = next((folder for folder in self.folders if _has(folder, name)), None)
+        if folder is None:
+            where = ", ".join(str(f.path) for f in self.folders[:3]) or "no memory folder"
+            raise NotFoundError(f"no dream {name} in {where}; slowwave nights lists what was dreamt and decided")
+        with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
+            undone = undo(folder.path, name, self.clock.now(), force=force)
+        later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
+        text = f"Undone: {name}{later}. Restored in {folder.path}: {', '.join(undone.files) or 'nothing'}."
+        if undone.edited:
+            text += f"\nYour version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/"
+        return TakenBack(
+            id=undone.id,
+            dreams=undone.dreams,
+            files=undone.files,
+            edited=undone.edited,
+            memory=str(folder.path),
+            text=text,
+            warnings=tuple(self._bring(folder)),
+        )
+
+    def _bring(self, folder: MemoryFolder) -> list[str]:
+        """Let the files that agents read say what the memory folder says now; return which of them cannot."""
+        return [
+            f"not delivered: {item.target}: {item.reason}"
+            for item in refresh(folder.path, self.settings, self.environ)
+            if item.action == REFUSED
+        ]
+
+
+def _has(folder: MemoryFolder, name: str) -> bool:
+    book = read_book(folder.path)
+    return name in book.refusals or name in book.dreams or name in book.undone_dreams

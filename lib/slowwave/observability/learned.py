@@ -1,0 +1,395 @@
+"""What did it learn? One answer for all: the end of a run, ``status``, ``nights``, the report, Prefect's pages.
+
+What changed is told out of the ledgers of the memory folders, which say which dream of which run did what; what would
+change, out of a plan. What needs a person is the inbox, and what was read is what the run counted. Words stand in the
+ledgers alone, so what was erased there is in no screen that is drawn later.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from slowwave.errors import SlowwaveError
+from slowwave.memory.book import Book, replay
+from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.ledger import REVIEW, Event, Sighting, read_ledger
+from slowwave.memory.model import RETRACTS, Evidence
+from slowwave.report import Report
+from slowwave.settings import ConsolidationSettings
+
+if TYPE_CHECKING:
+    from slowwave.consolidation.inbox import Waiting
+    from slowwave.consolidation.review import Parked
+
+Kind = Literal["new", "changed", "replaced", "forgotten"]
+KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten")
+# folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
+MOST_INBOXES = 200
+_HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that agents know now and did not before, or the other way round.
+
+    Attributes:
+        kind: new, changed, replaced or forgotten.
+        project: key of the project.
+        memory: id of the memory that it is about.
+        text: what is remembered now; of what is forgotten, what was.
+        before: what was said in its place before, or "".
+        why: why it is forgotten or changed, or "".
+        category: its category.
+        confidence: how certain it is, 0.0 to 1.0.
+        sessions: how many sessions showed it.
+    """
+
+    kind: Kind
+    project: str
+    memory: str
+    text: str
+    before: str = ""
+    why: str = ""
+    category: str = ""
+    confidence: float = 0.0
+    sessions: int = 0
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that waits for a person.
+
+    Attributes:
+        kind: fact, everywhere (a fact that would hold in all projects), line (a memory that contradicts a person's
+            line) or dream (a whole dream that was not carried out).
+        project: key of the project.
+        id: what ``slowwave review`` calls it by.
+        text: what it says.
+        why: why a person is asked.
+        category: its category, "" for a dream.
+        confidence: how certain it is.
+        is_worth_it: whether nobody else can decide it; else it waits for more evidence, and may decide itself.
+        is_said: whether a person's words stand behind it.
+        evidence: where it was said.
+    """
+
+    kind: Literal["fact", "everywhere", "line", "dream"]
+    project: str
+    id: str
+    text: str
+    why: str
+    category: str = ""
+    confidence: float = 0.0
+    is_worth_it: bool = True
+    is_said: bool = False
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Dream(msgspec.Struct, kw_only=True):
+    """A dream that was committed, or what a person decided in review.
+
+    Attributes:
+        id: its id, which ``slowwave memory undo`` takes.
+        project: key of the project.
+        memory: its memory folder.
+        at: ISO time.
+        run: id of the run, "review" for a person's decision.
+        is_undone: whether somebody took it back.
+        changes: what it changed.
+        again: memories that were shown again and say the same as before.
+        adopted: lines of agents or tools that take part from now on.
+    """
+
+    id: str
+    project: str
+    memory: str
+    at: str
+    run: str = ""
+    is_undone: bool = False
+    changes: list[Change] = []
+    again: int = 0
+    adopted: int = 0
+
+    @property
+    def is_by_person(self) -> bool:
+        """Whether it is a person's decision."""
+        return self.run == REVIEW
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A memory folder with all its dreams, oldest first."""
+
+    folder: MemoryFolder
+    book: Book
+    dreams: list[Dream]
+
+
+class Learned(msgspec.Struct):
+    """What some dreams changed and what waits, most useful first.
+
+    Attributes:
+        changes: what changed, project by project.
+        asks: what waits for a person, those first that are worth their time.
+        dreams: the dreams.
+        is_planned: nothing of it was done.
+        problems: memory folders that could not be read, and why.
+    """
+
+    changes: list[Change] = []
+    asks: list[Ask] = []
+    dreams: list[Dream] = []
+    is_planned: bool = False
+    problems: list[str] = []
+
+    @property
+    def numbers(self) -> dict[Kind, int]:
+        """How many changes of each kind there are."""
+        found = Counter(change.kind for change in self.changes)
+        return {kind: found[kind] for kind in KINDS if found[kind]}
+
+    @property
+    def needs(self) -> list[Ask]:
+        """What is worth a person's time."""
+        return [ask for ask in self.asks if ask.is_worth_it]
+
+    def by_project(self) -> Iterator[tuple[str, list[Change]]]:
+        """Yield each project with its changes, the busiest first."""
+        found: dict[str, list[Change]] = {}
+        for change in self.changes:
+            found.setdefault(change.project, []).append(change)
+        yield from sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+
+    def __str__(self) -> str:
+        """Say it in a few words: ``12 new memories, 3 replaced``."""
+        return in_words(self.numbers)
+
+
+def in_words(numbers: Mapping[Kind, int]) -> str:
+    """Return how much changed in a few words: ``12 new memories, 3 replaced``, or that nothing did."""
+    parts = [f"{number:,} {kind}" for kind, number in numbers.items() if number]
+    if not parts:
+        return "nothing new"
+    number, kind = parts[0].split(" ", 1)
+    return ", ".join([f"{number} {kind} {'memory' if number == '1' else 'memories'}", *parts[1:]])
+
+
+def remembered(folders: Iterable[MemoryFolder]) -> tuple[list[Remembered], list[str]]:
+    """Return the dreams of memory folders, and which folders could not be read."""
+    found: list[Remembered] = []
+    problems: list[str] = []
+    for folder in folders:
+        try:
+            events = read_ledger(folder.path)
+            found.append(Remembered(folder, replay(events), dreams_of(folder, events)))
+        except (SlowwaveError, OSError) as error:
+            problems.append(f"{folder.project}: {error}")
+    return found, problems
+
+
+def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Learned:
+    """Return what the wanted dreams changed, as far as they were not taken back."""
+    dreams = sorted((d for one in every for d in one.dreams if wanted(d)), key=lambda d: (d.at, d.id))
+    changes = [change for dream in dreams if not dream.is_undone for change in dream.changes]
+    return Learned(sorted(changes, key=_worth), dreams=dreams)
+
+
+def planned(report: Report) -> Learned:
+    """Return what the plan of a dry run would change."""
+    return Learned(sorted(_planned(report), key=_worth), is_planned=True)
+
+
+def _planned(report: Report) -> Iterator[Change]:
+    kinds: dict[str, Kind] = {"add": "new", "update": "changed", "supersede": "replaced", "drop": "forgotten"}
+    for item in report.items:
+        kind = kinds.get(item.action)
+        if kind is None or not item.text or (kind == "forgotten" and not item.target.startswith("m")):
+            continue  # a note that is not taken was never known
+        yield Change(
+            kind=kind,
+            project=item.project,
+            memory=item.target,
+            text=item.text,
+            why="" if kind == "new" else item.reason,
+            category=item.category,
+            confidence=item.confidence or 0.0,
+        )
+
+
+def _worth(change: Change) -> tuple[int, float, int, str]:
+    return KINDS.index(change.kind), -change.confidence, -change.sessions, change.text
+
+
+def dreams_of(folder: MemoryFolder, events: Sequence[Event]) -> list[Dream]:
+    """Return the dreams that a ledger tells of, oldest first."""
+    gone = {dream for event in events for dream in event.undone}
+    said: dict[str, Event] = {}
+    found: list[Dream] = []
+    at_work: _Telling | None = None
+    for event in events:
+        if at_work and event.dream != at_work.dream.id:
+            found.append(at_work.told())
+            at_work = None
+        if event.event == "dream":
+            dream = Dream(id=event.dream, project=folder.project, memory=str(folder.path), at=event.at, run=event.run)
+            dream.is_undone = event.dream in gone
+            at_work = _Telling(dream, said)
+        elif at_work:
+            at_work.take(event)
+        if event.text and event.memory:
+            said[event.memory] = event
+    return [*found, at_work.told()] if at_work else found
+
+
+class _Telling:
+    """What one dream changed, event by event."""
+
+    def __init__(self, dream: Dream, said: dict[str, Event]) -> None:
+        self.dream, self._said = dream, said
+        self._fresh: dict[str, Event] = {}
+        self._others: list[tuple[Kind, Event, str, str]] = []
+        self._ended: list[Event] = []
+
+    def take(self, event: Event) -> None:
+        """Take the next event of the dream."""
+        before = self._said.get(event.memory)
+        was = before.text if before else ""
+        match event.event:
+            case "add":
+                self._fresh[event.memory] = event
+            case "adopt":
+                self.dream.adopted += 1
+            case "merge" | "update" if event.text and was and event.text != was:
+                self._others.append(("changed", event, was, ""))
+            case "merge":
+                self.dream.again += 1
+            case "supersede":
+                self._ended.append(event)
+            case "drop" | "removed-by-person" if before:
+                why = "you took its line out" if event.event == "removed-by-person" else event.reason
+                self._others.append(("forgotten", before, "", why))
+            case "edited-by-person" if before:
+                self._others.append(("changed", before, "", "you reworded its line, and it is yours now"))
+            case _:
+                pass
+
+    def told(self) -> Dream:
+        """Return the dream with its changes, most useful first."""
+        changes = [self._change(*other) for other in self._others]
+        shown = {event.memory for event in self._ended}
+        for event in self._ended:
+            old, now = self._said.get(event.memory), self._said.get(event.successor)
+            if old is None:
+                continue
+            if now is None or now.key == RETRACTS:
+                changes.append(self._change("forgotten", old, "", f"taken back: {now.text}" if now else event.reason))
+            else:
+                shown.add(now.memory)
+                changes.append(self._change("replaced", now, old.text, ""))
+        fresh = [e for name, e in self._fresh.items() if name not in shown and e.key != RETRACTS]
+        changes += [self._change("new", event, "", "") for event in fresh]
+        self.dream.changes = sorted(changes, key=_worth)
+        return self.dream
+
+    def _change(self, kind: Kind, event: Event, before: str, why: str) -> Change:
+        return Change(
+            kind=kind,
+            project=self.dream.project,
+            memory=event.memory,
+            text=event.text,
+            before=before,
+            why=why,
+            category=event.category,
+            confidence=event.confidence,
+            sessions=number_of_sessions(event.sightings),
+        )
+
+
+def number_of_sessions(sightings: Iterable[Sighting]) -> int:
+    """Return how many sessions showed a fact."""
+    return len({(sighting.dialect, sighting.session) for sighting in sightings})
+
+
+def asked(
+    folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime
+) -> tuple[list[Ask], list[str]]:
+    """Return what waits for a person in memory folders, what is worth their time first, and what cannot be told."""
+    found: list[Ask] = []
+    problems: list[str] = []
+    for folder in folders[:MOST_INBOXES]:
+        try:
+            found += asks_of(folder, settings, now)
+        except (SlowwaveError, OSError) as error:
+            problems.append(f"{folder.project}: {error}")
+    if len(folders) > MOST_INBOXES:
+        problems.append(f"what waits in {len(folders) - MOST_INBOXES} more projects: slowwave review tells it")
+    return sorted(found, key=urgency), problems
+
+
+def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime) -> Iterator[Ask]:
+    """Yield what waits for a person in one memory folder.
+
+    Raises:
+        CorruptStateError: the ledger or a parked dream is damaged.
+        UnreadableError: a file cannot be read.
+    """
+    from slowwave.consolidation.inbox import inbox  # noqa: PLC0415 - what only reads ledgers plans nothing
+    from slowwave.consolidation.review import parked_dreams  # noqa: PLC0415 - as above
+
+    yield from (ask_of_dream(folder, parked) for parked in parked_dreams(folder.path))
+    for waiting in inbox(folder.path, folder.transcripts, settings, now, is_global=folder.is_global):
+        yield ask_of(folder, waiting, settings)
+
+
+def ask_of(folder: MemoryFolder, waiting: "Waiting", settings: ConsolidationSettings) -> Ask:
+    """Return what a person is asked about a fact in the inbox."""
+    lead = waiting.fact.lead
+    why = waiting.reason.removesuffix(": waits for a person")
+    if not waiting.asks and not any(c.doubt for c in waiting.fact.candidates):
+        why = f"{waiting.fact.confidence:.0%} sure; from {settings.accept_confidence:.0%} on it is kept without asking"
+    return Ask(
+        kind="everywhere" if folder.is_global else "line" if waiting.fact.memory else "fact",
+        project=folder.project,
+        id=waiting.id,
+        text=lead.text,
+        why=why,
+        category=lead.category,
+        confidence=waiting.fact.confidence,
+        is_worth_it=waiting.asks,
+        is_said=waiting.fact.is_from_person,
+        evidence=waiting.fact.evidence,
+    )
+
+
+def ask_of_dream(folder: MemoryFolder, parked: "Parked") -> Ask:
+    """Return what a person is asked about a dream that was parked."""
+    done = Counter(o.action for o in parked.operations)
+    words = {"ADD": "add", "MERGE": "add evidence to", "UPDATE": "change", "SUPERSEDE": "replace", "DROP": "drop"}
+    would = ", ".join(f"{word} {done[action]}" for action, word in words.items() if done[action])
+    return Ask(kind="dream", project=folder.project, id=parked.id, text=f"A dream would {would}", why=parked.reason)
+
+
+def urgency(ask: Ask) -> tuple[bool, int, bool, float, str, str]:
+    """Return what things that wait are sorted by: what is worth a person's time first."""
+    return (
+        not ask.is_worth_it,
+        ("dream", "line", "everywhere", "fact").index(ask.kind),
+        not ask.is_said,
+        -ask.confidence,
+        ask.text,
+        ask.id,
+    )
+
+
+def short_names(keys: Iterable[str]) -> dict[str, str]:
+    """Return what people call projects: their keys without the home folder, where that names one project only.
+
+    ``--project`` takes these names, too: it asks for a part of the key.
+    """
+    every = list(dict.fromkeys(keys))
+    short = {key: (_HOME.sub("", key, count=1) if _HOME.match(key) else key).lstrip("-") or key for key in every}
+    known = Counter(short.values())
+    return {key: name if known[name] == 1 else key for key, name in short.items()}

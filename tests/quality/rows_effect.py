@@ -1,0 +1,191 @@
+"""Effect: does ``slowwave memory effect`` say rightly what later sessions made of a delivered memory?"""
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import orjson
+
+from slowwave.consolidation.effect.watching import Watch
+from slowwave.extraction.keys import key_of
+from slowwave.memory.book import replay
+from slowwave.memory.delivery.register import Placed, Register, told_as
+from slowwave.memory.effects import effects_of
+from slowwave.memory.ledger import PATH, VERSION, Event, IndexEntry, encode_events, line_hash
+from slowwave.memory.model import iso
+from slowwave.memory.names import name_to_json
+from slowwave.memory.topics import TOPICS, fact_line
+from slowwave.samples.cersei import write_cersei
+from slowwave.samples.claude import write_claude
+from slowwave.samples.codex import write_codex
+from slowwave.samples.opencode import Begun, write_opencode
+from slowwave.samples.pi import write_pi
+from slowwave.samples.sample_file import SampleFile
+from slowwave.samples.script import Script
+from slowwave.settings import Settings
+from slowwave.stores.discovery import find_projects
+from slowwave.stores.model import Project
+from slowwave.stores.spelling import spelled
+from tests.quality.intervals import counted
+from tests.quality.table import Must, Section, Table
+from tests.quality.timelines import CLIENTS, FATES, Timeline, timelines
+from tests.quality.timelines_second import SECOND
+
+# a wording that nobody has seen may stay without a verdict; a wrong one it may not have
+PRECISION, RECALL, UNSEEN = 0.9, 0.8, 0.5
+_VERDICTS = ("followed", "broken", "no occasion")
+_HEADER = ("", "said rightly", "precision", "95 %", "found", "recall", "95 %")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A timeline, and what was said of each of its texts."""
+
+    case: Timeline
+    said: Mapping[int, str]
+
+
+def measure(*, errors: bool = False) -> Section:
+    """Measure the verdicts on all timelines of both sets."""
+    every = [Judged(case, verdicts_on(case, number)) for number, case in enumerate(timelines())]
+    second = [Judged(case, verdicts_on(case, number)) for number, case in enumerate(timelines(29, SECOND))]
+    total, unseen = _counts(every), _counts(second)
+    section = Section(
+        [
+            *_tables("timelines", every),
+            *_tables("timelines of another author, to whose sentences nothing was fitted", second),
+        ],
+        [
+            Must("precision of verdicts", total["right"] / max(1, total["said"]), PRECISION),
+            Must("recall of verdicts", total["right"] / max(1, total["expected"]), RECALL),
+            *(_must(verdict, every) for verdict in _VERDICTS[:2]),
+            Must("precision, second set", unseen["right"] / max(1, unseen["said"]), PRECISION),
+            Must("recall, second set", unseen["right"] / max(1, unseen["expected"]), UNSEEN, aim=RECALL),
+            *(_must(verdict, second, ", second set") for verdict in _VERDICTS[:2]),
+        ],
+        [f"every fate in every client: {len(FATES)} x {len(CLIENTS)}, in each set"],
+    )
+    if errors:
+        section.notes += [
+            f"  wrong  [{one.case.fate}, {one.case.client}] {' / '.join(one.case.texts)}: "
+            f"said {dict(one.said)}, right {one.case.expected}"
+            for one in (*every, *second)
+            if dict(one.said) != one.case.expected
+        ]
+    return section
+
+
+def _tables(title: str, every: Sequence[Judged]) -> Iterator[Table]:
+    groups: dict[str, dict[str, list[Judged]]] = defaultdict(lambda: defaultdict(list))
+    for one in every:
+        groups["by what was planted"][one.case.fate].append(one)
+        groups["by client"][one.case.client].append(one)
+        groups["by kind of memory"][one.case.wish].append(one)
+    rows = [_row("all", every), *(_of(v, every) for v in _VERDICTS)]
+    yield Table(f"{len(every)} {title}", _HEADER, rows)
+    yield from (Table(name, _HEADER, [_row(key, of) for key, of in group.items()]) for name, group in groups.items())
+
+
+def verdicts_on(case: Timeline, number: int) -> dict[int, str]:
+    """Return what is said of the texts of a timeline that its session was told, read as its client left it on disk."""
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        root = home / "work" / "parser"
+        root.mkdir(parents=True)
+        script = Script(f"line-{number}", case.client, "parser", 1, 0, "", "", case.steps)
+        for file in _files(script, case, str(root)):
+            path = home / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.data)
+            os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
+        (project,) = find_projects(Settings(), {"HOME": str(home)}).projects
+        names = [f"{number:04}aaaaaaa{n}" for n in range(len(case.texts))]
+        events = events_of(case, names)
+        (project.memory / PATH).parent.mkdir(parents=True)
+        (project.memory / PATH).write_bytes(encode_events(events))
+        rows = Watch(project, _register(case, project)).over(project.sessions)
+        found = effects_of(replay(events).memories.values(), rows)
+        return {names.index(name): effect.verdict for name, effect in found.items() if effect.verdict != "told"}
+
+
+def _files(script: Script, case: Timeline, cwd: str) -> Sequence[SampleFile]:
+    match case.client:
+        case "codex":
+            return [write_codex(script, case.began, cwd)]
+        case "pi":
+            return [write_pi(script, case.began, cwd)]
+        case "opencode":
+            return [file for file in (write_opencode([Begun(script, case.began, cwd)]),) if file]
+        case _:
+            written = (write_cersei if case.client == "cersei" else write_claude)(script, case.began, cwd)
+            folder = f".claude/projects/{spelled(cwd)}"
+            return [
+                SampleFile(f"{folder}/{name}", b"".join(orjson.dumps(line) + b"\n" for line in lines), written.ended)
+                for name, lines in written.lines.items()
+            ]
+
+
+def events_of(case: Timeline, names: Sequence[str]) -> list[Event]:
+    """Return the ledger: the memory at its time, and what replaced it."""
+    events: list[Event] = []
+    for number, text in enumerate(case.texts):
+        at = iso(case.changed if number and case.changed else case.delivered)
+        line = fact_line("constraint", text, "")
+        fields: dict[str, Any] = {"v": VERSION, "dream": f"d{number}", "at": at}
+        key, value = key_of(text)
+        events.append(Event(event="dream", **fields))
+        events.append(
+            Event(
+                event="add", memory=names[number], category="constraint", text=text, key=key, value=value,
+                confidence=0.9, valid_from=at, file=TOPICS["constraint"].file, line=line, sha256=line_hash(line),
+                **fields,
+            )
+        )  # fmt: skip
+        if number:
+            events.append(
+                Event(event="supersede", memory=names[0], successor=names[1], valid_to=at, reason="newer", **fields)
+            )
+        events.append(Event(event="index", entries=(IndexEntry(names[number], line_hash(line)),), **fields))
+    return events
+
+
+def _register(case: Timeline, project: Project) -> Register:
+    """Return the register as the last delivery left it: it holds what stands in the file now."""
+    is_changed = case.changed is not None and case.changed <= case.began
+    at = case.changed if is_changed and case.changed else case.delivered
+    placed = Placed(
+        project=project.key, root=name_to_json(project.root), memory=name_to_json(project.memory),
+        clients=("codex", "opencode", "pi"), since={told_as(case.texts[int(is_changed)]): iso(at)},
+    )  # fmt: skip
+    return Register(files={"AGENTS.md": placed})
+
+
+def _counts(every: Sequence[Judged], verdict: str = "") -> Counter[str]:
+    found: Counter[str] = Counter()
+    for one in every:
+        said = {(n, v) for n, v in one.said.items() if verdict in ("", v)}
+        expected = {(n, v) for n, v in one.case.expected.items() if verdict in ("", v)}
+        found.update(said=len(said), expected=len(expected), right=len(said & expected))
+    return found
+
+
+def _row(name: str, every: Sequence[Judged], verdict: str = "") -> tuple[str, ...]:
+    n = _counts(every, verdict)
+    return (name, *_cells(n["right"], n["said"]), *_cells(n["right"], n["expected"]))
+
+
+def _cells(right: int, total: int) -> tuple[str, str, str]:
+    return counted(right, total) if total else ("0/0", "-", "-")
+
+
+def _of(verdict: str, every: Sequence[Judged]) -> tuple[str, ...]:
+    return _row(f"  {verdict}", every, verdict)
+
+
+def _must(verdict: str, every: Sequence[Judged], of: str = "") -> Must:
+    n = _counts(every, verdict)
+    return Must(f"precision of {verdict!r}{of}", n["right"] / max(1, n["said"]), PRECISION)

@@ -1,0 +1,146 @@
+"""What did it learn: told out of the ledgers of real dreams, for one run or for one dream, and out of a plan."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from slowwave.consolidation.inbox import accept_fact, inbox
+from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.model import RETRACTS
+from slowwave.memory.undo import undo
+from slowwave.observability.learned import (
+    Change,
+    Learned,
+    asked,
+    dreams_of,
+    in_words,
+    learned,
+    planned,
+    remembered,
+    short_names,
+)
+from slowwave.settings import ConsolidationSettings
+from tests.unit.consolidation.dreams import House
+
+NPM, PNPM = "We use npm for installs", "We use pnpm for installs"
+LIMITS = ConsolidationSettings()
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def folder(house: House) -> MemoryFolder:
+    return MemoryFolder("-home-ann-shop", house.memory, (house.folder,))
+
+
+def of(house: House, dream: str) -> list[tuple[str, str, str]]:
+    every, problems = remembered([folder(house)])
+    assert problems == []
+    return [(c.kind, c.text, c.before) for c in learned(every, lambda d: d.id == dream).changes]
+
+
+def packages(house: House, text: str, value: str, session: str, at: str) -> None:
+    house.extract(house.candidate(text, session=session, key="pref:package-manager", value=value, at=at))
+
+
+def test_a_first_dream_has_new_memories_and_a_later_one_what_it_replaced(house: House) -> None:
+    packages(house, NPM, "npm", "s1", "2026-11-18T10:00:00Z")
+    (first,) = house.dream().dream_ids
+    packages(house, PNPM, "pnpm", "s2", "2026-11-19T10:00:00Z")
+    (second,) = house.dream().dream_ids
+    assert of(house, first) == [("new", NPM, "")]
+    assert of(house, second) == [("replaced", PNPM, NPM)]
+
+
+def test_what_is_replaced_in_the_dream_that_learns_it_is_told_once(house: House) -> None:
+    packages(house, NPM, "npm", "s1", "2026-11-18T10:00:00Z")
+    packages(house, PNPM, "pnpm", "s2", "2026-11-19T10:00:00Z")
+    (dream,) = house.dream().dream_ids
+    assert of(house, dream) == [("replaced", PNPM, NPM)]
+
+
+def test_what_is_taken_back_is_forgotten_with_the_words_that_ended_it(house: House) -> None:
+    house.extract(house.candidate("Always use quartz as the package registry"))
+    house.dream()
+    house.extract(
+        house.candidate(
+            "ignore my earlier rule about quartz", session="s2", category="decision", key=RETRACTS, value="quartz",
+            at="2026-11-19T20:00:00Z",
+        )
+    )  # fmt: skip
+    (dream,) = house.dream().dream_ids
+    every, _ = remembered([folder(house)])
+    (change,) = learned(every, lambda d: d.id == dream).changes
+    assert (change.kind, change.text) == ("forgotten", "Always use quartz as the package registry")
+    assert change.why == "taken back: ignore my earlier rule about quartz"
+
+
+def test_what_is_shown_again_is_no_change_and_what_was_undone_is_not_known(house: House) -> None:
+    house.extract(house.candidate("Answer in English"))
+    (first,) = house.dream().dream_ids
+    house.extract(house.candidate("Answer in English", session="s2"))
+    (second,) = house.dream().dream_ids
+    every, _ = remembered([folder(house)])
+    assert [(d.id, len(d.changes), d.again) for d in every[0].dreams] == [(first, 1, 0), (second, 0, 1)]
+    undo(house.memory, first, house.clock.now())
+    every, _ = remembered([folder(house)])
+    assert [d.is_undone for d in every[0].dreams] == [True, True]
+    assert learned(every, lambda _: True).changes == []
+
+
+def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_their_time(house: House) -> None:
+    doubted = msgspec.structs.replace(house.candidate("Never push on Fridays"), doubt="perhaps pasted")
+    weak = house.candidate("The cache is slow", session="s2", category="project", confidence=0.45)
+    house.extract(doubted, weak)
+    house.dream()
+    asks, problems = asked([folder(house)], LIMITS, house.clock.now())
+    assert problems == []
+    assert [(ask.text, ask.why, ask.is_worth_it) for ask in asks] == [
+        ("Never push on Fridays", "perhaps pasted", True),
+        ("The cache is slow", "45% sure; from 55% on it is kept without asking", False),
+    ]
+    accept_fact(house.memory, inbox(house.memory, (), LIMITS, house.clock.now())[0], LIMITS, house.clock.now())
+    every, _ = remembered([folder(house)])
+    assert every[0].dreams[-1].is_by_person
+
+
+def test_a_plan_is_told_in_the_same_words_and_leaves_out_notes_that_were_never_known(house: House) -> None:
+    house.extract(house.candidate("Answer in English"))
+    found = planned(house.dream(dry_run=True))
+    assert (found.is_planned, [(c.kind, c.text) for c in found.changes]) == (True, [("new", "Answer in English")])
+    assert dreams_of(folder(house), []) == []
+
+
+def test_a_damaged_folder_is_named_and_costs_the_others_nothing(house: House, tmp_path: Path) -> None:
+    house.extract(house.candidate("Answer in English"))
+    house.dream()
+    broken = tmp_path / "broken"
+    (broken / ".slowwave").mkdir(parents=True)
+    (broken / ".slowwave" / "ledger.jsonl").write_text("{\n")
+    every, problems = remembered([MemoryFolder("-b", broken, ()), folder(house)])
+    assert len(every) == 1
+    assert problems[0].startswith("-b: ")
+
+
+def test_numbers_are_told_in_a_few_words() -> None:
+    assert in_words({}) == str(Learned()) == "nothing new"
+    assert in_words({"new": 1, "replaced": 2}) == "1 new memory, 2 replaced"
+    assert in_words({"forgotten": 3}) == "3 forgotten memories"
+    many = [Change(kind="new", project=p, memory=f"m{n}", text="t") for p in "ab" for n in range(1 if p == "a" else 3)]
+    assert [project for project, _ in Learned(many).by_project()] == ["b", "a"]
+
+
+def test_projects_have_short_names_where_these_name_one_project_alone() -> None:
+    keys = ["-home-ann-shop", "-Users-bob-my-app", "-home-ann-tern", "-home-bob-tern", "global", "-tmp-x", "-home-ann"]
+    assert short_names(keys) == {
+        "-home-ann-shop": "shop",
+        "-Users-bob-my-app": "my-app",
+        "-home-ann-tern": "-home-ann-tern",
+        "-home-bob-tern": "-home-bob-tern",
+        "global": "global",
+        "-tmp-x": "tmp-x",
+        "-home-ann": "home-ann",
+    }
