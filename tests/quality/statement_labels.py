@@ -63,6 +63,7 @@ class Judged:
         text: as a memory would say it.
         words: as they stand in the message.
         mark: the highest mark that lies in it, or None.
+        message: the rank of its message in the session.
     """
 
     session: str
@@ -71,6 +72,7 @@ class Judged:
     words: str
     features: frozenset[str]
     mark: Mark | None
+    message: int = 0
 
     @property
     def repository(self) -> str:
@@ -103,7 +105,9 @@ def judged(session: str, reader: str = "") -> tuple[Judged, ...]:
             for statement in statements(item):
                 mark = _mark_of(statement.text, wanted.get(line, ()))
                 features = frozenset(around.features(statement))
-                found.append(Judged(session, item.speaker[0], standing(statement), statement.text, features, mark))
+                found.append(
+                    Judged(session, item.speaker[0], standing(statement), statement.text, features, mark, item.order)
+                )
         elif isinstance(item, Chosen):
             line = line_at(path, item.sources[-1].offset)
             number = answers[line]
@@ -113,7 +117,7 @@ def judged(session: str, reader: str = "") -> tuple[Judged, ...]:
             place = (item.order, item.sources, item.record, item.at, item.cwd)
             said = Said(*place, "person", (Part(text, is_pasted=False),), "choice")
             features = frozenset(around.features(Statement(said, text, 0, 1)))
-            found.append(Judged(session, "c", text, text, features, mark))
+            found.append(Judged(session, "c", text, text, features, mark, item.order))
     return tuple(found)
 
 
@@ -126,13 +130,15 @@ def _by_line(path: Path, given: Sequence[Mark]) -> Mapping[int, Sequence[tuple[s
                 texts[line_at(path, span.offset)].append(block.text)
     found: dict[int, list[tuple[str, Mark]]] = defaultdict(list)
     for mark in given:
-        words = "" if mark.start < 0 else _words(texts[mark.line][0][mark.start : mark.end] if texts[mark.line] else "")
+        words = (
+            "" if mark.start < 0 else words_of(texts[mark.line][0][mark.start : mark.end] if texts[mark.line] else "")
+        )
         found[mark.line].append((words, mark))
     return found
 
 
 def _mark_of(text: str, given: Sequence[tuple[str, Mark]]) -> Mark | None:
-    words = _words(text)
+    words = words_of(text)
     inside = [m for marked, m in given if marked and (_overlap(words, marked))]
     return max(inside, key=lambda mark: mark.grade, default=None)
 
@@ -142,7 +148,7 @@ def _overlap(words: str, marked: str) -> bool:
     return len(shorter) >= _LEAST_CHARS and (shorter in longer or shorter[:60] in longer)
 
 
-def _words(text: str) -> str:
+def words_of(text: str) -> str:
     return re.sub(r"[^\w]+", " ", text.casefold()).strip()
 
 

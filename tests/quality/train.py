@@ -16,10 +16,12 @@ from typing import Any
 import msgspec
 
 from slowwave.extraction.classifier import Head, Voice, Weights
-from slowwave.extraction.features import pieces_of
+from slowwave.extraction.features import WORDING, pieces_of
+from slowwave.extraction.voice import is_pasted, typed_like, written_like
 from slowwave.memory.model import CATEGORIES
-from tests.quality.statement_labels import VOICES, Judged, every
+from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, bare, framed, written
+from tests.quality.written_sessions import written_sessions
 
 TARGET = Path(__file__).parents[2] / "lib" / "slowwave" / "extraction" / "weights.json"
 # a word counts where so many statements of so many repositories have it
@@ -27,21 +29,28 @@ _LEAST_TIMES, _LEAST_PLACES = 4, 2
 _STRENGTH = 0.3
 _DIGITS = 2
 # weights below these change nothing that anybody sees; a text has many pieces, each of little weight
-_LEAST, _LEAST_PIECE, _LEAST_VOICE, _LEAST_CATEGORY = 0.06, 0.4, 0.14, 0.15
+_LEAST, _LEAST_PIECE, _LEAST_VOICE, _LEAST_CATEGORY = 0.06, 0.4, 0.14, 0.2
 _ARGUABLE, _CLEAR = 0.6, 2
 _WORTH = (0.0, _ARGUABLE, 1.0)
 # rules in the gaps of messages weigh less than messages that were written whole, and much where they stand alone:
 # there the person means them
 _FRAMED, _ALONE = 0.5, 4.0
-_REAL = 8
-_FOLDS, _WRITTEN_FOLDS = 8, 5
-# of wordings: pieces of words weigh much, and what readers found worthless in sessions double; small weights go
-_WORDED = {"strength": 0.5, "of_names": 1.0, "of_pieces": 6.0}
-_RULED = {"least": 0.1, "least_piece": 0.5}
+# written sessions say how wordings rank, real ones how often they are worth it
+_REAL = 2
+_FOLDS = 8
+# what is typed in real sessions counts more than what was written, and single messages, which say little of what else
+# people type, count less
+_REAL_WEIGHT, _MESSAGES = 2.0, 0.3
+_TYPED = {"strength": 0.3, "of_pieces": 3.0, "least": 0.08, "least_piece": 0.45}
+_DOCUMENT = {"strength": 0.3, "of_pieces": 3.0, "least": 0.15, "least_piece": 0.6}
+# of rules: pieces of words weigh much, and what readers found worthless in sessions double; small weights go
+_RULED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.1, "least_piece": 0.5}
 _WORTHLESS = 2.0
-# its place in a session tells nothing about the wording of a rule
-_PLACES = ("p|p:channel", "p|p:last", "p|p:first", "p|p:end", "p|p:turn", "p|p:final", "p|p:work", "p|p:edits",
-           "p|p:broken", "p|x:", "p|r:")  # fmt: skip
+# a message of more statements may be pasted; people's words are few beside an assistant's
+_SHORT, _PERSONS = 2, 3.0
+# how useful as a line of its own, by grade and whether it can be understood alone
+_USEFUL = {(2, True): 1.0, (2, False): 0.7, (1, True): 0.6, (1, False): 0.2}
+_VOICED = {"strength": 0.5, "of_pieces": 6.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,20 +157,109 @@ def category_heads(judged: Sequence[Judged]) -> dict[Any, Head]:
     return found
 
 
+def document_examples(judged: Iterable[Judged], messages: Iterable[Sentence]) -> list[Example]:
+    """Return what tells documents from typed words; nobody has to label it.
+
+    What assistants wrote reads like a document. What people typed stands in their short messages: longer ones may be
+    pasted.
+    """
+    found: list[Example] = []
+    for one in judged:
+        if one.speaker == "a" or (one.speaker == "p" and _size(one) <= _SHORT):
+            weight = _PERSONS if one.speaker == "p" and not is_written(one) else 1.0
+            names = written_like(_bare(one.features, one.speaker))
+            found.append(Example(names, one.speaker == "a", one.repository, weight, one.words))
+    own = (m for m in messages if m.voice == "own")
+    return [
+        *found,
+        *(
+            Example(written_like(_bare(m.worth, "p")), is_so=False, place=m.frame, weight=_MESSAGES, text=m.text)
+            for m in own
+        ),
+    ]
+
+
+def _size(judged: Judged) -> int:
+    """Return on which step the number of statements of a message is."""
+    return next((int(name[10:]) for name in judged.features if name.startswith("p|p:total=")), 0)
+
+
+def document_heads(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Head]:
+    """Return for each repository the head of documents that has not seen it."""
+    found: dict[str, Head] = {}
+    for number, fold in enumerate(folds_of(judged)):
+        others = [m for m in messages if zlib.crc32(m.frame.encode()) % _FOLDS != number]
+        head = fit(document_examples([j for j in judged if j.repository not in fold], others), **_DOCUMENT)
+        found |= dict.fromkeys(fold, head)
+    return found
+
+
+def wordings(judged: Iterable[Judged], heads: Mapping[str, Head]) -> list[tuple[Judged, list[str]]]:
+    """Return what people typed in sessions with the names of its wording, as extraction sees them.
+
+    Args:
+        judged: statements of sessions.
+        heads: of documents, by repository, fitted without it.
+    """
+    messages: dict[tuple[str, int], list[tuple[Judged, float]]] = defaultdict(list)
+    for one in judged:
+        if one.speaker == "p":
+            head = heads[one.repository]
+            score = head.score(written_like(_bare(one.features, "p")), pieces_of(one.words))
+            messages[one.session, one.message].append((one, score))
+    found: list[tuple[Judged, list[str]]] = []
+    for message in messages.values():
+        scores = [score for _, score in message]
+        if not is_pasted(scores):
+            found += [(one, [*_bare(one.features, "p"), *typed_like(score, scores)]) for one, score in message]
+    return found
+
+
 def rule_examples(judged: Iterable[Judged], messages: Iterable[Sentence]) -> list[Example]:
-    """Return what the head of rules learns from: real words that were clear or worthless, and written ones."""
+    """Return what the head of rules learns from: real words that were clear or worthless, and written messages."""
     found: list[Example] = []
     for one in judged:
         grade = one.mark.grade if one.mark else 0
         if one.speaker == "p" and grade in (0, _CLEAR):
             weight = 1.0 if grade else _WORTHLESS
-            found.append(Example(_worded(one.features), bool(grade), one.repository, weight, one.words))
+            found.append(Example(_bare(one.features, "p"), bool(grade), one.repository, weight, one.words))
     own = [s for s in messages if s.voice == "own"]
-    return [*found, *(Example(_worded(s.worth), bool(s.keep), s.frame, 1.0, s.text) for s in own)]
+    return [*found, *(Example(_bare(s.worth, "p"), bool(s.keep), s.frame, 1.0, s.text) for s in own)]
 
 
-def _worded(features: Iterable[str]) -> list[str]:
-    return [name for name in features if name.startswith("p|") and not name.startswith(_PLACES)]
+def typed_examples(worded: Iterable[tuple[Judged, list[str]]], messages: Iterable[Sentence]) -> list[Example]:
+    """Return what the head of typed words learns from: real sessions, written ones, and single messages."""
+    found: list[Example] = []
+    for one, names in worded:
+        found += _weighed(names, _useful(one), one.repository, 1.0 if is_written(one) else _REAL_WEIGHT, one.words)
+    for message in messages:
+        if message.voice == "own":
+            names = _bare(message.worth, "p")
+            found += _weighed(names, _WORTH[message.keep], message.frame, _MESSAGES, message.text)
+    return found
+
+
+def _weighed(names: Collection[str], worth: float, place: str, weight: float, text: str) -> Iterable[Example]:
+    """Yield an example that is worth it in part as one that is and one that is not."""
+    if worth > 0:
+        yield Example(names, is_so=True, place=place, weight=weight * worth, text=text)
+    if worth < 1:
+        yield Example(names, is_so=False, place=place, weight=weight * (1 - worth), text=text)
+
+
+def _useful(judged: Judged) -> float:
+    """Return how useful a statement is as a line of its own."""
+    return _USEFUL[judged.mark.grade, bool(judged.mark.alone)] if judged.mark else 0.0
+
+
+def _bare(features: Iterable[str], speaker: str) -> list[str]:
+    """Return the names of wording among features, as extraction has them."""
+    return [name[2:] for name in features if name[0] == speaker and name[2:].startswith(WORDING)]
+
+
+def is_written(judged: Judged) -> bool:
+    """Say whether a statement is of a session that was written for training."""
+    return judged.session.startswith("written/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,24 +267,41 @@ class Heads:
     """What judges the statements of a repository.
 
     Attributes:
-        worth: by words and place.
-        rule: by wording.
+        worth: of what was told or chosen, by words and place.
+        rule: of what was typed, by wording as in messages.
+        typed: of what was typed, by wording as in sessions.
+        document: whether something reads like a document.
     """
 
     worth: Head
     rule: Head
+    typed: Head
+    document: Head
 
 
 def heads_of(judged: Sequence[Judged], messages: Sequence[Sentence]) -> Heads:
     """Return the heads that were fitted to statements of sessions and to written messages."""
-    return Heads(fit(worth_examples(judged)), fit(rule_examples(judged, messages), **_WORDED, **_RULED))
+    worded = wordings(judged, document_heads(judged, messages))
+    real = [j for j in judged if not is_written(j)]
+    return Heads(
+        fit(worth_examples(real)),
+        fit(rule_examples(real, messages), **_RULED),
+        fit(typed_examples(worded, messages), **_TYPED),
+        fit(document_examples(judged, messages), **_DOCUMENT),
+    )
 
 
 def heads_without(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Heads]:
     """Return for each repository heads that have not seen it."""
+    documents = document_heads(judged, messages)
+    worded = wordings(judged, documents)
     found: dict[str, Heads] = {}
     for fold in folds_of(judged):
-        found |= dict.fromkeys(fold, heads_of([j for j in judged if j.repository not in fold], messages))
+        others = [pair for pair in worded if pair[0].repository not in fold]
+        typed = fit(typed_examples(others, messages), **_TYPED)
+        real = [j for j in judged if j.repository not in fold and not is_written(j)]
+        worth, rule = fit(worth_examples(real)), fit(rule_examples(real, messages), **_RULED)
+        found |= {name: Heads(worth, rule, typed, documents[name]) for name in fold}
     return found
 
 
@@ -199,38 +314,28 @@ def folds_of(judged: Iterable[Judged]) -> list[set[str]]:
     return folds
 
 
-def steps_of(
-    judged: Sequence[Judged], heads: Mapping[str, Heads], rules: Sequence[tuple[float, float]]
-) -> dict[Voice, tuple[tuple[float, float], ...]]:
+def steps_of(judged: Sequence[Judged], heads: Mapping[str, Heads]) -> dict[Voice, tuple[tuple[float, float], ...]]:
     """Return the steps that read off a score how often such statements were worth it, on repositories not seen.
 
     Args:
         judged: statements of sessions.
         heads: by repository, fitted without it.
-        rules: scores and worth of written messages (:func:`written_rules`).
     """
     found: dict[Voice, tuple[tuple[float, float], ...]] = {}
-    for of, voice in VOICES.items():
-        some = [j for j in judged if j.speaker == of]
+    voices: tuple[tuple[str, Voice], ...] = (("a", "told"), ("c", "chosen"))
+    for of, voice in voices:
+        some = [j for j in judged if j.speaker == of and not is_written(j)]
         found[voice] = _steps([(heads[j.repository].worth.score(j.features), _worth(j)) for j in some])
-    typed = [j for j in judged if j.speaker == "p"]
-    scored = [(heads[j.repository].rule.score(_worded(j.features), pieces_of(j.words)), _worth(j)) for j in typed]
-    # where rules are plain, sessions have too few to tell; written ones do, and count little wherever sessions tell
-    return {**found, "rule": _steps([*scored * _REAL, *rules])}
+    worded = wordings(judged, {name: head.document for name, head in heads.items()})
+    scored = [
+        (_wished(heads[j.repository], j, names), _useful(j), 1 if is_written(j) else _REAL) for j, names in worded
+    ]
+    return {**found, "typed": _steps([(score, worth) for score, worth, times in scored for _ in range(times)])}
 
 
-def written_rules(judged: Sequence[Judged], messages: Sequence[Sentence]) -> list[tuple[float, float]]:
-    """Return for each written statement its score by a head that has not seen its message, and its worth."""
-    found: list[tuple[float, float]] = []
-    for fold in range(_WRITTEN_FOLDS):
-        held = [m for m in messages if m.voice == "own" and _fold_of(m) == fold]
-        head = fit(rule_examples(judged, [m for m in messages if _fold_of(m) != fold]), **_WORDED, **_RULED)
-        found += [(head.score(_worded(m.worth), pieces_of(m.text)), _WORTH[m.keep]) for m in held]
-    return found
-
-
-def _fold_of(sentence: Sentence) -> int:
-    return zlib.crc32(sentence.frame.encode()) % _WRITTEN_FOLDS
+def _wished(heads: Heads, judged: Judged, names: Collection[str]) -> float:
+    pieces = pieces_of(judged.words)
+    return heads.rule.score(names, pieces) + heads.typed.score(names, pieces)
 
 
 def _worth(judged: Judged) -> float:
@@ -254,18 +359,20 @@ def voice_head(messages: Sequence[Sentence]) -> Head:
         (s, _ALONE if s.text == s.frame else _FRAMED) for s in framed()
     ]
     examples = [Example(s.whose, s.voice != "own", s.frame, weight, s.text) for s, weight in weighed]
-    return fit(examples, **_WORDED, least=_LEAST_VOICE)
+    return fit(examples, **_VOICED, least=_LEAST_VOICE)
 
 
 def main() -> int:
     """Fit all heads and write them."""
-    judged, messages = list(every()), list(written())
+    judged, messages = [*every(), *written_sessions()], list(written())
     heads = heads_of(judged, messages)
-    steps = steps_of(judged, heads_without(judged, messages), written_rules(judged, messages))
-    weights = Weights(heads.worth, heads.rule, category_heads(judged), voice_head(messages), steps)
-    TARGET.write_bytes(msgspec.json.format(msgspec.json.encode(weights), indent=0))
+    steps = steps_of(judged, heads_without(judged, messages))
+    categories = category_heads([j for j in judged if not is_written(j)])
+    weights = Weights(heads.worth, heads.rule, heads.typed, heads.document, categories, voice_head(messages), steps)
+    TARGET.write_bytes(msgspec.json.encode(weights))
     print(f"{len(judged)} statements of sessions, {len(messages)} typed sentences")
-    for name, head in (("worth", heads.worth), ("rule", heads.rule), ("voices", weights.theirs)):
+    named = {name: getattr(weights, name) for name in ("worth", "rule", "typed", "document", "theirs")}
+    for name, head in named.items():
         print(f"{name}: {len(head.weights)} weights of names, {len(head.pieces)} of pieces")
     print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")
     return 0

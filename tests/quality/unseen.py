@@ -18,6 +18,7 @@ from slowwave.extraction.classifier import Weights, weights
 from tests.quality import train
 from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, written
+from tests.quality.written_sessions import written_sessions
 
 KEPT = Path(__file__).parents[2] / "build"
 
@@ -31,7 +32,7 @@ def missing() -> str:
 @cache
 def statements() -> tuple[Judged, ...]:
     """Return every statement that readers judged."""
-    return tuple(every())
+    return (*every(), *written_sessions())
 
 
 @cache
@@ -48,14 +49,15 @@ def unseen() -> dict[str, Weights]:
 
 
 def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Weights]:
-    heads, rules = train.heads_without(judged, messages), train.written_rules(judged, messages)
+    heads = train.heads_without(judged, messages)
     found: dict[str, Weights] = {}
     for fold in train.folds_of(judged):
         others = [j for j in judged if j.repository not in fold]
-        categories, steps = train.category_heads(others), train.steps_of(others, heads, rules)
-        found |= {
-            name: Weights(heads[name].worth, heads[name].rule, categories, weights().theirs, steps) for name in fold
-        }
+        categories = train.category_heads([j for j in others if not train.is_written(j)])
+        steps = train.steps_of(others, heads)
+        for name in fold:
+            of = heads[name]
+            found[name] = Weights(of.worth, of.rule, of.typed, of.document, categories, weights().theirs, steps)
     return found
 
 

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -26,7 +27,7 @@ from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.consolidation.taken import ACCEPTED
 from slowwave.errors import MovedError, UsageError
 from slowwave.memory.book import Memory
-from slowwave.memory.candidates import append_candidates
+from slowwave.memory.candidates import append_candidates, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import REVIEW, VERSION, Event
@@ -161,7 +162,8 @@ def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings,
     elif words == given:
         words = ""
     if words:
-        append_candidates(memory, [_reworded(waiting.fact, words, now)], ())
+        known = {candidate.id for candidate in read_candidates(memory)[0]}
+        append_candidates(memory, [_reworded(waiting.fact, words, now, known)], ())
     with held(memory, settings.lock_stale) as lock:
         snapshot = read_snapshot(memory, settings.max_loss)
         chosen = {c.id for c in waiting.candidates}
@@ -232,11 +234,15 @@ def _many(fact: Fact) -> str:
     return f"said in {len(projects)} projects ({', '.join(projects)}): shall it hold in all of them?"
 
 
-def _reworded(fact: Fact, words: str, now: datetime) -> Candidate:
+def _reworded(fact: Fact, words: str, now: datetime, known: set[str]) -> Candidate:
     lead = fact.lead
     assert isinstance(lead, Candidate)
     # the same words have another id when a person says them, and each time they do: the last time may be taken back
-    name = candidate_id(lead.session, lead.category, f"{BY_PERSON} {iso(now)} {words}", lead.evidence)
+    names = (
+        candidate_id(lead.session, lead.category, f"{BY_PERSON} {iso(now)} {number} {words}", lead.evidence)
+        for number in count()
+    )
+    name = next(name for name in names if name not in known)
     # words of their own say nothing of what others meant to end
     meant = (
         lead if words == " ".join(lead.text.split()) else msgspec.structs.replace(lead, key="", value="", replaces=())

@@ -16,11 +16,8 @@ import msgspec
 
 from slowwave.memory.model import CATEGORIES, Category
 
-# who stands behind a statement; "rule" where its wording alone is looked at, not its place in the session
-Voice = Literal["typed", "told", "chosen", "rule"]
-
-
-_TELLS = 0.3
+# who stands behind a statement
+Voice = Literal["typed", "told", "chosen"]
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -50,17 +47,20 @@ class Weights(msgspec.Struct, frozen=True):
     """All that was fitted.
 
     Attributes:
-        worth: whether a statement is worth loading, by its words and its place, as in the sessions that readers judged.
-        rule: whether a statement is a rule or a fact for good, by its wording alone: people's rules are rare in any one
-            session and are worded alike in all.
+        worth: whether what an assistant said, or a choice, is worth loading, by its words and its place.
+        rule: whether something typed is worded as a rule or a fact for good, learnt from many single messages.
+        typed: whether something typed is worth loading amid all that people type, learnt from whole sessions.
+        document: whether a sentence reads like a document or an agent's report rather than like something typed.
         categories: by category, for what is worth it.
         theirs: whether what a person typed is somebody else's words, a supposition, or about a text.
-        steps: by who stands behind a statement, log-odds of ``worth`` and the share that was worth it there, both
-            rising: the same words are worth more from a person than from an assistant.
+        steps: by who stands behind a statement, log-odds and the share that was worth it there, both rising: the same
+            words are worth more from a person than from an assistant.
     """
 
     worth: Head
     rule: Head
+    typed: Head
+    document: Head
     categories: dict[Category, Head]
     theirs: Head
     steps: dict[Voice, tuple[tuple[float, float], ...]]
@@ -69,13 +69,12 @@ class Weights(msgspec.Struct, frozen=True):
         """Return how likely a statement is worth loading, 0 to 1."""
         return self._read_off(self.worth.score(features), voice)
 
-    def typed(self, features: Collection[str], pieces: Collection[str]) -> float:
-        """Return how likely what a person typed is worth loading: for its wording alone, or as in real sessions.
+    def wish(self, names: Collection[str], pieces: Collection[str]) -> float:
+        """Return how likely what a person typed is worth loading, 0 to 1.
 
-        There one statement in five was worth it whatever it said, so that only more than this tells anything.
+        It has to sound like a rule, and unlike the orders of the moment, which are worded much the same.
         """
-        worded, placed = self._read_off(self.rule.score(features, pieces), "rule"), self.confidence(features, "typed")
-        return max(worded, placed) if placed >= _TELLS else worded
+        return self._read_off(self.rule.score(names, pieces) + self.typed.score(names, pieces), "typed")
 
     def _read_off(self, score: float, voice: Voice) -> float:
         steps = self.steps[voice]

@@ -24,6 +24,10 @@ _SHORT_REPLY = 8
 _PIECES = range(1, 5)
 
 
+# features by which the wording of a statement is told, whatever session it stands in
+WORDING = ("w:", "b:", "f:", "h:", "s:", "p:entry", "p:under", "p:total", "p:length")
+
+
 @lru_cache(maxsize=8192)
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text in one form: code, paths, addresses and numbers by their kind."""
@@ -78,8 +82,7 @@ class Surroundings:
     def features(self, statement: Statement) -> set[str]:
         """Return the names of all features of a statement."""
         said = statement.said
-        found = set(_worded(statement))
-        found.update(_written(statement))
+        found = set(wording(statement))
         found.update(f"p:{name}={value}" for name, value in self._place(said, statement).items())
         found.update(self._shared(statement))
         found.update(self._replies(statement))
@@ -95,14 +98,10 @@ class Surroundings:
         return {
             "channel": said.channel,
             "last": said.is_last,
-            "entry": statement.is_entry,
-            "under": len(statement.under),
             "first": statement.index == 0,
             "end": statement.index == statement.total - 1,
-            "total": bucket(statement.total, _COUNTS),
             "turn": bucket(turn, _COUNTS),
             "final": after == len(self.reading.items),
-            "length": bucket(len(statement.text), _STEPS),
             "work before": bucket(_between(self._work, before, at), _COUNTS),
             "work after": bucket(_between(self._work, at, after), _COUNTS),
             "edits before": _between(self._edits, before, at) > 0,
@@ -141,6 +140,16 @@ class Surroundings:
                 yield "r:asks"
         else:
             yield "r:chosen" if item is not None else "r:none"
+
+
+def wording(statement: Statement) -> Iterator[str]:
+    """Yield what tells the wording of a statement, whatever session it stands in."""
+    yield from _worded(statement)
+    yield from _written(statement)
+    yield f"p:entry={statement.is_entry}"
+    yield f"p:under={len(statement.under)}"
+    yield f"p:total={bucket(statement.total, _COUNTS)}"
+    yield f"p:length={bucket(len(statement.text), _STEPS)}"
 
 
 def _worded(statement: Statement) -> Iterator[str]:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from slowwave.extraction.classifier import Weights, weights
 from slowwave.extraction.discussion import settled
-from slowwave.extraction.features import Surroundings, pieces_of
+from slowwave.extraction.features import Surroundings, pieces_of, wording
 from slowwave.extraction.notes import Note
 from slowwave.extraction.practice import practice
 from slowwave.extraction.retraction import taken_back
 from slowwave.extraction.texts import choice, plain, standing
-from slowwave.extraction.voice import doubt_of, theirs
+from slowwave.extraction.voice import PASTED, documents, doubt_of, is_pasted, theirs, typed_like
 from slowwave.memory.model import RETRACTS, CandidateOrigin, Category
 from slowwave.memory.named import named
 from slowwave.reading.commands import FORGET, REMEMBER, requests_in
@@ -97,8 +97,9 @@ def _chosen(item: Chosen, around: Surroundings, known: Weights) -> Note:
 def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     every = statements(said)
     source, origin = _CHANNELS[said.channel == "refusal"]
-    score = theirs(every, known)
-    for statement in every:
+    read_like = documents(every, known)
+    doubt = PASTED if is_pasted(read_like) else doubt_of(theirs(every, known))
+    for statement, own in zip(every, read_like, strict=True):
         if not contents_of(statement.text):
             continue  # "go on" names nothing
         features = around.features(statement)
@@ -106,11 +107,10 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
         if thing:
             # it names what it ends; words around it have nothing else to talk about but the rule
             text = plain(statement.text)
-            doubt = doubt_of(score)
             yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
             continue
-        category, confidence = known.category(features), known.typed(features, pieces_of(statement.text))
-        doubt = doubt_of(score)
+        names = {*wording(statement), *typed_like(own, read_like)}
+        category, confidence = known.category(features), known.wish(names, pieces_of(statement.text))
         yield Note(source, category, standing(statement), confidence, origin, (said,), statement.text, doubt=doubt)
 
 

@@ -3,17 +3,22 @@
 Pasted parts are known by their form and state nothing (:mod:`slowwave.reading.pasted`). In prose it shows in what
 stands around a sentence: what leads to it, what is asked behind it, marks of quotation, who is named. A small
 classifier judges that; where it is not sure, only a person can say, and the note waits.
+
+Reports, specifications and tickets are pasted without any mark. They read like documents, as agents write them, where
+people type as in their short messages; a second classifier learnt the difference from who said what in real sessions.
 """
 
 import itertools
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from slowwave.extraction.classifier import Weights
-from slowwave.extraction.features import pieces_of, words_of
+from slowwave.extraction.features import bucket, pieces_of, wording, words_of
 from slowwave.reading.statements import Statement, sentences
 
 DOUBT = "perhaps somebody else's words"
+PASTED = "perhaps pasted"
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
 _BAR = -2.4
@@ -22,6 +27,10 @@ _LED = 2.0
 # from here on a sentence is another's more likely than not; a model has judged all others by their meaning
 _OTHERS = 1.0
 _NEAR_WORDS = 8
+# from so many statements on a message that reads like a document was most likely pasted; shorter ones may be terse
+_LEAST_PASTED = 3
+_DOCUMENT_STEP, _MOST_STEPS = 1.5, 3
+_SIZES = (1, 2, 4, 9)
 _QUOTED = re.compile(
     r"[\"\u201c\u201e\u00ab\u300c\u300e\u2018`][^\"\u201d\u00bb\u300d\u300f\u2019`]{12,}[\"\u201d\u00bb\u300d\u300f\u2019`]"
 )
@@ -48,6 +57,35 @@ def doubt_of(score: float) -> str:
         score: of their message (:func:`theirs`).
     """
     return DOUBT if score > _BAR else ""
+
+
+def documents(every: Sequence[Statement], known: Weights) -> list[float]:
+    """Return for each statement of a message the log-odds that it is out of a document rather than typed."""
+    return [known.document.score(written_like(wording(one)), pieces_of(one.text)) for one in every]
+
+
+def written_like(names: Iterable[str]) -> list[str]:
+    """Return of names of wording those that tell how something is written."""
+    return [name for name in names if name.startswith(("w:", "s:"))]
+
+
+def is_pasted(scores: Sequence[float]) -> bool:
+    """Say whether a message reads like a document as a whole.
+
+    Args:
+        scores: of its statements (:func:`documents`).
+    """
+    return len(scores) >= _LEAST_PASTED and sum(scores) > 0
+
+
+def typed_like(own: float, scores: Sequence[float]) -> tuple[str, str]:
+    """Return as features how much a statement, and its message, read like a document."""
+    whole = sum(scores) / len(scores)
+    return f"d:own={_step(own)}", f"d:whole={_step(whole)} {bucket(len(scores), _SIZES)}"
+
+
+def _step(score: float) -> int:
+    return max(-_MOST_STEPS, min(_MOST_STEPS, math.floor(score / _DOCUMENT_STEP)))
 
 
 def is_others(statement: Statement, every: Sequence[Statement], known: Weights) -> bool:

@@ -53,7 +53,7 @@ class ExtractionSettings(_Section, frozen=True):
     ] = timedelta(hours=24)
     batch_sessions: Annotated[int, Meta(ge=1, le=5000, description="Sessions in one task run")] = 500
     min_confidence: Annotated[float, Meta(ge=0, le=1, description="Candidates below this are dropped and counted")] = (
-        0.2
+        0.1
     )
 
 

@@ -41,9 +41,8 @@ def sure(share: float, theirs: float = -9.0) -> Weights:
         "typed": steps,
         "told": ((0.0, 0.0),),
         "chosen": steps,
-        "rule": steps,
     }
-    return Weights(none, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
+    return Weights(none, none, none, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
 
 
 @pytest.mark.parametrize(
@@ -91,27 +90,21 @@ def test_a_repository_is_judged_by_weights_that_do_not_know_it():
     pytest.importorskip("sklearn", reason="scikit-learn is installed by make train alone")
     mark = Mark(1, 0, 9, 2, "preference", alone=True, scope="project", group=1)
     judged = [
-        Judged(
-            f"claude-code/{place}/s.jsonl",
-            "p",
-            "t",
-            "t",
-            frozenset({word} if good else {"w:dull"}),
-            mark if good else None,
-        )
+        Judged(f"claude-code/{place}/s.jsonl", by, "t", "t", frozenset({f"{by}|{word if good else 'w:dull'}"}), found)
         for place, word in (("here", "w:ours"), ("there", "w:yours"), ("beyond", "w:yours"))
-        for good in (True, False)
+        for by in "pa"
+        for good, found in ((True, mark), (False, None))
         for _ in range(6)
     ]
     heads = train.heads_without(judged, [])
-    assert "w:yours" in heads["here"].worth.weights
-    assert "w:yours" not in heads["there"].worth.weights  # the other one alone is too few
+    assert "p|w:yours" in heads["here"].worth.weights
+    assert "p|w:yours" not in heads["there"].worth.weights  # the other one alone is too few
     assert set(heads) == {"here", "there", "beyond"}
 
 
 @pytest.mark.parametrize(
     ("weights", "name"),
-    [(sure(0.9), "accepted"), (sure(0.9, theirs=1.0), "waiting"), (sure(0.5), "waiting"), (sure(0.1), "nothing")],
+    [(sure(0.9), "accepted"), (sure(0.9, theirs=1.0), "waiting"), (sure(0.5), "waiting"), (sure(0.05), "nothing")],
 )
 def test_what_becomes_of_a_message_is_seen(weights: Weights, name: str):
     with using(weights):
