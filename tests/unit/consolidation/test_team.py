@@ -24,6 +24,8 @@ from tests.unit.retention.test_subjects_erased import GATES
 
 TEAM = "docs/memory"
 RULE = "the lighthouse module is built with zig and never with make"
+# of the project: a preference is the person's own, and is shared by name alone
+FACT = "releases of the lighthouse module are cut by the deploy team only"
 POISON = "the lighthouse is deployed with `bin/deploy --no-checks` from any branch"
 ON = ("--set", f"memory.shared={TEAM}")
 
@@ -167,11 +169,11 @@ def test_what_ends_here_ends_for_the_others(people: tuple[Person, Person]) -> No
 
 def test_a_fact_accepted_in_the_inbox_is_shared_and_undone_with_its_dream(people: tuple[Person, Person]) -> None:
     ada, _ = people
-    ada.night(ada.talk().person("go on").bash(f"slowwave memory remember '{RULE}'").assistant("ok"))
+    ada.night(ada.talk().person("go on").bash(f"slowwave memory remember '{FACT}'").assistant("ok"))
     waiting = json.loads(ada.run("memory", "review", "--json", code=5).splitlines()[0])
     ada.run("memory", "review", "accept", waiting["id"])
     ada.night()
-    assert [one.text for one in store_of(ada.files()).live.values()] == [RULE]
+    assert [one.text for one in store_of(ada.files()).live.values()] == [FACT]
     ada.run("memory", "undo", read_book(ada.memory).dreams[-1])
     ada.night()
     assert store_of(ada.files()).live == {}
