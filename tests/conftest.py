@@ -17,7 +17,9 @@ from hypothesis import settings
 os.environ.update(DO_NOT_TRACK="1", PREFECT_SERVER_ALLOW_EPHEMERAL_MODE="false")
 for _name in [n for n in os.environ if n.startswith("SLOWWAVE_")]:
     del os.environ[_name]
-for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_HOME"):
+# who runs the tests from inside of an agent is a person all the same
+_AGENTS = ("CLAUDECODE", "CODEX_THREAD_ID", "CODEX_SESSION_ID", "PI_CODING_AGENT", "OPENCODE")
+for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_HOME", *_AGENTS):
     os.environ.pop(_name, None)
 
 # Shared machines are slow at times; a deadline would only measure that.

@@ -44,3 +44,18 @@ def scheduler_folder(environ: Mapping[str, str]) -> Path:
 
 def _own_folder(environ: Mapping[str, str], variable: str, usual: str) -> Path:
     return Path(environ.get(variable) or home_folder(environ) / usual).expanduser() / "slowwave"
+
+
+# client: what each sets for the commands that its agent runs, as found with the real ones
+_AGENTS = {
+    "CLAUDECODE": "Claude Code",
+    "CODEX_THREAD_ID": "Codex",
+    "CODEX_SESSION_ID": "Codex",
+    "PI_CODING_AGENT": "pi",
+    "OPENCODE": "opencode",
+}
+
+
+def agent_around(environ: Mapping[str, str]) -> str:
+    """Return the client whose agent runs this process, as far as the environment tells, or ""."""
+    return next((client for name, client in _AGENTS.items() if environ.get(name)), "")

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import harmless, say, say_json
 from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.deliver import REFUSED, install
 from slowwave.memory.delivery.register import Rule
 from slowwave.memory.delivery.targets import CLIENTS
@@ -57,7 +58,10 @@ def _run(
         chosen = chosen_by(args.project, projects, lambda p: (p.key, p.root))
         roots = [name_to_json(p.root) for p in chosen if p.root] if args.project else [""]
         rules = [Rule(on, args.client, root, tracked, visible, hooks) for root in roots]
-        items = install(chosen, rules, settings, os.environ, dry_run=args.dry_run, overwrite=args.overwrite)
+        how = {"dry_run": args.dry_run, "overwrite": args.overwrite}
+        items = install(chosen, rules, settings, os.environ, **how)
+        clients = {session.dialect for project in projects for session in project.sessions}
+        items += bring_commands(clients, os.environ, rules, take_out=True, **how)
         if not args.dry_run:
             write_points(projects, settings, os.environ, is_all=True)
     if args.json:
@@ -71,7 +75,9 @@ def _run(
 
 def lines(items: Sequence[Item]) -> list[str]:
     """Return what was done or refused, for a person."""
-    return [f"{item.action:<8}  {harmless(f'{item.target}  {item.reason}  [{item.project}]')}" for item in items]
+    whose = [f"  [{item.project}]" if item.project else "" for item in items]
+    told = [f"{item.target}  {item.reason}{of}" for item, of in zip(items, whose, strict=True)]
+    return [f"{item.action:<8}  {harmless(text)}" for item, text in zip(items, told, strict=True)]
 
 
 def _conclusion(args: argparse.Namespace, items: Sequence[Item], *, on: bool) -> str:

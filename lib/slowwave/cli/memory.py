@@ -27,9 +27,13 @@ _ACTIONS = {
         "show_quarantine",
     ),
     "review": ("what waits for you, the same as slowwave review", "review", "review"),
+    "share": ("what a team shares in the repository; with IDs, accept memories for it", "memory_share", "show_shared"),
+    "remember": ("for agents: ask that words of this session be remembered", "memory_share", "ask_remember"),
+    "forget": ("for agents: ask that what some words name be forgotten", "memory_share", "ask_forget"),
 }
-# of these, those that may write and take no lock of their own
-_WRITING = ("export",)
+# of these, those that may write and take no lock of their own, and those that need no memory folder
+_WRITING = ("export", "share")
+_ASKING = ("remember", "forget")
 
 
 def configure(parser: Parser) -> None:
@@ -80,13 +84,28 @@ def _configure_export(action: argparse.ArgumentParser) -> None:
     action.add_argument("--all", action="store_true", help="json: also what does not hold any more")
 
 
+def _configure_share(action: argparse.ArgumentParser) -> None:
+    action.add_argument("id", nargs="*", metavar="ID", help="id of a memory, or its beginning")
+    action.add_argument("--withdraw", action="store_true", help="take it back: for the others it is over")
+
+
+def _configure_asking(action: argparse.ArgumentParser) -> None:
+    action.add_argument("words", nargs="+", metavar="WORDS", help="the fact, or what names the one that is to go")
+    action.set_defaults(list_of_words="words")
+
+
 # what has more options than a line or two
-_OPTIONS = {"list": _configure_list, "export": _configure_export}
+_OPTIONS = {
+    "list": _configure_list,
+    "export": _configure_export,
+    "share": _configure_share,
+    **dict.fromkeys(_ASKING, _configure_asking),
+}
 
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
-    args.folders = chosen(args)
+    args.folders = [] if args.action in _ASKING else chosen(args)
     _, module, name = _ACTIONS[args.action]
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
     if args.action not in _WRITING:

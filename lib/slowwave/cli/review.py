@@ -14,9 +14,10 @@ from slowwave.cli.output import bold, harmless, say, say_json, screen_width, war
 from slowwave.cli.screen import ask_lines
 from slowwave.clock import SystemClock
 from slowwave.consolidation.review import Parked
-from slowwave.errors import DONE, PARKED, SlowwaveError, UsageError
+from slowwave.errors import DONE, PARKED, RefusedError, SlowwaveError, UsageError
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.observability.learned import short_names
+from slowwave.places import agent_around
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
@@ -63,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
 def review(args: argparse.Namespace) -> int:
     """Go through what waits, list it (code 5 when anything waits), show one thing, decide, or take a decision back."""
     what, name = _asked(args)
+    if what not in ("list", "show") and (agent := agent_around(os.environ)):
+        raise RefusedError(
+            f"slowwave review {what}: a person decides, and {agent} runs this; use a terminal of your own"
+        )
     desk = Desk(args.folders, settings_of(args), os.environ, SystemClock())
     if what == "list":
         return _list(args, desk)

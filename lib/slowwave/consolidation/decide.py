@@ -72,7 +72,7 @@ class _Sieve:
     def __init__(self, state: State, gathered: Gathered, accept_confidence: float, max_loss: float) -> None:
         self._accept = accept_confidence
         self._refusals = Refusals.of(state, gathered)
-        self._doubts = Doubts(state.from_tools)
+        self._doubts = Doubts(state.from_tools, state.others)
         self._too_many = too_many_ended(state, gathered, max_loss)
         self._taken = taken_out(gathered, self._is_sure)
         beside = {c.id for dropping in self._taken.asked.values() for c in dropping}

@@ -48,7 +48,7 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     memories = sorted(
         (m for m in state.standing if not (m.stands and target_of(m.line))), key=lambda m: (m.valid_from, m.id)
     )
-    doubts = Doubts(state.from_tools)
+    doubts = Doubts(state.from_tools, state.others)
     asked = [c for c in gathered.waiting if c.id not in gathered.unproven and c.key not in (RETRACTS, DROPS)]
     candidates = [c for c in asked if not doubts.reason(c)]
     candidates.sort(key=lambda c: (c.observed_at, c.id))

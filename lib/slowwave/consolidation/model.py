@@ -10,6 +10,7 @@ from slowwave.memory.book import Book, Memory
 from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import Event, Writer
 from slowwave.memory.model import Candidate
+from slowwave.memory.shared import OtherLine
 
 Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", "WAIT", "PHRASE"]
 
@@ -66,6 +67,7 @@ class State:
         rewritten: active memories whose line an agent wrote anew, with the id of the new entry.
         adopted: lines of agents that become entries with this dream; the book has them already.
         given_back: how many of our lines were gone from the index at once by accident; they are put back.
+        others: what others shared in the repository: their words, which make nothing more certain here.
     """
 
     book: Book
@@ -79,6 +81,7 @@ class State:
     rewritten: tuple[tuple[Memory, str], ...] = ()
     adopted: tuple[Event, ...] = ()
     given_back: int = 0
+    others: tuple[OtherLine, ...] = ()
 
     @property
     def from_tools(self) -> tuple[ForeignLine, ...]:

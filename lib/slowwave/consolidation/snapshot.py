@@ -1,7 +1,7 @@
 """One reading of a memory folder: what a plan is made from, and the hashes that its commit will check again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from slowwave.memory.foreign import read_foreign, strange_files
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import parse_ledger
 from slowwave.memory.model import Candidate, ExtractedRange, iso
+from slowwave.memory.shared import read_others
 from slowwave.memory.topics import INDEX, TOPICS
 from slowwave.memory.waiting import USUAL_LOSS, Waiting
 from slowwave.memory.waiting import waiting as waiting_now
@@ -97,16 +98,17 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
     book.watched, unread = read_effects(memory)
     last = parse_state(state, memory / STATE_FILE)
     seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
+    oriented = orient(
+        files,
+        book,
+        {key: known.writer for key, known in words.items()},
+        Authors(files, writes or read_writes(memory), words, committed(memory, strange_files(files, book))),
+        since=iso(datetime.fromtimestamp(last, UTC)) if last else "",
+        max_loss=max_loss,
+    )
     return Snapshot(
         memory=memory,
-        state=orient(
-            files,
-            book,
-            {key: known.writer for key, known in words.items()},
-            Authors(files, writes or read_writes(memory), words, committed(memory, strange_files(files, book))),
-            since=iso(datetime.fromtimestamp(last, UTC)) if last else "",
-            max_loss=max_loss,
-        ),
+        state=replace(oriented, others=read_others(memory)),
         last=last,
         entries=tuple(entries),
         problems=(*problems, *unread),

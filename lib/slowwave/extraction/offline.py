@@ -16,7 +16,9 @@ from slowwave.extraction.retraction import taken_back
 from slowwave.extraction.texts import choice, plain, standing
 from slowwave.extraction.voice import PASTED, documents, doubt_of, is_pasted, theirs, typed_like
 from slowwave.memory.model import RETRACTS, CandidateOrigin, Category
-from slowwave.reading.items import Chosen, Part, Reading, Said
+from slowwave.memory.named import named
+from slowwave.reading.commands import FORGET, REMEMBER, requests_in
+from slowwave.reading.items import Chosen, Part, Ran, Reading, Said
 from slowwave.reading.statements import Statement, contents_of, statements
 
 # what nobody typed can be a fact about the project or a way of working, never somebody's wish
@@ -26,13 +28,23 @@ _TAKEN_BACK = 0.95
 _SETTLED = 0.7
 # of the likeliest findings readers wanted every other one
 _FOUND = 0.45
+# what a person typed behind a command that is for nothing else
+_ASKED = 0.99
+# what an agent asked for waits for a person, whatever it is worth
+_REQUESTED = 0.6
+_REQUEST = "an agent asked for it, and nobody typed it"
+_BY_PROGRAM = "typed where the client had no screen, so perhaps by a program"
 _CHANNELS: tuple[tuple[str, CandidateOrigin], ...] = (("said", "user_explicit"), ("refusal", "user_correction"))
 
 
 def notes(reading: Reading) -> list[Note]:
     """Return what a reading says, in its order; of what is said several times, the likeliest wording."""
-    found = [*_said(reading, weights()), *_settled(reading), *practice(reading)]
-    return sorted(_once(found), key=lambda note: note.items[-1].order)
+    known = weights()
+    found = _once([*_said(reading, known), *_settled(reading), *practice(reading)])
+    said = [contents_of(note.text) for note in found if note.origin.startswith("user_")]
+    # what an agent asks for that the person said is found without it
+    asked = [n for n in _requested(reading, known) if not any(_is_same(contents_of(n.quote), one) for one in said)]
+    return sorted([*found, *_once(asked)], key=lambda note: note.items[-1].order)
 
 
 def _said(reading: Reading, known: Weights) -> Iterator[Note]:
@@ -41,9 +53,35 @@ def _said(reading: Reading, known: Weights) -> Iterator[Note]:
         if isinstance(item, Chosen):
             yield _chosen(item, around, known)
         elif isinstance(item, Said) and item.speaker == "person":
-            yield from _typed(item, around, known)
+            yield from _asked(item, around, known) if item.command else _typed(item, around, known)
         elif isinstance(item, Said):
             yield from _told(item, around, known)
+
+
+def _asked(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
+    """Yield what a person typed behind slowwave's own command: sure, whatever its words are."""
+    doubt = _BY_PROGRAM if said.by_program else ""
+    if said.command == REMEMBER:
+        for statement in statements(said):
+            category, text = known.category(around.features(statement)), statement.text
+            yield Note("command", category, text, _ASKED, "user_explicit", (said,), text, doubt=doubt)
+    elif said.command == FORGET and named(words := " ".join(said.own.split())):
+        text = f"forget {words}"
+        yield Note("command", "decision", text, _ASKED, "user_explicit", (said,), words, RETRACTS, words, doubt)
+
+
+def _requested(reading: Reading, known: Weights) -> Iterator[Note]:
+    """Yield what an agent asked for by running slowwave: nobody but a person can say whether it is theirs."""
+    around = Surroundings(reading)
+    for item in reading.items:
+        for name, words, _ in requests_in(item.run) if isinstance(item, Ran) else ():
+            place = (item.order, item.sources, item.record, item.at, item.cwd)
+            said = Said(*place, "person", (Part(words, is_pasted=False),), "command")
+            category = known.category(around.features(Statement(said, words, 0, 1)))
+            is_end = name == FORGET
+            text, key, value = (f"forget {words}", RETRACTS, words) if is_end else (words, "", "")
+            kind: Category = "decision" if is_end else category
+            yield Note("request", kind, text, _REQUESTED, "assistant", (item,), words, key, value, _REQUEST)
 
 
 def _chosen(item: Chosen, around: Surroundings, known: Weights) -> Note:

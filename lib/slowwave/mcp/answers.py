@@ -191,7 +191,7 @@ def _sessions_search(question: SessionsSearch, asked: Asked) -> dict[str, Any]:
                 "id": hit.row.id,
                 "agent": hit.row.dialect,
                 "last_activity": hit.row.last_activity,
-                "title": asked.plain(hit.row.title or hit.row.first_prompt, 200),
+                "title": asked.quoted(hit.row.title or hit.row.first_prompt, 200),
                 "message": hit.said.id if hit.said else None,
                 "role": hit.said.role if hit.said else None,
                 **_around(text, terms, asked),
@@ -223,7 +223,7 @@ def _session_show(question: SessionShow, asked: Asked) -> dict[str, Any]:
     return {
         "id": session.id,
         "agent": session.dialect,
-        "title": asked.plain(transcript.title, 200),
+        "title": asked.quoted(transcript.title, 200),
         "messages": shown,
         "of": len(messages),
         "next_start": following if following < len(messages) else None,
@@ -238,10 +238,10 @@ def _message(number: int, message: Message, asked: Asked) -> dict[str, Any]:
         row |= asked.quoted(message.text)
     if message.calls:
         row["calls"] = [
-            {"tool": asked.plain(c.name, 80), **asked.quoted(_json(c.args), 400)} for c in message.calls[:10]
+            {"tool": asked.plain(c.name, 80), **asked.quoted(_json(c.args), 400)} for c in message.calls[:_MOST_CALLS]
         ]
     if message.results:
-        row["results"] = [asked.quoted(result.text, 600) for result in message.results[:10]]
+        row["results"] = [asked.quoted(result.text, 600) for result in message.results[:_MOST_CALLS]]
     return row
 
 

@@ -122,7 +122,8 @@ async def _folders(context: Context, environ: Mapping[str, str]) -> list[str]:
         with warnings.catch_warnings(), anyio.fail_after(_ROOTS_SECONDS):
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             found = await context.session.list_roots()
-    except (MCPError, TimeoutError) as error:
+    except (MCPError, TimeoutError, ValueError) as error:
+        # the last of a client that sends what the protocol does not know
         log.warning("the client does not tell its roots (%s)", error)
         return [here]
     uris = [urlsplit(str(root.uri)) for root in found.roots]

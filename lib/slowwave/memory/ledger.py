@@ -42,6 +42,7 @@ EventKind = Literal[
     "unindexed-by-person",  # somebody took its line out of the index
     "use",  # sessions read a memory file
     "index",  # the lines of the index as rendered
+    "share",  # a person accepted a memory for everybody who works in the repository; without a text, took that back
     "reject",  # a person rejected a fact or a parked dream
     "undo",  # dreams or rejections were undone
     "erase",  # secrets were taken out of transcripts and memories, and hashes renewed

@@ -10,11 +10,19 @@ from typing import NamedTuple
 
 from slowwave.errors import RefusedError
 from slowwave.memory.book import Memory
+from slowwave.memory.shared import OtherLine
 from slowwave.memory.standing import Standing
 from slowwave.memory.topics import TOPICS, memory_line
 
 _TITLE = "## What earlier sessions taught"
 EXPORTED = "Written by slowwave from transcripts; what is changed between the markers is lost with the next export."
+_OF_OTHERS = (
+    "",
+    "### What others in this repository accepted",
+    "",
+    "Each has its author's name. Where one differs from what stands above, or from what the person says, that holds.",
+    "",
+)
 # An at sign that no word ends before: Claude Code takes what follows for a file, and puts that file into its prompt.
 _IMPORT = re.compile(r"(?<![^\W_])@")
 
@@ -38,6 +46,7 @@ def section_of(
     note: str = EXPORTED,
     most: int | None = None,
     as_comment: bool = False,
+    others: Iterable[OtherLine] = (),
 ) -> list[str]:
     """Return the lines of the section, markers included: by category, in each what counts most first.
 
@@ -48,14 +57,19 @@ def section_of(
         note: who writes it, for those who read the file.
         most: bytes that it may have; what counts least is left out, and a line says how to find it.
         as_comment: what is between the markers stands in a comment of Markdown.
+        others: what others shared; it takes what room is left, behind everything else.
     """
     warned = warned or {}
     every = sorted(memories, key=lambda m: (-standing.worth(m), m.text, m.id))
     texts = [(m, _line(m, warned.get(m.id, ""))) for m in every]
+    theirs = [memory_line(_harmless(f"{one.text} ({one.who})")) for one in others if not one.held]
     whole = _rendered(texts, 0, note, as_comment=as_comment)
     if most is None or size_of(whole) <= most:
-        return whole
-    room = most - size_of(_rendered([], len(texts), note, as_comment=as_comment))
+        kept = theirs
+        while kept and most is not None and size_of([*whole, *_OF_OTHERS, *kept]) > most:
+            kept = kept[:-1]
+        return _rendered(texts, len(theirs) - len(kept), note, as_comment=as_comment, theirs=kept)
+    room = most - size_of(_rendered([], len(texts) + len(theirs), note, as_comment=as_comment))
     taken: list[tuple[Memory, str]] = []
     for memory, text in texts:
         headings = {m.category for m, _ in taken}
@@ -63,7 +77,7 @@ def section_of(
         if cost <= room:
             taken.append((memory, text))
             room -= cost
-    return _rendered(taken, len(texts) - len(taken), note, as_comment=as_comment)
+    return _rendered(taken, len(texts) - len(taken) + len(theirs), note, as_comment=as_comment)
 
 
 def shown_in(memories: Iterable[Memory], lines: Sequence[str]) -> list[Memory]:
@@ -141,15 +155,18 @@ def place_of(data: bytes, path: Path, marks: Marks = MARKDOWN) -> tuple[int, int
     return None if start < 0 else (start, stop + len(end))
 
 
-def _rendered(texts: Sequence[tuple[Memory, str]], left_out: int, note: str, *, as_comment: bool) -> list[str]:
+def _rendered(
+    texts: Sequence[tuple[Memory, str]], left_out: int, note: str, *, as_comment: bool, theirs: Sequence[str] = ()
+) -> list[str]:
     lines = [_TITLE, "", note]
     for category in TOPICS:
         of = [(memory, text) for memory, text in texts if memory.category == category]
         if of:
             lines += [*_heading(of[0][0]), *dict.fromkeys(text for _, text in of)]
+    lines += [*_OF_OTHERS, *dict.fromkeys(theirs)] if theirs else []
     if left_out:
         lines += ["", f"{left_out} more are not shown here: `slowwave memory search WORDS` finds them."]
-    elif not texts:
+    elif not texts and not theirs:
         lines += ["", "Nothing is remembered yet."]
     return [BEGIN, *(["<!--", *lines, "-->"] if as_comment else lines), END]
 

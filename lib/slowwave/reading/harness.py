@@ -1,4 +1,4 @@
-"""What clients write around a person's decisions: refused tool calls, slash commands; and which tools do what."""
+"""What clients write around a person's decisions to refuse a tool call, and which tools do what."""
 
 import re
 import shlex
@@ -53,17 +53,7 @@ _FEEDBACK = re.compile(
     r"(?:\.\Z| with the following feedback: (?P<reason>.+)\Z)",
     re.DOTALL,
 )
-# client: Claude Code writes a slash command as these elements, in one of two orders, and what was typed behind it
-_COMMAND = re.compile(
-    r"\A\s*<command-(?:name|message)>[^<]*</command-(?:name|message)>\s*"
-    r"(?:<command-(?:name|message)>[^<]*</command-(?:name|message)>\s*)?"
-    r"<command-args>(?P<words>.*)</command-args>\s*\Z",
-    re.DOTALL,
-)
 _SHORTEST_WRITTEN = 20
-_COMMAND_CHARS = 2_000
-# client: the kinds of a record's origin that stand for a person
-_PEOPLE = ("", "human", "cli", "user")
 # client: Codex names the files of a patch in its header lines
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
@@ -78,21 +68,6 @@ class _Wrapped(msgspec.Struct):
 
 
 _wrapped = msgspec.json.Decoder(_Wrapped)
-
-
-def command_words(text: str, raw: bytes) -> str:
-    """Return what a person typed behind the name of a slash command, or "".
-
-    Args:
-        text: a text of a user record.
-        raw: the record, which tells whether the client or another agent made it up.
-    """
-    found = _COMMAND.match(text) if "<command-args>" in text[:_COMMAND_CHARS] else None
-    record = claude_record(raw) if found else None
-    if found is None or record is None or record.meta or record.sidechain:
-        return ""
-    by_person = record.origin is None or record.origin.kind in _PEOPLE
-    return found["words"].strip() if by_person else ""
 
 
 def refusal_in(tool: str, result: ToolResult, raw: bytes) -> str | None:

@@ -61,6 +61,8 @@ class Said(Item):
         channel: how a person's words came in; "typed" of the assistant.
         is_last: nothing of the same speaker follows before the other one speaks.
         refused: what the assistant was about to do, where the words are a reason for refusing it.
+        command: which of slowwave's own commands the words stood behind (:mod:`slowwave.reading.commands`), or "".
+        by_program: a program may have typed that command.
     """
 
     speaker: Speaker
@@ -68,6 +70,8 @@ class Said(Item):
     channel: Channel = "typed"
     is_last: bool = True
     refused: str = ""
+    command: str = ""
+    by_program: bool = False
 
     @property
     def own(self) -> str:

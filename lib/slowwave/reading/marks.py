@@ -24,6 +24,7 @@ class Record(msgspec.Struct):
         origin: who sent it, in newer clients.
         outcome: what a tool returned to the client: a text where the call failed or was not let through.
         denial: why a call was not let through, in newer clients.
+        entrypoint: how the client was started, in newer clients: ``cli`` with a screen, ``sdk-...`` by a program.
     """
 
     type: str = ""
@@ -33,6 +34,7 @@ class Record(msgspec.Struct):
     origin: _Sender | None = None
     outcome: msgspec.Raw = msgspec.field(name="toolUseResult", default=msgspec.Raw(b"null"))
     denial: str = msgspec.field(name="toolDenialKind", default="")
+    entrypoint: str = ""
 
 
 class _Details(msgspec.Struct):

@@ -12,6 +12,7 @@ from typing import cast
 from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult
 from slowwave.letters import visible
 from slowwave.reading import harness
+from slowwave.reading.commands import Typed, command_in, command_typed, is_launch
 from slowwave.reading.dialogs import answers_in, is_dialog
 from slowwave.reading.items import (
     AGENT,
@@ -67,6 +68,8 @@ class _Reader:
         # records of results: a dialect tells the words of a person in one a second time, where it takes them for that
         self._results: set[tuple[int, int]] = set()
         self._last: dict[str, int] = {}
+        # slash commands that the assistant called, whose records have not come yet
+        self._launched = 0
 
     def take(self, message: Message) -> None:
         for block, span in message.placed():
@@ -81,11 +84,10 @@ class _Reader:
                     self._assistant(block.text, span, message)
                 case Text() if message.role == "user" and message.origin == "typed":
                     if (span.part, span.offset) not in self._results or message.results:
-                        self._person(block.text, span, message, "typed")
-                case Text() | Injected() if message.role == "user":
-                    words = harness.command_words(block.text, span.raw)
-                    if words:
-                        self._person(words, span, message, "command")
+                        self._typed(block.text, span, message)
+                # an assistant writes the summary of a session, in whatever form it likes
+                case Text() | Injected() if message.role == "user" and message.origin != "summary":
+                    self._command(command_in(block.text, span.raw), span, message)
                 case _:
                     pass
 
@@ -107,6 +109,24 @@ class _Reader:
             self._hear((text,), PERSON)
             self._add(Said(*self._place(message, span), "person", parts, channel, refused=refused))
 
+    def _typed(self, text: str, span: Span, message: Message) -> None:
+        typed = command_typed(text)
+        if typed is None:
+            self._person(text, span, message, "typed")
+        else:
+            self._command(typed, span, message)
+
+    def _command(self, typed: Typed | None, span: Span, message: Message) -> None:
+        if typed is None:
+            return
+        if self._launched:
+            self._launched -= 1
+            return
+        self._person(typed.words, span, message, "command")
+        last = self.reading.items[-1] if self.reading.items else None
+        if typed.name and isinstance(last, Said) and last.sources == (span,):
+            self.reading.items[-1] = replace(last, command=typed.name, by_program=typed.by_program)
+
     def _add(self, said: Said) -> None:
         """Append what was said; of several messages of one speaker only the newest is the last."""
         items, other = self.reading.items, "assistant" if said.speaker == "person" else "person"
@@ -121,6 +141,7 @@ class _Reader:
         self._results.add((span.part, span.offset))
         if call is None:
             return
+        self._launched += is_launch(call.name, result.text)
         given: object = call.args
         args = cast("Mapping[str, object]", given) if isinstance(given, dict) else {"input": given}
         line = harness.command_in(call.name, args)

@@ -292,7 +292,7 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
             return Check("delivery", ok=True, seen=seen)
         seen += f"; {len(unread)} projects have clients that load none else, first: {unread[0].key}"
         return Check("delivery", ok=True, seen=seen, fix="slowwave install --dry-run shows what it would write")
-    seen = f"{len(register.files)} files hold memories"
+    seen = f"{len(register.files)} files hold memories, and clients have {len(register.pages)} commands"
     if register.hooks:
         seen += f"; before calls of {', '.join(sorted(hooked.client for hooked in register.hooks.values()))}"
     if failed := failures(environ):

@@ -180,6 +180,13 @@ class MemorySettings(_Section, frozen=True):
             description="Files (CLAUDE.md, AGENTS.md) that get a line which imports the global memory; none by default"
         ),
     ] = ()
+    shared: Annotated[
+        str,
+        Meta(
+            description="Folder of a repository, where it is there, for memories that a person accepted;"
+            " none by default"
+        ),
+    ] = ""
     deliver_bytes: Annotated[
         int, Meta(ge=600, description="Most bytes of a section that slowwave install puts into AGENTS.md and the like")
     ] = 8_000

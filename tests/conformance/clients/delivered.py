@@ -20,10 +20,13 @@ from slowwave.clock import FixedClock
 from slowwave.consolidation.effect.points import write_points
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
+from slowwave.memory.book import read_book
+from slowwave.memory.delivery.commands import bring_commands, pages_of
 from slowwave.memory.delivery.deliver import install as bring
 from slowwave.memory.delivery.hooks import CLIENTS as HOOKED
 from slowwave.memory.delivery.hooks import settings_of
 from slowwave.memory.delivery.register import Rule
+from slowwave.reading.commands import PREFIX
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import known_projects
 from tests.conformance.clients.report import RECORD, Row
@@ -32,11 +35,13 @@ from tests.conformance.clients.start import ASKING, BUILDING, CHANGED, FAILS, St
 
 CLIENTS = ("claude", "claude-2.0.76", "claude-1.0.128", "codex", "pi", "opencode", "clawdbot")
 ASKERS = ("claude", "codex")
+TOLD = ("claude", "claude-2.0.76", "claude-1.0.128", "codex", "pi", "opencode")
 HEADING = "## Memory in the prompt"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SAID = f"Never edit files under vendor/ by hand. The token is {TOKEN} for now. Please remember that and say hello."
 ELSEWHERE = "Never speak about the zebra project to anybody. Please remember that and say hello."
 LINE, PRIVATE = "Never edit files under vendor/ by hand", (TOKEN, "zebra")
+TO_KEEP = "The lighthouse module is built with zig and never with make"
 OURS = "Keep it simple."
 HELLO = "Please say hello again"
 
@@ -45,6 +50,7 @@ class World:
     """A person's home, a repository in it, and another one that is nobody else's business."""
 
     def __init__(self, base: Path) -> None:
+        self.base = base
         self.home, self.root, self.other = base / "home", base / "repo", base / "other"
         for folder in (self.home, self.root, self.other):
             folder.mkdir()
@@ -66,16 +72,32 @@ class World:
     def asks(self, *, on: bool) -> None:
         """Install or uninstall for all projects and clients."""
         projects = known_projects(self.settings, self.environ).projects
-        rule = Rule(on=on, hooks=on)
-        refused = [i for i in bring(projects, [rule], self.settings, self.environ) if i.action == "refused"]
+        items = bring(projects, [Rule(on=on, hooks=on)], self.settings, self.environ)
+        clients = {session.dialect for project in projects for session in project.sessions}
+        items += bring_commands(clients, self.environ, take_out=True)
+        refused = [item for item in items if item.action == "refused"]
         if refused:
             raise RuntimeError(f"{refused[0].target}: {refused[0].reason}")
         write_points(projects, self.settings, self.environ, is_all=True)
 
+    def texts(self) -> list[str]:
+        """Return what is remembered."""
+        projects = known_projects(self.settings, self.environ).projects
+        return [memory.text for project in projects for memory in read_book(project.memory).active]
+
+    def git(self, *words: str) -> str:
+        """Return what git says in the repository."""
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        return subprocess.run(
+            ["git", *who, *words], cwd=self.root, check=True, capture_output=True, text=True
+        ).stdout  # fmt: skip
+
     def tree(self) -> dict[str, bytes]:
-        """Return every file of both repositories."""
-        files = (path for folder in (self.root, self.other) for path in folder.rglob("*"))
-        return {str(path): path.read_bytes() for path in files if path.is_file()}
+        """Return every file of both repositories, and of another worktree."""
+        files = (path for folder in (self.root, self.other, self.base / "beside") for path in folder.rglob("*"))
+        # opencode notes there which repository it is, in the one that it is started in
+        own = self.root / ".git" / "opencode"
+        return {str(path): path.read_bytes() for path in files if path.is_file() and path != own}
 
 
 class Case(NamedTuple):
@@ -85,11 +107,13 @@ class Case(NamedTuple):
         name: what it is called in the report.
         beside: who else worked there.
         files: what a person wrote there.
+        worktree: another worktree of the repository, in which the client starts again.
     """
 
     name: str
     beside: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
+    worktree: str = ""
 
 
 CASES = (
@@ -97,6 +121,8 @@ CASES = (
     Case("beside Claude Code 2.1", ("claude",)),
     Case("where a person's AGENTS.md stands", (), (("AGENTS.md", f"# Ours\n\n{OURS}"),)),
     Case("where a person's CLAUDE.md stands", (), (("CLAUDE.md", f"# Ours\n\n{OURS}\n"),)),
+    Case("in another worktree", worktree="../beside"),
+    Case("in a worktree inside the repository", worktree=".worktrees/inside"),
 )
 
 
@@ -111,20 +137,18 @@ def rows_of(client: str, cases: Sequence[Case] = CASES) -> Iterator[Row]:
             except RuntimeError as error:
                 detail = str(error)
         yield Row(client, "", case.name, "DIFFERENT" if detail else "equal", detail)
-    if client in ASKERS:
-        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-            try:
-                detail = _asked(client, World(Path(folder)))
-            except RuntimeError as error:
-                detail = str(error)
-        yield Row(client, "", "asks slowwave mcp", "DIFFERENT" if detail else "equal", detail)
-    if client in HOOKED:
-        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-            try:
-                detail = _hooked(client, World(Path(folder)))
-            except RuntimeError as error:
-                detail = str(error)
-        yield Row(client, "", "is told before a call", "DIFFERENT" if detail else "equal", detail)
+    for name, tried, clients in (
+        ("asks slowwave mcp", _asked, ASKERS),
+        ("is told to remember", _told, TOLD),
+        ("is told before a call", _hooked, HOOKED),
+    ):
+        if client in clients:
+            with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+                try:
+                    detail = tried(client, World(Path(folder)))
+                except RuntimeError as error:
+                    detail = str(error)
+            yield Row(client, "", name, "DIFFERENT" if detail else "equal", detail)
 
 
 def _tried(client: str, case: Case, world: World) -> str:
@@ -133,17 +157,19 @@ def _tried(client: str, case: Case, world: World) -> str:
         (world.root / name).write_text(text, encoding="utf-8")
     every = dict.fromkeys((client, *case.beside))
     reads = _worked(every, world)
+    again = (world.root / case.worktree).resolve()
+    if case.worktree:
+        world.git("commit", "-q", "--allow-empty", "-m", "one")
+        world.git("worktree", "add", "-q", str(again))
     before = world.tree()
     world.asks(on=True)
     for one in every:
-        if wrong := told_wrong(started(one, world.root, world.home, HELLO), is_read=OURS in reads[one]):
+        if wrong := told_wrong(started(one, again, world.home, HELLO), is_read=OURS in reads[one]):
             return f"{one}: {wrong}"
     # what a client was shown is no evidence of its own
     if world.night().get("candidates"):
         return "the night after took what had been delivered for something new"
-    shown = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=world.root, check=True, capture_output=True, text=True
-    ).stdout
+    shown = world.git("-C", str(again), "status", "--porcelain")
     if any(name not in dict(case.files) for name in shown.split()[1::2]):
         return f"git shows {shown!r}"
     world.asks(on=False)
@@ -215,6 +241,30 @@ def _asked(client: str, world: World) -> str:
     return f"sent {private!r}" if private else ""
 
 
+def _told(client: str, world: World) -> str:
+    """Let a person type the command that slowwave installed, and a night read it; return what is wrong, or ""."""
+    _worked((client,), world)
+    world.asks(on=True)
+    dialect = client.partition("-")[0]
+    before = {path: path.read_bytes() for path in pages_of(dialect, world.environ)}
+    calls = {"codex": f"${PREFIX}remember", "opencode": f"--command {PREFIX}remember"}
+    done = started(client, world.root, world.home, f"{calls.get(client, f'/{PREFIX}remember')} {TO_KEEP}")
+    if done.rc != 0:
+        return f"exit {done.rc}: {done.error}"
+    world.night()
+    # who was started without a screen, and says so, may have been started by a program: it waits for a person
+    waits = client == "claude"
+    if (TO_KEEP in world.texts()) == waits:
+        return f"remembered {world.texts()}"
+    candidates = [line for p in world.home.rglob("candidates.jsonl") for line in p.read_text("utf-8").splitlines()]
+    if waits and not any(TO_KEEP in line and "no screen" in line for line in candidates):
+        return "does not wait for a person"
+    if not all(path.read_bytes() == data for path, data in before.items()):
+        return "the client changed a page"
+    world.asks(on=False)
+    return "" if not any(path.exists() for path in before) else "a page is left over"
+
+
 def _hooked(client: str, world: World) -> str:
     """Let the model do again what failed before, and change a file that a memory is about; return what is wrong."""
     tool = world.root / "tool"
@@ -284,7 +334,8 @@ def table(clients: Sequence[str], rows: Sequence[Row]) -> str:
         "mcp the scripted model calls `memory_search` of `slowwave mcp`, and the next request holds the answer; in",
         "that of calls it does again what had failed, and changes a file that a memory is about: the request behind",
         "each of the two holds the line of that memory, once, and after `uninstall` the client's settings are as",
-        "before.",
+        "before. Where it is told to remember, the command that `install` brought is typed, and the next night takes",
+        "its words; of Claude Code 2.1, which notes that it was started without a screen, they wait for a person.",
         "",
         f"Run on {datetime.now(UTC):%Y-%m-%d} with " + ", ".join(f"{c} {version(c)}" for c in clients) + ".",
         "",

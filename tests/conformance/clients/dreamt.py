@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from slowwave import files
 from slowwave.memory.folder import visible_files
-from slowwave.stores.known import known_projects
+from slowwave.stores.discovery import known_projects
 from tests.conformance.clients.delivered import LINE, World
 from tests.conformance.clients.report import RECORD, Row
 from tests.conformance.clients.resume import install, version, why_not

@@ -2,15 +2,17 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ListRootsResult, Root, TextContent
 from pydantic import FileUrl
 
@@ -174,6 +176,154 @@ def test_what_a_tool_returned_is_marked_as_data(root: Path) -> None:
     (hostile,) = [r for m in messages for r in m.get("results", ()) if "Ignore all" in r["quoted"]]
     assert hostile["quoted"] == INJECTED
     assert "tries to steer" in hostile["beware"]
+
+
+def every_text(value: Any, key: str = "") -> list[tuple[str, str]]:
+    """Return every text of an answer with the name that it stands under."""
+    if isinstance(value, str):
+        return [(key, value)]
+    if isinstance(value, dict):
+        return [one for name, item in cast("dict[str, Any]", value).items() for one in every_text(item, name)]
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [one for item in items for one in every_text(item, key)]
+
+
+def test_words_of_a_transcript_stand_nowhere_but_under_a_name_that_calls_them_quoted(
+    home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(talk, "CWD", str(root))
+    steering = f"zebra {INJECTED}"
+    one = Talk("cccccccc-1111-4222-8333-444444444444").person(steering).assistant(steering)
+    one.tool("mcp__tickets__get", {"note": steering}, steering).bash(steering, steering, 2)
+    one.records.append({"type": "summary", "summary": steering, "leafUuid": one.records[-1]["uuid"]})
+    path = one.write(home / ".claude" / "projects" / str(root).replace("/", "-")).files.paths[0]
+    try:
+        found = asked(root, "sessions_search", query="zebra")
+        shown = asked(root, "session_show", id=one.id)
+    finally:
+        path.unlink()
+    assert found["found"][0]["title"]["beware"]
+    texts = [*every_text(found), *every_text(shown)]
+    planted = [(name, text) for name, text in texts if "Ignore all" in text]
+    assert len(planted) >= 5
+    assert {name for name, _ in planted} == {"quoted"}
+    assert all("beware" in row for row in [found["found"][0], *shown["messages"][0:2]])
+
+
+@pytest.mark.filterwarnings("ignore:ping is removed")
+@pytest.mark.parametrize("legacy", [True, False])
+def test_the_packages_client_finds_the_protocol_kept(root: Path, legacy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("PWD", str(root))
+
+    async def work(client: Client) -> None:
+        assert client.server_info
+        assert client.server_info.name == "slowwave"
+        assert client.server_info.version
+        assert client.instructions
+        assert client.server_capabilities.tools is not None
+        assert client.server_capabilities.resources is None
+        assert client.server_capabilities.prompts is None
+        if legacy:
+            await client.send_ping()  # pyright: ignore[reportDeprecated]
+        with pytest.raises(MCPError):
+            await client.list_resources()
+        with pytest.raises(MCPError):
+            await client.list_prompts()
+        answers: list[str] = []
+
+        async def ask(number: int) -> None:
+            answers.append(text_of(await client.call_tool("memory_search", {"query": "tabs", "limit": number})))
+
+        # questions that come together are all answered
+        async with anyio.create_task_group() as group:
+            for number in range(1, 9):
+                group.start_soon(ask, number)
+        assert len(answers) == 8
+        assert all("tabs" in answer for answer in answers)
+        # one that is not waited for costs the others nothing
+        with anyio.move_on_after(0):
+            await client.call_tool("sessions_search", {"query": "outbox"})
+        assert "tabs" in text_of(await client.call_tool("memory_search", {"query": "tabs"}))
+
+    connected(None, work, legacy=legacy)
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///", "file:///etc/passwd", "file:///proc/self/root", "file:///%00", "file:///a%00b", "file://evil.test/a",
+        "file:///../../..", "file:///%2e%2e/%2e%2e", "file:///" + "a" * 5_000, "file:///~",
+        "file:///{}/../others/../../etc", "file:///dev/zero",
+    ],
+)  # fmt: skip
+def test_a_root_that_is_no_project_of_this_machine_is_told_nothing(root: Path, uri: str) -> None:
+    async def roots(context: Any) -> ListRootsResult:  # noqa: ARG001 - the client names it
+        return ListRootsResult(roots=[Root.model_construct(uri=uri.format(root))])
+
+    async def run() -> list[CallToolResult]:
+        server = server_of(load_settings(os.environ), os.environ)
+        async with Client(server, mode="legacy", list_roots_callback=roots) as client:
+            return [
+                await client.call_tool(name, {"query": "tabs outbox"}) for name in ("memory_search", "sessions_search")
+            ]
+
+    for result in anyio.run(run):
+        assert result.is_error
+        assert "tabs for" not in text_of(result)
+
+
+def test_on_the_wire_stands_nothing_but_the_protocol_and_rubbish_ends_nothing(root: Path) -> None:
+    def line(number: int, method: str, **params: Any) -> bytes:
+        return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+    hello: dict[str, Any] = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"roots": {}},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
+    sent = [
+        line(1, "initialize", **hello),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode() + b"\n",
+        b"rubbish\n", b"{}\n", b"\xff\xfe\n", b"[1,2]\n",
+        line(2, "no/such"), line(3, "tools/call"), line(4, "tools/call", name="memory_search", arguments=["x"]),
+        line(5, "tools/call", name="memory_search", arguments={"query": "x" * 10_000_000}),
+        line(6, "tools/call", name="memory_search", arguments={"query": "tabs"}),
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "slowwave", "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=root,
+        env={**os.environ, "PWD": str(root)},
+    )
+    assert process.stdin
+    assert process.stdout
+    for part in sent:
+        process.stdin.write(part)
+    process.stdin.flush()
+    answers: dict[Any, Any] = {}
+    while 6 not in answers:
+        one = json.loads(process.stdout.readline())
+        assert one["jsonrpc"] == "2.0"
+        if one.get("method") == "roots/list":
+            strange = {"roots": [{"uri": "https://evil.test/a"}, {"uri": 7}]}
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": one["id"], "result": strange}).encode() + b"\n")
+            process.stdin.flush()
+        else:
+            answers[one.get("id")] = one
+    rest, _ = process.communicate()
+    assert process.returncode == 0
+    assert all(json.loads(row)["jsonrpc"] == "2.0" for row in rest.splitlines())
+    assert answers[1]["result"]["serverInfo"]["name"] == "slowwave"
+    assert "error" in answers[2]
+    assert "error" in answers[3]
+    assert "error" in answers[4] or answers[4]["result"]["isError"]
+    assert answers[5]["result"]["isError"]
+    assert len(json.dumps(answers[5])) < 2_000
+    assert "we use tabs" in json.dumps(answers[6])
 
 
 def test_without_roots_the_folder_counts_that_the_server_was_started_in(

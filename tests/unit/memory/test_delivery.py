@@ -303,6 +303,62 @@ def test_a_link_inside_the_project_is_followed(work: Work) -> None:
     assert (work.root / CLAUDE).read_text() == "# Ours\n"
 
 
+def worktree(work: Work, folder: Path) -> Path:
+    git(work.root, "commit", "-q", "--allow-empty", "-m", "one")
+    git(work.root, "worktree", "add", "-q", str(folder))
+    return folder
+
+
+def test_every_worktree_of_a_repository_gets_the_memory_and_git_shows_it_in_none(work: Work) -> None:
+    beside = worktree(work, work.base / "beside")
+    before = git(work.root, "ls-files", "--others")
+    assert told(work.install("codex", "claude 2.0.76"))[-1][0] in ("write", "needless")
+    for folder in (work.root, beside):
+        assert SAID in (folder / AGENTS).read_text()
+        assert SAID in (folder / LOCAL).read_text()
+        assert not git(folder, "status", "--porcelain")
+    work.remember("Keep the changelog short")
+    work.deliver("codex", "claude 2.0.76")
+    assert "Keep the changelog short" in (beside / AGENTS).read_text()
+    git(work.root, "worktree", "remove", str(beside))
+    assert work.deliver("codex", "claude 2.0.76") == []
+    assert {placed.worktree for placed in register_of(work)} == {""}
+    work.uninstall("codex", "claude 2.0.76")
+    assert git(work.root, "ls-files", "--others") == before
+    assert "slowwave" not in (work.root / ".git" / "info" / "exclude").read_text()
+
+
+def test_after_uninstall_a_worktree_is_as_before(work: Work) -> None:
+    beside = worktree(work, work.base / "beside")
+    (beside / LOCAL).write_bytes(b"# Ours\r\n")
+    before = {path.name: path.read_bytes() for path in beside.iterdir()}
+    work.install("codex", "claude 2.0.76")
+    assert SAID.encode() in (beside / LOCAL).read_bytes()
+    work.uninstall("codex", "claude 2.0.76")
+    assert {path.name: path.read_bytes() for path in beside.iterdir()} == before
+
+
+def test_in_a_worktree_inside_the_repository_who_reads_the_folders_above_gets_no_second_file(work: Work) -> None:
+    inside = worktree(work, work.root / ".claude" / "worktrees" / "inside")
+    work.install("codex", "claude 2.0.76")
+    assert (work.root / LOCAL).exists()
+    assert (inside / AGENTS).exists()
+    assert not (inside / LOCAL).exists()
+
+
+def test_a_worktree_of_a_bare_repository_is_a_project_of_its_own(work: Work) -> None:
+    first = worktree(work, work.base / "beside")
+    git(work.base, "clone", "-q", "--bare", str(work.root), str(work.base / "bare.git"))
+    for name in ("one", "two"):
+        git(work.base / "bare.git", "worktree", "add", "-q", str(work.base / name))
+    one = Project("one", str(work.base / "one"), (), work.memory, work.project("codex").sessions)
+    install([one], [Rule(on=True)], work.settings, work.environ)
+    assert SAID in (work.base / "one" / AGENTS).read_text()
+    assert not git(work.base / "one", "status", "--porcelain")
+    assert not (work.base / "two" / AGENTS).exists()
+    assert not (first / AGENTS).exists()
+
+
 def test_the_home_folder_and_folders_that_are_gone_get_nothing(work: Work) -> None:
     for root, reason in ((work.base, "home folder"), (work.base.parent, "home folder"), (work.base / "x", "not there")):
         project = Project("p", str(root), (), work.memory, work.project("pi").sessions)

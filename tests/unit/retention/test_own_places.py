@@ -73,7 +73,7 @@ def test_every_setting_that_names_a_place_is_known() -> None:
         kind: Any = section.type
         for field in msgspec.structs.fields(kind) if isinstance(kind, type) else ():
             told = str(field.type)
-            name_of_place = ("file", "folder", "path", "elsewhere", "roots", "import", "moved")
+            name_of_place = ("file", "folder", "path", "elsewhere", "roots", "import", "moved", "shared")
             if "Path" in told or any(word in field.name for word in name_of_place):
                 found.add(f"{section.name}.{field.name}")
     assert found == set(SETTINGS), "say in retention/erase/places.py what an erasure does with it"

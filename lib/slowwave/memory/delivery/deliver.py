@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from slowwave.clock import Clock, SystemClock
 from slowwave.errors import RefusedError, SlowwaveError, told
-from slowwave.memory.book import Memory, read_book
+from slowwave.memory.book import read_book
 from slowwave.memory.delivery.blocks import carry_out, changed
-from slowwave.memory.delivery.git import exclude_file, has_git, tracked
+from slowwave.memory.delivery.git import exclude_file, has_git, tracked, worktrees
 from slowwave.memory.delivery.hooks import follow, prune_tables
 from slowwave.memory.delivery.register import (
     Block,
@@ -28,11 +28,12 @@ from slowwave.memory.delivery.register import (
     told_as,
     write_register,
 )
-from slowwave.memory.delivery.targets import Target, means_of, most_bytes, unfit
+from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes, strays, unfit, unseen
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import iso
 from slowwave.memory.names import name_from_json, name_to_json
 from slowwave.memory.section import MARKDOWN, Marks, section_of, shown_in, without_section
+from slowwave.memory.shared import read_others
 from slowwave.memory.standing import standing_of
 from slowwave.report import Item
 from slowwave.settings import Settings
@@ -234,28 +235,30 @@ def _wanted(
 ) -> dict[str, Placed]:
     """Return the files that a project's memory belongs in, as they are to be noted."""
     root = Path(project.root)
-    made = {Path(name).name for name, one in mine.items() if _is_ours_alone(Path(name_from_json(name)), one)}
-    means = means_of(project, set(rules), made)
+    has_others = any(not line.held for line in read_others(project.memory))
+    found: dict[str, Placed] = {}
+    for folder in (root, *(worktrees(root, delivery.environ) if has_git(root) else ())):
+        here = {name: one for name, one in mine.items() if one.folder == folder}
+        made = {Path(name).name for name, one in here.items() if _is_ours_alone(Path(name_from_json(name)), one)}
+        means = means_of(project, set(rules), made, folder, has_others=has_others)
+        if folder == root:
+            _tell(means, project, delivery)
+        targets = means.targets if folder == root else unseen(means.targets, folder, root)
+        for target in targets:
+            path = (folder / target.name).resolve()
+            if reason := strays(path, folder.resolve()):
+                delivery.say(folder / target.name, REFUSED, f"is a link {reason}, to {path}", project.key)
+                continue
+            placed = _placed(mine.get(name_to_json(path)), project, target, rules)
+            found[name_to_json(path)] = replace(placed, worktree="" if folder == root else name_to_json(folder))
+    return found
+
+
+def _tell(means: Means, project: Project, delivery: Delivery) -> None:
     for client, reason in means.needless.items() if delivery.asked else ():
         delivery.say(client, "needless", reason, project.key)
     for client, reason in means.refused.items():
         delivery.say(client, REFUSED, reason, project.key)
-    found: dict[str, Placed] = {}
-    for target in means.targets:
-        path = (root / target.name).resolve()
-        if reason := _strays(path, root.resolve()):
-            delivery.say(root / target.name, REFUSED, f"is a link {reason}, to {path}", project.key)
-            continue
-        found[name_to_json(path)] = _placed(mine.get(name_to_json(path)), project, target, rules)
-    return found
-
-
-def _strays(path: Path, root: Path) -> str:
-    """Return what is wrong with where a name leads, or "": a repository may bring links that lead anywhere."""
-    if not path.is_relative_to(root):
-        return "out of the project"
-    is_page = path.suffix == ".md" and ".git" not in path.relative_to(root).parts
-    return "" if is_page else "to what is no page for agents"
 
 
 def _is_ours_alone(path: Path, placed: Placed) -> bool:
@@ -271,6 +274,7 @@ def _placed(known: Placed | None, project: Project, target: Target, rules: Mappi
         root=name_to_json(project.root),
         memory=name_to_json(project.memory),
         clients=target.clients,
+        of_others=target.of_others,
         as_comment=target.as_comment or bool(known and known.as_comment and unseen),
         tracked=all(rule.tracked for rule in of),
         visible=any(rule.visible for rule in of),
@@ -292,14 +296,14 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
             delivery.say(path, "skip", "nothing is remembered yet; the first night that does writes it", placed.project)
         return
     git_list = placed.exclude
-    root = Path(name_from_json(placed.root))
+    root = placed.folder
     is_listed = bool(git_list)
     if lines is not None and has_git(root):
         is_tracked = bool(tracked(root, [path.relative_to(root.resolve()).as_posix()], delivery.environ))
         if is_tracked and not placed.tracked:
             raise RefusedError(f"{path}: git tracks it, so memories would be committed; see slowwave install --tracked")
         is_listed = not is_tracked and not placed.visible
-        git_list = name_to_json(exclude_file(root, delivery.environ))
+        git_list = name_to_json(exclude_file(Path(name_from_json(placed.root)), delivery.environ))
     _put(path, replace(placed, exclude=git_list if is_listed else "", since=since), lines, delivery, git_list)
 
 
@@ -311,8 +315,10 @@ def _lines(path: Path, placed: Placed, delivery: Delivery) -> tuple[list[str] | 
     """
     book = read_book(Path(name_from_json(placed.memory)))
     standing = standing_of(book, delivery.settings.consolidation.half_lives)
-    own: list[Memory] = [m for m in book.own if m.id not in delivery.without and not standing.is_needless(m)]
-    if not own:
+    without = [*delivery.without, *(m.id for m in book.own if placed.of_others or standing.is_needless(m))]
+    own = [m for m in book.own if m.id not in without]
+    theirs = [line for line in read_others(Path(name_from_json(placed.memory))) if not line.held]
+    if not own and not theirs:
         return None, {}
     others = len(without_section(read_or_none(path) or b"", os.fsencode(placed.block.gap), path))
     taken = most_bytes(placed.clients)
@@ -320,7 +326,7 @@ def _lines(path: Path, placed: Placed, delivery: Delivery) -> tuple[list[str] | 
     if most < _LEAST_BYTES:
         raise RefusedError(f"{path}: has {others:,} bytes of the {taken:,} that its readers take, so there is no room")
     note = IN_COMMENT if placed.as_comment else NOTE
-    lines = section_of(own, standing, note=note, most=most, as_comment=placed.as_comment)
+    lines = section_of(own, standing, note=note, most=most, as_comment=placed.as_comment, others=theirs)
     now = iso(delivery.clock.now())
     return lines, {name: placed.since.get(name, now) for m in shown_in(own, lines) for name in [told_as(m.text)]}
 
@@ -374,7 +380,7 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
         placed = {
             file: one for file, one in delivery.register.files.items() if name == one.exclude and one.block.hashes
         }
-        listed = sorted(_in_git(file, one) for file, one in placed.items())
+        listed = sorted({one.in_git(file) for file, one in placed.items()})
         lines = [IN_GIT.begin, *listed, _LEFTOVERS, IN_GIT.end] if listed else None
         block = excludes.get(name, Block())
         change = changed(path, block, lines, IN_GIT, overwrite=delivery.overwrite, again=delivery.asked)
@@ -392,9 +398,3 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
         item = Item(name, change.action, "what git does not show or commit")
         if delivery.asked and change.action in ("write", "remove") and item not in delivery.items:
             delivery.items.append(item)
-
-
-def _in_git(file: str, placed: Placed) -> str:
-    """Return a file as git's list names it."""
-    root = Path(name_from_json(placed.root)).resolve()
-    return "/" + Path(name_from_json(file)).relative_to(root).as_posix()

@@ -23,7 +23,31 @@ def tracked(root: Path, names: Iterable[str], environ: Mapping[str, str]) -> set
     Raises:
         RefusedError: git is not there, or does not answer.
     """
-    return set(filter(None, _asked(root, environ, "ls-files", "-z", "--", *names).split("\0")))
+    return set(filter(None, asked(root, environ, "ls-files", "-z", "--", *names).split("\0")))
+
+
+def worktrees(root: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Return the other worktrees of a repository that are there; those of a bare one are projects of their own.
+
+    Raises:
+        RefusedError: git is not there, or does not answer.
+    """
+    if not (root / ".git").is_dir():
+        return []
+    told = asked(root, environ, "worktree", "list", "--porcelain", "-z").split("\0")
+    paths = (Path(line.removeprefix("worktree ")) for line in told if line.startswith("worktree "))
+    return [path for path in paths if path.resolve() != root.resolve() and (path / ".git").is_file()]
+
+
+def author_of(root: Path, environ: Mapping[str, str]) -> str:
+    """Return who works in a repository, as git names them in commits: ``Name <address>``; "" when it does not know.
+
+    Raises:
+        RefusedError: git is not there, or does not answer.
+    """
+    how = ("config", "--get", "--default", "")
+    name, address = (asked(root, environ, *how, f"user.{what}").strip() for what in ("name", "email"))
+    return f"{name} <{address}>" if name and address else ""
 
 
 def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
@@ -32,13 +56,18 @@ def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
     Raises:
         RefusedError: git is not there, or does not answer; or the list is a link, and so perhaps everybody's.
     """
-    path = root / _asked(root, environ, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
+    path = root / asked(root, environ, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
     if path.is_symlink():
         raise RefusedError(f"{path}: is a link, so what is written there may hold elsewhere; see --visible")
     return path
 
 
-def _asked(root: Path, environ: Mapping[str, str], *question: str) -> str:
+def asked(root: Path, environ: Mapping[str, str], *question: str) -> str:
+    """Return what git says in a repository.
+
+    Raises:
+        RefusedError: git is not there, or ends with an error.
+    """
     plain = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and names come behind --
@@ -51,8 +80,8 @@ def _asked(root: Path, environ: Mapping[str, str], *question: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise RefusedError(f"{root}: git cannot be asked what it tracks ({error}); install git") from error
+        raise RefusedError(f"{root}: git does not answer ({error}); install git") from error
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
-        raise RefusedError(f"{root}: git cannot be asked what it tracks: {said}")
+        raise RefusedError(f"{root}: git does not answer: {said}")
     return os.fsdecode(done.stdout)

@@ -77,6 +77,8 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         visible: git shows the file although it is not tracked.
         exclude: git's own list of what it does not show, where the file was added to it; else "".
         since: by :func:`told_as`, since when each memory stands there, ISO.
+        of_others: it holds nothing but what others shared.
+        worktree: the worktree of the project that the file stands in; "" for its folder.
     """
 
     project: str
@@ -89,6 +91,17 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     visible: bool = False
     exclude: str = ""
     since: dict[str, str] = {}
+    of_others: bool = False
+    worktree: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """The folder that its name is looked for in."""
+        return Path(name_from_json(self.worktree or self.root))
+
+    def in_git(self, file: str) -> str:
+        """Return a file as git's list of what it does not show names it."""
+        return "/" + Path(name_from_json(file)).relative_to(self.folder.resolve()).as_posix()
 
 
 class Hooked(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -109,6 +122,20 @@ class Hooked(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: bool = False
 
 
+class Page(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page of a command of slowwave's in the home of a client.
+
+    Attributes:
+        client: whose.
+        hashes: what it may be, as sha256: during a change also what it was.
+        pending: a write was begun, and its end is not noted yet.
+    """
+
+    client: str
+    hashes: tuple[str, ...] = ()
+    pending: bool = False
+
+
 class Register(msgspec.Struct):
     """The content of ``delivery.json``.
 
@@ -117,6 +144,8 @@ class Register(msgspec.Struct):
         rules: what was asked for, the oldest first.
         files: what stands where, by path.
         excludes: sections in git's lists of what it does not show, by path.
+        pages: of commands, by path.
+        folders: those that were made for pages.
         hooks: entries among the hooks of clients, by path.
     """
 
@@ -124,6 +153,8 @@ class Register(msgspec.Struct):
     rules: tuple[Rule, ...] = ()
     files: dict[str, Placed] = {}
     excludes: dict[str, Block] = {}
+    pages: dict[str, Page] = {}
+    folders: tuple[str, ...] = ()
     hooks: dict[str, Hooked] = {}
 
     def rule(self, client: str, root: str) -> Rule | None:
@@ -177,7 +208,8 @@ def write_register(register: Register, environ: Mapping[str, str]) -> None:
         OSError: it cannot be written.
     """
     path = register_path(environ)
-    if not register.rules and not register.files and not register.excludes and not register.hooks:
+    said = (register.rules, register.files, register.excludes, register.pages, register.folders, register.hooks)
+    if not any(said):
         path.unlink(missing_ok=True)
         return
     private_folder(path.parent)

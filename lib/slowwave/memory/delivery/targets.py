@@ -12,7 +12,7 @@ Found out with the real clients, which start in a project and whose first reques
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +31,8 @@ OF_AGENTS = ("codex", "openclaw", "opencode", "pi")
 _OR_CLAUDE = frozenset({"opencode", "pi"})
 _AGENT_IMPORT = re.compile(rb"(?:^|\s)@(?:\./)?AGENTS\.md(?:\s|$)")
 CLIENTS = ("claude", *OF_AGENTS)
+# who also reads what stands in the folders above the one that they work in, however far up
+OF_ALL_ABOVE = frozenset({"claude", "pi"})
 # so much of a file do its readers take: Codex of all that it reads together, OpenClaw of each
 _MOST = {"codex": 32_768, "openclaw": 20_000}
 _MOST_OF_ANY = 40_000
@@ -44,11 +46,13 @@ class Target:
         name: of the file, in the project's folder.
         clients: who reads it.
         as_comment: as a comment, for Claude Code reads it as well and has the memory by itself.
+        of_others: only what others shared belongs in it.
     """
 
     name: str
     clients: tuple[str, ...]
     as_comment: bool = False
+    of_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +87,50 @@ def unfit(root: str, environ: Mapping[str, str]) -> str:
     return ""
 
 
-def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
+def means_of(project: Project, wanted: set[str], made: set[str], root: Path, *, has_others: bool = False) -> Means:
     """Return how a project's memory reaches those of its clients that are wanted.
 
     Args:
         project: the project, whose folder is there.
         wanted: clients that worked there once, by dialect.
         made: names of files that hold nothing but what slowwave wrote: they hide nothing.
+        root: its folder, or another worktree of it.
+        has_others: there is also what others shared, which no client finds in its own memory.
     """
-    root = Path(project.root)
     there = {name for name in (AGENTS, INSTEAD, CLAUDE, LOCAL) if name not in made and (root / name).exists()}
+    has = {session.dialect for session in project.sessions} | wanted
+    of, needless, refused = _all_but_claude(wanted & has, has, there)
+    version = version_order(latest_version(project.sessions, "claude"))
+    knows = loads_itself(version, project)
+    alone: list[Target] = []
+    if "claude" in wanted & has:
+        if not knows:
+            of.setdefault(_of_claude(root, there, set(of), version), []).append("claude")
+        elif has_others and not _hides_agents(root, there):
+            alone.append(Target(LOCAL, ("claude",), of_others=True))
+        else:
+            stays = f"; what others shared stays away: a new {LOCAL} would hide {AGENTS}" if has_others else ""
+            needless["claude"] = f"loads the memory folder by itself{stays}"
+    return Means(
+        tuple(
+            Target(name, tuple(sorted(clients)), knows and name in (AGENTS, CLAUDE))
+            for name, clients in sorted(of.items())
+        )
+        + tuple(alone),
+        needless,
+        refused,
+    )
+
+
+def _all_but_claude(
+    wanted: set[str], has: set[str], there: set[str]
+) -> tuple[dict[str, list[str]], dict[str, str], dict[str, str]]:
+    """Return the files for all clients but Claude Code, who needs none, and who cannot be reached."""
     of: dict[str, list[str]] = {}
     needless: dict[str, str] = {}
     refused: dict[str, str] = {}
-    has = {session.dialect for session in project.sessions} | wanted
     hides = AGENTS not in there and CLAUDE in there and bool(has & _OR_CLAUDE)
-    for client in sorted(wanted & has):
+    for client in sorted(wanted):
         if client == "codex" and INSTEAD in there:
             of.setdefault(INSTEAD, []).append(client)
         elif client in _OR_CLAUDE and hides:
@@ -111,21 +143,28 @@ def means_of(project: Project, wanted: set[str], made: set[str]) -> Means:
             needless[client] = "loads the memory folder by itself"
         elif client != "claude":
             refused[client] = "no file is known that it loads"
-    version = version_order(latest_version(project.sessions, "claude"))
-    knows = loads_itself(version, project)
-    if "claude" in wanted & has:
-        if knows:
-            needless["claude"] = "loads the memory folder by itself"
-        else:
-            of.setdefault(_of_claude(root, there, set(of), version), []).append("claude")
-    return Means(
-        tuple(
-            Target(name, tuple(sorted(clients)), knows and name in (AGENTS, CLAUDE))
-            for name, clients in sorted(of.items())
-        ),
-        needless,
-        refused,
-    )
+    return of, needless, refused
+
+
+def _hides_agents(root: Path, there: set[str]) -> bool:
+    """Say whether a new ``CLAUDE.local.md`` would keep Claude Code from an ``AGENTS.md`` of somebody's."""
+    has_instructions = bool(there & {CLAUDE, LOCAL}) or (root / ".claude" / CLAUDE).is_file()
+    return AGENTS in there and not has_instructions
+
+
+def strays(path: Path, root: Path) -> str:
+    """Return what is wrong with where a name leads, or "": a repository may bring links that lead anywhere."""
+    if not path.is_relative_to(root):
+        return "out of the project"
+    is_page = path.suffix == ".md" and ".git" not in path.relative_to(root).parts
+    return "" if is_page else "to what is no page for agents"
+
+
+def unseen(targets: Iterable[Target], folder: Path, root: Path) -> list[Target]:
+    """Return the files of a worktree without those whose readers have all read the repository's own above it."""
+    if not folder.resolve().is_relative_to(root.resolve()):
+        return list(targets)
+    return [target for target in targets if not OF_ALL_ABOVE.issuperset(target.clients)]
 
 
 def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int, ...]) -> str:

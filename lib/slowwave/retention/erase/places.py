@@ -38,6 +38,7 @@ SETTINGS = {
     "memory.elsewhere": "found by its template",
     "memory.global_folder": "found by its template",
     "memory.global_import": "gets one line, the path of the global memory",
+    "memory.shared": "files of shared memories that hold it are removed; git's history keeps what was committed",
     "secrets.key_file": "holds a random key alone",
     "telemetry.log_file": "overwritten as a file in the home of a client is",
 }

@@ -12,11 +12,12 @@ from itertools import groupby
 from pathlib import Path
 
 from slowwave.errors import RefusedError, SlowwaveError
+from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.rows import names_row
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.blocks import section_in
 from slowwave.memory.delivery.deliver import REFUSED, refresh
-from slowwave.memory.delivery.git import has_git, tracked
+from slowwave.memory.delivery.git import author_of, has_git, tracked
 from slowwave.memory.delivery.hooks import prune_tables
 from slowwave.memory.delivery.register import Placed, Register, placed_of, read_register
 from slowwave.memory.guard import OWN_FOLDER
@@ -24,6 +25,7 @@ from slowwave.memory.ledger import VERSION, Event, read_ledger
 from slowwave.memory.model import Evidence, iso
 from slowwave.memory.names import name_from_json
 from slowwave.memory.section import MARKDOWN
+from slowwave.memory.shared import parsed, shared_files, shared_folder
 from slowwave.memory.transaction import recover
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
@@ -68,6 +70,7 @@ def erase_project(project: Project, eraser: Eraser) -> Report:
         for folder in {path.parent for path in seen if path.parent.is_dir()}:
             remove_leftovers(folder)
     erase_memory(project.key, project.memory, eraser, hashes)
+    erase_from_shared(project, eraser)
     eraser.across.seen |= seen
     return eraser.report
 
@@ -318,6 +321,44 @@ def erase_from_lost(memories: Collection[Path], eraser: Eraser) -> None:
     lost = {Path(name_from_json(one.memory)).resolve() for one in register.files.values()} - known
     for memory in sorted(lost):
         erase_from_delivered(memory, eraser)
+
+
+def erase_from_shared(project: Project, eraser: Eraser) -> None:
+    """Take out of a repository the files of this person's shared memories that hold what must go.
+
+    Those of others stay, since their nights would write them again, and so does what is in git's history.
+
+    Raises:
+        OSError: a file cannot be read or removed.
+    """
+    try:
+        folder = shared_folder(project.root, eraser.settings.memory.shared)
+        files = shared_files(folder) if folder is not None else {}
+        hits = {name: found.places for name, data in files.items() if (found := marked(data, eraser.what)).places}
+        author = author_of(Path(project.root), eraser.environ) if hits else ""
+    except SlowwaveError as error:
+        eraser.refuse(project.key, project.root, str(error))
+        return
+    for name, places in hits.items():
+        assert folder is not None
+        path = folder / name
+        eraser.found(project.key, str(path), places)
+        if _author_in(name, files[name]) not in ("", author):
+            eraser.refuse(project.key, str(path), "another author shared it; ask them to erase it as well")
+            continue
+        if not eraser.dry_run:
+            with eraser.rewriting(path):
+                at_fault_point("unlink", path)
+                path.unlink()
+                fsync_folder(folder)
+        eraser.refuse(project.key, str(path), "what was committed of it stays in the history; commit that it is gone")
+
+
+def _author_in(name: str, data: bytes) -> str:
+    try:
+        return parsed(name, data).author
+    except ValueError:
+        return ""
 
 
 def _look_into(path: Path, placed: Placed, eraser: Eraser) -> bool:
