@@ -63,7 +63,7 @@ def test_load_memory_index_is_never_truncated_by_what_we_write(tmp_path: Path) -
 
 def test_load_memory_index_missing_is_none(tmp_path: Path) -> None:
     house = House(tmp_path)
-    house.extract(house.candidate("The cache is slow", category="project", confidence=0.5))
+    house.extract(house.candidate("The cache is slow", category="project", confidence=0.45))
     house.dream()
     assert _load_index(house.memory) == ""
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
@@ -89,10 +90,8 @@ def test_a_long_line_that_shrinks_while_it_is_measured_and_read(
             os.truncate(path, LONG_LINE_BYTES // 2)
         return os.pread(fd, count, offset)
 
-    class System:
-        pread = staticmethod(shrinking)
-
-    monkeypatch.setattr(lines, "os", System)
+    system = SimpleNamespace(**{**vars(os), "pread": shrinking})
+    monkeypatch.setattr(lines, "os", system)
     problems: list[Problem] = []
     found = [s.raw[:8] for s in spans(path, problems)]
     assert found[0] == b'{"n":1}'

@@ -17,7 +17,6 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.model import REFUSALS, SessionOrigin
-from slowwave.formats.ulid.metadata import is_ulid
 from slowwave.places import home_folder
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import MEMORY, SUFFIX, SUFFIXES, FoundFile, FoundSession, K, Walk, key_in_database
@@ -369,6 +368,8 @@ class Ulid(Kind):
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         """Yield the sessions of the folder; a log in a folder of another name is reported, and never opened (S7.8)."""
+        from slowwave.formats.ulid.metadata import is_ulid  # noqa: PLC0415 - only where this client is
+
         try:
             names = sorted(os.listdir(place.path))  # noqa: PTH208 - names only
         except OSError as error:
@@ -386,6 +387,8 @@ class Ulid(Kind):
 
     def titles(self, place: Place) -> Mapping[str, str]:
         """Return the names of sessions that have one; damaged metadata are reported when the session is read."""
+        from slowwave.formats.ulid.metadata import is_ulid  # noqa: PLC0415 - only where this client is
+
         names = ((name, _name(f"{place.path}/{name}/{METADATA}")) for name in _listed(place.path) if is_ulid(name))
         return {session: name for session, name in names if name}
 
@@ -433,6 +436,8 @@ def _listed(folder: str) -> list[str]:
 
 
 def _holds_logs(folder: Path) -> bool:
+    from slowwave.formats.ulid.metadata import is_ulid  # noqa: PLC0415 - only where this client is
+
     with os.scandir(folder) as entries:
         return any(is_ulid(entry.name) and os.path.lexists(f"{entry.path}/{LOG}") for entry in entries)
 

@@ -22,7 +22,6 @@ import msgspec
 from slowwave.errors import LockHeldError, LockLostError, RefusedError
 from slowwave.files import TEMP_PREFIX, at_fault_point
 from slowwave.formats.append import locked_file
-from slowwave.formats.codex.home import home_of, thread_in_name
 from slowwave.formats.times import parse_time
 from slowwave.processes import created_at, is_running, start_ticks
 
@@ -283,6 +282,8 @@ _COORDINATION_S = 5.0
 
 def codex_lock_path(rollout: Path) -> Path | None:
     """Return where the lock of a rollout lies; None outside of a Codex home, or in one that has no locks."""
+    from slowwave.formats.codex.home import home_of, thread_in_name  # noqa: PLC0415 - only where this client is
+
     home, thread = home_of(rollout), thread_in_name(rollout)
     if home is None or not thread or not (home / CODEX_LOCKS).is_dir():
         return None

@@ -6,17 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError, UsageError
 from slowwave.formats.lines import read_records
 from slowwave.formats.registry import NAMES, RecordDialect, by_name, sniff
-from slowwave.settings import Settings
 from slowwave.stores.kinds import BY_NAME, HOMES, PLAIN, Place
 from slowwave.stores.model import StoreProblem
 from slowwave.stores.walk import MEMORY, SUFFIX, FoundSession, K, Known, Walk
+
+if TYPE_CHECKING:  # whoever plans one session needs no settings
+    from slowwave.settings import Settings
 
 DIALECTS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
@@ -51,7 +53,7 @@ class Root:
             raise UnknownDialectError(self.path, text, REMEDY)
 
 
-def store_roots(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
+def store_roots(settings: "Settings", environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
     """Return the roots that the settings name, or the homes of all clients when they name none.
 
     Raises:
@@ -71,7 +73,7 @@ def _store_of(root: Root, place: Place) -> str:
     return os.path.realpath(place.store or root.path)
 
 
-def _roots(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
+def _roots(settings: "Settings", environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
     named = [path.expanduser().absolute() for path in dict.fromkeys(settings.store.roots)]
     if named:
         return _once([Root(path, tuple(_places(path, problems)), is_named=True) for path in named], problems)
@@ -288,7 +290,9 @@ def base_path(folder: Path, session_id: str) -> Path:
     return path
 
 
-def found_sessions(settings: Settings, environ: Mapping[str, str], problems: list[StoreProblem]) -> list[FoundSession]:
+def found_sessions(
+    settings: "Settings", environ: Mapping[str, str], problems: list[StoreProblem]
+) -> list[FoundSession]:
     """Return every session under the roots by its names alone; no content is read.
 
     Raises:

@@ -68,8 +68,7 @@ def test_what_only_the_session_showed_goes_and_the_rest_is_derived_anew(
     home = folder.parents[2]
     assert FIRST not in (home / ".claude" / "history.jsonl").read_text()
     assert SECOND in (home / ".claude" / "history.jsonl").read_text()
-    every = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
-    assert not any(RULES[1].encode() in data for data in every)
+    assert not [path for path in home.rglob("*") if path.is_file() and RULES[1].encode() in path.read_bytes()]
     assert all(c.session.id == SECOND for c in read_candidates(folder / "memory")[0])
     assert main(["run", "nightly", "--direct", *GATES]) == 0
     left = texts(folder)
@@ -251,8 +250,8 @@ def test_forks_and_copies_are_named_and_go_along(folder: Path, capsys: pytest.Ca
     assert done["counts"]["sessions_erased"] == planned["counts"]["sessions_found"] == 8
     assert not any(path.exists() for path in paths.values())
     assert (folder / f"{SECOND}.jsonl").read_bytes() == kept
-    every = [path.read_bytes() for path in folder.parents[2].rglob("*") if path.is_file()]
-    assert not any(RULES[1].encode() in data for data in every)
+    home = folder.parents[2]
+    assert not [path for path in home.rglob("*") if path.is_file() and RULES[1].encode() in path.read_bytes()]
 
 
 def test_what_lies_in_another_project_or_is_held_is_left_by_name(
@@ -399,8 +398,7 @@ def test_a_copy_in_the_trash_goes_with_it(folder: Path, capsys: pytest.CaptureFi
     assert main(["sessions", "rm", FIRST]) == 0
     erase(capsys, "--session", FIRST, "--apply")
     home = folder.parents[2]
-    every = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
-    assert not any(RULES[1].encode() in data for data in every)
+    assert not [path for path in home.rglob("*") if path.is_file() and RULES[1].encode() in path.read_bytes()]
 
 
 def test_a_held_copy_in_the_trash_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
