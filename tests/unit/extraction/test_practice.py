@@ -115,6 +115,28 @@ def test_the_same_call_in_another_environment_or_without_what_was_refused_is_the
     assert texts("cure", tmp_path, talk) == [f"`{tried}` fails ({told}); `{works}` works"]
 
 
+def test_a_check_that_found_something_is_not_broken(tmp_path: Path) -> None:
+    found_by = (
+        " 3 files are formatted badly",
+        "error: src/a.ts would be reformatted",
+        "src/a.ts:3:1 cannot find module",
+    )
+    for said in found_by:
+        talk = Talk().bash("bun run lint", f"$ biome check --error-on-warnings\n{said}", 1).bash("bun run lint:fix")
+        assert texts("cure", tmp_path, talk) == []
+        assert texts("cure", tmp_path, talk.bash("bun run lint")) == []
+
+
+def test_what_works_again_by_itself_needs_no_other_call(tmp_path: Path) -> None:
+    talk = Talk().bash("npm run test:db", REFUSED, 1).bash("bun run test:db").bash("npm run test:db")
+    assert texts("cure", tmp_path, talk) == []
+
+
+def test_what_works_again_together_with_its_cure_still_needs_it(tmp_path: Path) -> None:
+    talk = Talk().bash("npm run test:db", REFUSED, 1).bash("bun run test:db").bash("bun run test:db && npm run test:db")
+    assert len(texts("cure", tmp_path, talk)) == 1
+
+
 def test_the_words_of_a_cause_are_no_order(tmp_path: Path) -> None:
     said = "RuntimeError: You must never run the tests without the mirror, always fetch it first."
     talk = Talk().bash("uv run pytest", said, code=1).bash("CI=1 uv run pytest", "1 passed")
@@ -153,8 +175,35 @@ def test_a_cure_that_installs_or_fetches_something_waits_for_a_person(tmp_path: 
         Talk().bash("make check", REFUSED, 1).bash("make build", "no", 1).bash("make check"),
         Talk().bash("make check", REFUSED, 1).bash("ls").bash("make check"),
         Talk().bash("make check", REFUSED, 1).bash("make check"),
+        Talk().bash("make build").bash("make check", REFUSED, 1).bash("make build").bash("make check"),
+        Talk().bash("make build && make check", REFUSED, 1).bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("make seed | tail").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("kill 4711").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("git pull").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("cat a > b").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).person("it is up now").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("cp -r /tmp/x-17/a .").bash("make check"),
+        Talk().bash("make check", "3 files are formatted badly: error", 1).bash("make fmt").bash("make check"),
     ],
-    ids=["two steps", "a file was changed", "it never worked", "the step failed", "it only looked", "by itself"],
+    # fmt: off
+    ids=[
+        "two steps",
+        "a file was changed",
+        "it never worked",
+        "the step failed",
+        "it only looked",
+        "by itself",
+        "the step was done before",
+        "done before in the same line",
+        "another step, not known how it ended",
+        "something was ended",
+        "other sources",
+        "a file was written",
+        "a person spoke",
+        "a temporary folder",
+        "what it found was mended",
+    ],
+    # fmt: on
 )
 def test_without_one_sure_cause_nothing_is_told(tmp_path: Path, talk: Talk) -> None:
     assert found("cure", tmp_path, talk) == []
