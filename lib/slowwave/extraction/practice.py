@@ -70,18 +70,23 @@ def practice(reading: Reading) -> Iterator[Note]:
 
 
 def _gate(reading: Reading) -> list[Note]:
-    """Return the checks that came between the last change and a commit, where there were several."""
+    """Return the checks that came between the last change and a commit, where several of them passed.
+
+    Where that is so, the others that were run are told as well, if only a filter hides how they ended: a gate without
+    one of its checks is another one.
+    """
     since: dict[str, Ran] = {}
+    passed: set[str] = set()
     gates: list[dict[str, Ran]] = []
     for item in reading.items:
         if isinstance(item, Edited):
-            since = {}
+            since, passed = {}, set()
         elif isinstance(item, Ran):
-            done = [command for command in item.run.commands if command.outcome == "succeeded"]
-            since |= {c.text: item for c in done if c.purpose in _WHAT and is_general(c)}
-            if any(c.text.startswith("git commit") for c in done) and len(since) > 1:
+            _take_checks(item, since, passed)
+            is_done = any(c.text.startswith("git commit") and c.outcome == "succeeded" for c in item.run.commands)
+            if is_done and len(passed) > 1:
                 gates.append(since)
-                since = {}
+                since, passed = {}, set()
     if not gates:
         return []
     gate = max(gates, key=len)
@@ -89,6 +94,21 @@ def _gate(reading: Reading) -> list[Note]:
     shown = tuple(dict.fromkeys(gate.values()))[:_MOST_SHOWN]
     quote = "; ".join(gate)
     return [Note("gate", "pattern", line, _GATE, "command_outcome", shown, quote, "cmd:commit", quote)]
+
+
+def _take_checks(item: Ran, since: dict[str, Ran], passed: set[str]) -> None:
+    """Add the checks of a line to those that ran since the last change; what fails is none of them."""
+    for command in item.run.commands:
+        if command.purpose not in _WHAT or not is_general(command):
+            continue
+        if command.outcome == "succeeded":
+            passed.add(command.text)
+            since[command.text] = item  # in its old place: the order is that of the first run
+        elif command.outcome == "failed":
+            passed.discard(command.text)
+            since.pop(command.text, None)
+        elif item.run.ok:
+            since.setdefault(command.text, item)
 
 
 def _routines(runs: Sequence[Ran]) -> Iterator[Note]:
