@@ -14,16 +14,17 @@ from rapidfuzz.fuzz import token_set_ratio
 
 from slowwave.extraction.notes import Note
 from slowwave.reading.items import Edited, Ran, Reading, Said
-from slowwave.shell.commands import Proven
+from slowwave.shell.commands import Proven, Purpose
+from slowwave.shell.purposes import variant_of
 from slowwave.shell.reports import complaint_in, setup_error
 
 _WHAT = {
-    "test": "Tests are run",
-    "lint": "Linting is done",
-    "format": "Code is formatted",
-    "typecheck": "Types are checked",
-    "check": "Changes are checked",
-    "build": "Builds are made",
+    "test": ("Tests", "are run"),
+    "lint": ("Linting", "is done"),
+    "format": ("Code", "is formatted"),
+    "typecheck": ("Types", "are checked"),
+    "check": ("Changes", "are checked"),
+    "build": ("Builds", "are made"),
 }
 # what a project names itself; the rest any agent tries without being told
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "make", "just", "task", "mise", "tox", "nox", "rake", "composer",
@@ -112,22 +113,40 @@ def _take_checks(item: Ran, since: dict[str, Ran], passed: set[str]) -> None:
 
 
 def _routines(runs: Sequence[Ran]) -> Iterator[Note]:
-    proven: dict[tuple[str, str], list[Ran]] = {}
+    """Yield one routine for each runner and purpose, which names its variants; without a general one each by itself."""
+    proven: dict[tuple[Purpose, str], list[Ran]] = {}
     for ran in runs:
         for command in ran.run.commands:
             if command.outcome == "succeeded" and command.purpose in _WHAT and is_general(command):
                 proven.setdefault((command.purpose, command.text), []).append(ran)
     runners = Counter(text.split()[0] for _, text in proven)
-    for (purpose, text), shown in proven.items():
-        is_own = text.split()[0] in _RUNNERS or text.startswith("./")
-        # one runner for several purposes is the project's own, also where each was needed just once
-        if len(shown) > 1 or (is_own and runners[text.split()[0]] > 1):
-            confidence = _OWN if is_own else _COMMON
-            line = f"{_WHAT[purpose]} with `{text}`"
-            evidence = tuple(shown[:_MOST_SHOWN])
-            yield Note(
-                "routine", "pattern", line, confidence, "command_outcome", evidence, text, f"cmd:{text}", purpose
-            )
+    # one runner for several purposes is the project's own, also where each was needed just once
+    worth = {
+        (purpose, text): (shown, variant_of(text.split(), purpose))
+        for (purpose, text), shown in proven.items()
+        if len(shown) > 1 or (_is_own(text) and runners[text.split()[0]] > 1)
+    }
+    general = {(purpose, text.split()[0]) for (purpose, text), (_, variant) in worth.items() if not variant}
+    for (purpose, text), (shown, variant) in worth.items():
+        place = (purpose, text.split()[0])
+        if variant and place in general:
+            continue  # the line of the general one names it
+        others = {
+            f"{also}: `{other}`": ran[0]
+            for (of, other), (ran, also) in worth.items()
+            if also and not variant and (of, other.split()[0]) == place
+        }
+        what, done = _WHAT[purpose]
+        beside = f" ({', '.join(list(others)[:_MOST_NAMED])})" if others else ""
+        line = f"{what}{f' ({variant})' if variant else ''} {done} with `{text}`{beside}"
+        confidence = _OWN if _is_own(text) else _COMMON
+        cited = {ran.order: ran for ran in (*shown[:_MOST_SHOWN], *list(others.values())[:_MOST_NAMED])}
+        evidence = tuple(cited[order] for order in sorted(cited))
+        yield Note("routine", "pattern", line, confidence, "command_outcome", evidence, text, f"cmd:{text}", purpose)
+
+
+def _is_own(text: str) -> bool:
+    return text.split(maxsplit=1)[0] in _RUNNERS or text.startswith("./")
 
 
 def is_general(command: Proven) -> bool:

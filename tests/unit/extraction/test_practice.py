@@ -32,13 +32,44 @@ def runs(*lines: str) -> Talk:
     return talk
 
 
-@pytest.mark.parametrize(("one", "other"), [("npm test", "bun test"), ("npm run test:web", "npm run test:api")])
+@pytest.mark.parametrize(("one", "other"), [("npm test", "bun test"), ("make test", "npm test")])
 def test_two_commands_of_one_purpose_stand_side_by_side(tmp_path: Path, one: str, other: str) -> None:
     notes = found("routine", tmp_path, runs(one, one, other, other))
     assert [(n.text, n.key, n.value) for n in notes] == [
         (f"Tests are run with `{line}`", f"cmd:{line}", "test") for line in (one, other)
     ]
     assert [(n.category, n.origin, len(n.items)) for n in notes] == [("pattern", "command_outcome", 2)] * 2
+
+
+def test_one_line_tells_the_general_command_and_its_variants(tmp_path: Path) -> None:
+    lines = ["mise run test:integration", "mise run test", "mise run test:ci", "mise run lint"]
+    notes = found("routine", tmp_path, runs(*lines))
+    assert {(n.text, n.key, len(n.items)) for n in notes} == {
+        (
+            "Tests are run with `mise run test` (integration: `mise run test:integration`, ci: `mise run test:ci`)",
+            "cmd:mise run test",
+            3,
+        ),
+        ("Linting is done with `mise run lint`", "cmd:mise run lint", 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("mise run test:integration", "Tests (integration) are run with `mise run test:integration`"),
+        ("npm run test:web", "Tests (web) are run with `npm run test:web`"),
+        ("make e2e", "Tests (e2e) are run with `make e2e`"),
+        ("make run-tests", "Tests are run with `make run-tests`"),
+        ("npm run type-check", "Types are checked with `npm run type-check`"),
+        ("bun run lint:fix", "Linting (fix) is done with `bun run lint:fix`"),
+        ("cargo fmt --check", "Linting (formatting) is done with `cargo fmt --check`"),
+        ("uv run black --check .", "Linting (formatting) is done with `uv run black --check .`"),
+        ("uv run ruff check .", "Linting is done with `uv run ruff check .`"),
+    ],
+)
+def test_a_line_does_not_say_more_than_its_command_does(tmp_path: Path, line: str, told: str) -> None:
+    assert texts("routine", tmp_path, runs(line, line)) == [told]
 
 
 def test_a_runner_that_serves_several_purposes_is_the_projects_own(tmp_path: Path) -> None:
