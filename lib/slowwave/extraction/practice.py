@@ -39,7 +39,7 @@ _LOOKS_OF_GIT = frozenset({"status", "log", "diff", "show", "branch", "rev-parse
                            "describe", "remote", "reflog", "config", "shortlog"})  # fmt: skip
 _CHANGES = {"sed": ("-i", "--in-place"), "curl": ("-X", "-d", "--data", "--request"), "find": ("-delete", "-exec")}
 _WRITES = re.compile(r"(?<![\d&=<-])>>?\s*(?![&>\s]|/dev/)|\btee\b|(?:^|[;&|]\s*)sleep\b")
-# what is there today only
+# what is there today only; given as a setting, a temporary folder is one that any day has
 _ONE_OFF = re.compile(r"(?<![\w.])/(?:private/)?(?:tmp|var/(?:tmp|folders))/|\bworktrees?/|\$\{?TMPDIR\b")
 # a checker that names a place ran, and found something there
 _PLACE = re.compile(r"^\S+?[:(]\d+\b")
@@ -173,7 +173,7 @@ def _cures(reading: Reading) -> Iterator[Note]:
         if not isinstance(failed, Ran) or failed.run.ok or not failed.cause or failed.line in told:
             continue
         tried = next((c for c in failed.run.commands if c.outcome == "failed"), None)
-        if tried is None or len(_typed(tried)) > _MOST_LINE or _ONE_OFF.search(_typed(tried)):
+        if tried is None or len(_typed(tried)) > _MOST_LINE or _ONE_OFF.search(tried.text):
             continue
         told.add(failed.line)
         yield from _cure(failed, tried, reading)
@@ -224,7 +224,7 @@ def _is_step(step: Proven, failed: Ran, tried: Proven, reading: Reading) -> bool
     call = _typed(step)
     if step.outcome != "succeeded" or {step.program, tried.program} & _LOOKING:
         return False
-    if len(call) > _MOST_LINE or _ONE_OFF.search(call):
+    if len(call) > _MOST_LINE or _ONE_OFF.search(step.text):
         return False
     if _has_findings(failed, tried) and step.purpose in {tried.purpose, "lint", "format"}:
         return False  # it mended what was found
@@ -234,7 +234,7 @@ def _is_step(step: Proven, failed: Ran, tried: Proven, reading: Reading) -> bool
 
 def _is_broken(failed: Ran, tried: Proven, item: Ran, works: Proven, reading: Reading) -> bool:
     """Say whether a call does not work at all, so that another one has to be made in its place."""
-    if _ONE_OFF.search(_typed(works)) or (tried.text != works.text and _has_findings(failed, tried)):
+    if _ONE_OFF.search(works.text) or (tried.text != works.text and _has_findings(failed, tried)):
         return False
     call, other = _typed(tried), _typed(works)
     later = [one.run.commands for one in reading.items[item.order + 1 :] if isinstance(one, Ran)]

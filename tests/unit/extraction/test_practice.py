@@ -152,6 +152,7 @@ def test_another_call_that_did_the_same_work_is_the_cure(tmp_path: Path) -> None
             "RuntimeError, ENOTTY",
             "EDITOR=true git rebase --continue",
         ),
+        ("make test", "ConfigError: no home", "ConfigError", "APP_HOME=/tmp/app make test"),
         ("kiln fire --short", "Error: unknown flag: --short", "Error: unknown flag: --short", "kiln fire --brief"),
     ],
 )
