@@ -8,13 +8,14 @@ fit. Beside it stands how far two readers of the same sessions agree, which no c
 from collections.abc import Sequence
 from functools import cache
 
+from slowwave.extraction.features import pieces_of
 from slowwave.settings import Settings
-from tests.quality import unseen
+from tests.quality import train, unseen
 from tests.quality.beside import CORPUS, missing
 from tests.quality.intervals import bootstrap, counted, interval
 from tests.quality.reliability import Claim, brier, ece, equal_mass, equal_width, floor, plot, rows
 from tests.quality.reliability_picture import picture
-from tests.quality.statement_labels import VOICES, Judged, judged, marks
+from tests.quality.statement_labels import Judged, judged, marks
 from tests.quality.table import Must, Section, Table
 
 ECE, ABOVE = 0.05, 0.1
@@ -71,9 +72,17 @@ def _claims() -> dict[str, list[Claim]]:
     """Return by who said it what the confidence of each statement claims, and what its readers said."""
     known = unseen.unseen()
     found: dict[str, list[Claim]] = {speaker: [] for speaker in _SPEAKERS}
-    for one in unseen.statements():
-        confidence = known[one.repository].confidence(one.features, VOICES[one.speaker])
-        found[one.speaker].append(Claim(confidence, _worth(one), one.repository))
+    real = [one for one in unseen.statements() if not train.is_written(one)]
+    for one in real:
+        weights = known[one.repository]
+        if one.speaker == "a":
+            found["a"].append(Claim(weights.told(one.features), _worth(one), one.repository))
+        elif one.speaker == "c":
+            found["c"].append(Claim(weights.settles(one.dialog, pieces_of(one.words)), _worth(one), one.repository))
+    # what reads like a document waits, so that its confidence claims nothing
+    for one, names in train.wordings(real, {name: weights.document for name, weights in known.items()}):
+        confidence = known[one.repository].wish(names, pieces_of(one.words))
+        found["p"].append(Claim(confidence, _worth(one), one.repository))
     return found
 
 

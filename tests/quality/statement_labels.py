@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from slowwave.extraction.classifier import Voice
-from slowwave.extraction.features import Surroundings
+from slowwave.extraction.features import Surroundings, dialog
 from slowwave.extraction.texts import choice, standing
 from slowwave.formats.model import Text
 from slowwave.memory.model import Category
@@ -26,8 +25,6 @@ from tests.quality.beside import CORPUS
 from tests.quality.reading import line_at, transcript_of
 
 FOLDER = Path(__file__).parent / "labels"
-# who stands behind a statement, by the letter of its speaker
-VOICES: Mapping[str, Voice] = {"p": "typed", "a": "told", "c": "chosen"}
 _LEAST_CHARS = 12
 
 
@@ -64,6 +61,7 @@ class Judged:
         words: as they stand in the message.
         mark: the highest mark that lies in it, or None.
         message: the rank of its message in the session.
+        dialog: what tells the wording of a choice in a dialog.
     """
 
     session: str
@@ -73,6 +71,7 @@ class Judged:
     features: frozenset[str]
     mark: Mark | None
     message: int = 0
+    dialog: frozenset[str] = frozenset()
 
     @property
     def repository(self) -> str:
@@ -117,7 +116,9 @@ def judged(session: str, reader: str = "") -> tuple[Judged, ...]:
             place = (item.order, item.sources, item.record, item.at, item.cwd)
             said = Said(*place, "person", (Part(text, is_pasted=False),), "choice")
             features = frozenset(around.features(Statement(said, text, 0, 1)))
-            found.append(Judged(session, "c", text, text, features, mark, item.order))
+            words = f"{item.question} {item.answer}"
+            names = frozenset(dialog(item))
+            found.append(Judged(session, "c", text, words, features, mark, item.order, names))
     return tuple(found)
 
 

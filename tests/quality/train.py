@@ -21,7 +21,7 @@ from slowwave.extraction.voice import is_pasted, typed_like, written_like
 from slowwave.memory.model import CATEGORIES
 from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, bare, framed, written
-from tests.quality.written_sessions import written_sessions
+from tests.quality.written_sessions import written_dialogs, written_sessions
 
 TARGET = Path(__file__).parents[2] / "lib" / "slowwave" / "extraction" / "weights.json"
 # a word counts where so many statements of so many repositories have it
@@ -50,6 +50,7 @@ _WORTHLESS = 2.0
 _SHORT, _PERSONS = 2, 3.0
 # how useful as a line of its own, by grade and whether it can be understood alone
 _USEFUL = {(2, True): 1.0, (2, False): 0.7, (1, True): 0.6, (1, False): 0.2}
+_CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
 _VOICED = {"strength": 0.5, "of_pieces": 6.0}
 
 
@@ -262,12 +263,38 @@ def is_written(judged: Judged) -> bool:
     return judged.session.startswith("written/")
 
 
+def choice_head(dialogs: Iterable[Judged]) -> Head:
+    """Return the head of choices, of dialogs that were written: real ones are few, and tell how well it does."""
+    examples: list[Example] = []
+    for one in dialogs:
+        worth = _WORTH[one.mark.grade if one.mark else 0]
+        examples += _weighed(one.dialog, worth, one.repository, 1.0, one.words)
+    return fit(examples, **_CHOSEN)
+
+
+def choice_steps(dialogs: Sequence[Judged], real: Iterable[Judged]) -> tuple[tuple[float, float], ...]:
+    """Return the steps of choices: of written dialogs by heads that had not seen them, and of real ones.
+
+    Args:
+        dialogs: written ones.
+        real: out of sessions, which the head has never seen.
+    """
+    scored: list[tuple[float, float]] = []
+    for fold in range(_FOLDS):
+        head = choice_head(one for number, one in enumerate(dialogs) if number % _FOLDS != fold)
+        held = [one for number, one in enumerate(dialogs) if number % _FOLDS == fold]
+        scored += [(head.score(one.dialog, pieces_of(one.words)), _worth(one)) for one in held]
+    head = choice_head(dialogs)
+    scored += [(head.score(one.dialog, pieces_of(one.words)), _worth(one)) for one in real if one.speaker == "c"]
+    return _steps(scored)
+
+
 @dataclass(frozen=True, slots=True)
 class Heads:
     """What judges the statements of a repository.
 
     Attributes:
-        worth: of what was told or chosen, by words and place.
+        worth: of what was told, by words and place.
         rule: of what was typed, by wording as in messages.
         typed: of what was typed, by wording as in sessions.
         document: whether something reads like a document.
@@ -322,10 +349,9 @@ def steps_of(judged: Sequence[Judged], heads: Mapping[str, Heads]) -> dict[Voice
         heads: by repository, fitted without it.
     """
     found: dict[Voice, tuple[tuple[float, float], ...]] = {}
-    voices: tuple[tuple[str, Voice], ...] = (("a", "told"), ("c", "chosen"))
-    for of, voice in voices:
-        some = [j for j in judged if j.speaker == of and not is_written(j)]
-        found[voice] = _steps([(heads[j.repository].worth.score(j.features), _worth(j)) for j in some])
+    told = [j for j in judged if j.speaker == "a" and not is_written(j)]
+    found["told"] = _steps([(heads[j.repository].worth.score(j.features), _worth(j)) for j in told])
+    found["chosen"] = choice_steps(written_dialogs(), [j for j in judged if not is_written(j)])
     worded = wordings(judged, {name: head.document for name, head in heads.items()})
     scored = [
         (_wished(heads[j.repository], j, names), _useful(j), 1 if is_written(j) else _REAL) for j, names in worded
@@ -368,10 +394,19 @@ def main() -> int:
     heads = heads_of(judged, messages)
     steps = steps_of(judged, heads_without(judged, messages))
     categories = category_heads([j for j in judged if not is_written(j)])
-    weights = Weights(heads.worth, heads.rule, heads.typed, heads.document, categories, voice_head(messages), steps)
+    weights = Weights(
+        heads.worth,
+        choice_head(written_dialogs()),
+        heads.rule,
+        heads.typed,
+        heads.document,
+        categories,
+        voice_head(messages),
+        steps,
+    )
     TARGET.write_bytes(msgspec.json.encode(weights))
     print(f"{len(judged)} statements of sessions, {len(messages)} typed sentences")
-    named = {name: getattr(weights, name) for name in ("worth", "rule", "typed", "document", "theirs")}
+    named = {name: getattr(weights, name) for name in ("worth", "choice", "rule", "typed", "document", "theirs")}
     for name, head in named.items():
         print(f"{name}: {len(head.weights)} weights of names, {len(head.pieces)} of pieces")
     print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")

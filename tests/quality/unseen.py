@@ -18,7 +18,7 @@ from slowwave.extraction.classifier import Weights, weights
 from tests.quality import train
 from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, written
-from tests.quality.written_sessions import written_sessions
+from tests.quality.written_sessions import written_dialogs, written_sessions
 
 KEPT = Path(__file__).parents[2] / "build"
 
@@ -51,13 +51,14 @@ def unseen() -> dict[str, Weights]:
 def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Weights]:
     heads = train.heads_without(judged, messages)
     found: dict[str, Weights] = {}
+    choice = train.choice_head(written_dialogs())
     for fold in train.folds_of(judged):
         others = [j for j in judged if j.repository not in fold]
         categories = train.category_heads([j for j in others if not train.is_written(j)])
         steps = train.steps_of(others, heads)
         for name in fold:
             of = heads[name]
-            found[name] = Weights(of.worth, of.rule, of.typed, of.document, categories, weights().theirs, steps)
+            found[name] = Weights(of.worth, choice, of.rule, of.typed, of.document, categories, weights().theirs, steps)
     return found
 
 

@@ -9,14 +9,27 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from slowwave.extraction.features import Surroundings
+from slowwave.extraction.features import Surroundings, dialog
 from slowwave.extraction.texts import standing
-from slowwave.reading.items import Edited, Failed, Meaning, Part, Ran, Reading, Said
+from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Option, Part, Ran, Reading, Said
 from slowwave.reading.pasted import parts_of
 from slowwave.reading.statements import statements
 from slowwave.shell.commands import run_of
 from tests.quality.statement_labels import Judged, Mark, words_of
 from tests.quality.typed_messages import FOLDER
+
+
+@cache
+def written_dialogs() -> tuple[Judged, ...]:
+    """Return questions of dialogs with what was chosen; each stands for a repository of its own."""
+    found: list[Judged] = []
+    for number, row in enumerate(map(json.loads, (FOLDER / "dialogs.jsonl").read_text("utf-8").splitlines())):
+        options = tuple(Option(one["label"], one.get("description", "")) for one in row["options"])
+        item = Chosen(0, (), "", None, "", row["q"], row.get("header", ""), options, row["answer"])
+        mark = Mark(0, 0, 0, row["g"], row["c"], alone=True, scope="project", group=0) if row["g"] else None
+        names, words = frozenset(dialog(item)), f"{item.question} {item.answer}"
+        found.append(Judged(f"written/dialog-{number}/session", "c", words, words, frozenset(), mark, 0, names))
+    return tuple(found)
 
 
 @cache

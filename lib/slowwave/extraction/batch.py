@@ -11,7 +11,7 @@ from slowwave.extraction.quarantine import Quarantined, append_quarantine
 from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.remembered import Refused, append_refused, read_refused, stamp_of
 from slowwave.extraction.repeats import NAME as REPEATED
-from slowwave.extraction.repeats import repeated
+from slowwave.extraction.repeats import repeated, tells_several
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.candidates import read_candidates
@@ -58,6 +58,7 @@ class Batch:
         self.ranges = Recorded(ranges)
         self._ids = {c.id for c in self._known}
         self._commands: dict[tuple[str, str], list[Candidate]] = {}
+        self._several: list[Candidate] = []
         self._note_commands(self._known)
         self._failed, more = read_failures(project.memory)
         self._refused, others = read_refused(project.memory)
@@ -123,7 +124,7 @@ class Batch:
         """Take what the miners found in a session, commands that others showed before as one; return what is new."""
         new = [c for c in found if c.id not in self._ids]
         alike = [c for key in dict.fromkeys((c.key, c.value) for c in new) for c in self._commands.get(key, ())]
-        new = [c for c in repeated(alike, new) if c.id not in self._ids]
+        new = [c for c in repeated([*alike, *self._several], new) if c.id not in self._ids]
         # before the ranges: whatever a kill leaves is read again, and told once
         self._quarantined += quarantined
         self.take(new, ranges)
@@ -154,6 +155,8 @@ class Batch:
                     # nothing more is made of them
                     alike.clear()
                 alike.append(candidate)
+                if tells_several(candidate):
+                    self._several.append(candidate)
 
     def is_known(self, candidate: Candidate) -> bool:
         """Say whether a candidate was there before."""

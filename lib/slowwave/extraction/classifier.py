@@ -47,7 +47,8 @@ class Weights(msgspec.Struct, frozen=True):
     """All that was fitted.
 
     Attributes:
-        worth: whether what an assistant said, or a choice, is worth loading, by its words and its place.
+        worth: whether what an assistant said is worth loading, by its words and its place.
+        choice: whether a choice in a dialog settles something, rather than what is done next.
         rule: whether something typed is worded as a rule or a fact for good, learnt from many single messages.
         typed: whether something typed is worth loading amid all that people type, learnt from whole sessions.
         document: whether a sentence reads like a document or an agent's report rather than like something typed.
@@ -58,6 +59,7 @@ class Weights(msgspec.Struct, frozen=True):
     """
 
     worth: Head
+    choice: Head
     rule: Head
     typed: Head
     document: Head
@@ -65,9 +67,13 @@ class Weights(msgspec.Struct, frozen=True):
     theirs: Head
     steps: dict[Voice, tuple[tuple[float, float], ...]]
 
-    def confidence(self, features: Collection[str], voice: Voice) -> float:
-        """Return how likely a statement is worth loading, 0 to 1."""
-        return self._read_off(self.worth.score(features), voice)
+    def told(self, features: Collection[str]) -> float:
+        """Return how likely what an assistant said is worth loading, 0 to 1."""
+        return self._read_off(self.worth.score(features), "told")
+
+    def settles(self, names: Collection[str], pieces: Collection[str]) -> float:
+        """Return how likely a choice in a dialog is worth loading, 0 to 1, by its wording and pieces of words."""
+        return self._read_off(self.choice.score(names, pieces), "chosen")
 
     def wish(self, names: Collection[str], pieces: Collection[str]) -> float:
         """Return how likely what a person typed is worth loading, 0 to 1.

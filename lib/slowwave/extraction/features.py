@@ -24,6 +24,7 @@ _COUNTS = (0, 1, 2, 4, 8, 16)
 _REPLY_WORDS = 3
 _SHORT_REPLY = 8
 _PIECES = range(1, 5)
+_LONG_ANSWER, _ANSWER_STEP = 3, 20
 
 
 # features by which the wording of a statement is told, whatever session it stands in
@@ -152,6 +153,19 @@ def wording(statement: Statement) -> Iterator[str]:
     yield f"p:under={len(statement.under)}"
     yield f"p:total={bucket(statement.total, _COUNTS)}"
     yield f"p:length={bucket(len(statement.text), _STEPS)}"
+
+
+def dialog(chosen: Chosen) -> Iterator[str]:
+    """Yield what tells the wording of a question of a dialog and of the answer to it."""
+    answer, options = chosen.answer, chosen.chosen
+    for kind, text in (("q", chosen.question), ("h", chosen.header), ("a", answer)):
+        yield from (f"{kind}:{word}" for word in words_of(text))
+    for option in options:
+        yield from (f"d:{word}" for word in words_of(option.description))
+    yield "f:" + " ".join(words_of(chosen.question)[:2])
+    yield "g:" + " ".join(words_of(answer)[:1])
+    yield f"c:free={not options}"
+    yield f"c:long={min(_LONG_ANSWER, len(answer) // _ANSWER_STEP)}"
 
 
 def _worded(statement: Statement) -> Iterator[str]:

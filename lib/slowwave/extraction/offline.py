@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from slowwave.extraction.classifier import Weights, weights
 from slowwave.extraction.discussion import settled
-from slowwave.extraction.features import Surroundings, pieces_of, wording
+from slowwave.extraction.features import Surroundings, dialog, pieces_of, wording
 from slowwave.extraction.notes import Note
 from slowwave.extraction.practice import practice
 from slowwave.extraction.retraction import taken_back
@@ -90,7 +90,8 @@ def _chosen(item: Chosen, around: Surroundings, known: Weights) -> Note:
     place = (item.order, item.sources, item.record, item.at, item.cwd)
     said = Said(*place, "person", (Part(text, is_pasted=False),), "choice")
     features = around.features(Statement(said, text, 0, 1))
-    confidence, category = known.confidence(features, "chosen"), known.category(features)
+    confidence = known.settles(set(dialog(item)), pieces_of(f"{item.question} {item.answer}"))
+    category = known.category(features)
     return Note("choice", category, text, confidence, "user_explicit", (item,), f"{item.question} {item.answer}")
 
 
@@ -118,7 +119,7 @@ def _told(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     """Yield what the assistant said: findings, facts and ways of working at most."""
     for statement in statements(said):
         features = around.features(statement)
-        confidence, category = known.confidence(features, "told"), known.category(features, _UNSAID)
+        confidence, category = known.told(features), known.category(features, _UNSAID)
         if confidence < _FOUND:
             continue  # what assistants say of their work would bury what waits for a person
         yield Note("finding", category, standing(statement), confidence, "assistant", (said,), statement.text)

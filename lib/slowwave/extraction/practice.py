@@ -3,7 +3,7 @@
 A routine is a command of the project's own that worked, without what picks a file or a case. A cure is a failure and
 the first thing after it that made the same work, while no file was changed between: another call for the same purpose,
 the same call in another environment or without the word that the program refused, or exactly one step before the same
-call. A failing run proves nothing but a failure.
+call. A failing run proves nothing but a failure, and a check that found something works: what it found was mended.
 """
 
 import re
@@ -13,17 +13,18 @@ from collections.abc import Iterator, Sequence
 from rapidfuzz.fuzz import token_set_ratio
 
 from slowwave.extraction.notes import Note
-from slowwave.reading.items import Edited, Ran, Reading
-from slowwave.shell.commands import Proven
-from slowwave.shell.reports import complaint_in
+from slowwave.reading.items import Edited, Ran, Reading, Said
+from slowwave.shell.commands import Proven, Purpose
+from slowwave.shell.purposes import variant_of
+from slowwave.shell.reports import complaint_in, setup_error
 
 _WHAT = {
-    "test": "Tests are run",
-    "lint": "Linting is done",
-    "format": "Code is formatted",
-    "typecheck": "Types are checked",
-    "check": "Changes are checked",
-    "build": "Builds are made",
+    "test": ("Tests", "are run"),
+    "lint": ("Linting", "is done"),
+    "format": ("Code", "is formatted"),
+    "typecheck": ("Types", "are checked"),
+    "check": ("Changes", "are checked"),
+    "build": ("Builds", "are made"),
 }
 # what a project names itself; the rest any agent tries without being told
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "make", "just", "task", "mise", "tox", "nox", "rake", "composer",
@@ -33,6 +34,16 @@ _PICKS = ("-k", "-run", "--run", "-t", "--filter", "--grep", "-c", "-e", "-o", "
 _LOOKING = frozenset({"ls", "cat", "find", "grep", "rg", "head", "tail", "stat", "wc", "which", "test", "sed", "awk",
                       "tree", "du", "diff", "type", "ps", "cd", "echo", "git", "curl", "jq", "sleep",
                       "kill"})  # fmt: skip
+# of these what changes something: it is no cure that anybody could be told, and may be one all the same
+_LOOKS_OF_GIT = frozenset({"status", "log", "diff", "show", "branch", "rev-parse", "ls-files", "blame", "grep",
+                           "describe", "remote", "reflog", "config", "shortlog"})  # fmt: skip
+_CHANGES = {"sed": ("-i", "--in-place"), "curl": ("-X", "-d", "--data", "--request"), "find": ("-delete", "-exec")}
+_WRITES = re.compile(r"(?<![\d&=<-])>>?\s*(?![&>\s]|/dev/)|\btee\b|(?:^|[;&|]\s*)sleep\b")
+# what is there today only; given as a setting, a temporary folder is one that any day has
+_ONE_OFF = re.compile(r"(?<![\w.])/(?:private/)?(?:tmp|var/(?:tmp|folders))/|\bworktrees?/|\$\{?TMPDIR\b")
+# a checker that names a place ran, and found something there
+_PLACE = re.compile(r"^\S+?[:(]\d+\b")
+_CANNOT_RUN = (126, 127)
 _FETCHING = frozenset({"curl", "wget", "git", "brew", "apt", "apt-get", "npx", "uvx", "bunx", "gh", "docker"})
 _MOST_WORDS = 5
 _MOST_LINE = 110
@@ -60,18 +71,23 @@ def practice(reading: Reading) -> Iterator[Note]:
 
 
 def _gate(reading: Reading) -> list[Note]:
-    """Return the checks that came between the last change and a commit, where there were several."""
+    """Return the checks that came between the last change and a commit, where several of them passed.
+
+    Where that is so, the others that were run are told as well, if only a filter hides how they ended: a gate without
+    one of its checks is another one.
+    """
     since: dict[str, Ran] = {}
+    passed: set[str] = set()
     gates: list[dict[str, Ran]] = []
     for item in reading.items:
         if isinstance(item, Edited):
-            since = {}
+            since, passed = {}, set()
         elif isinstance(item, Ran):
-            done = [command for command in item.run.commands if command.outcome == "succeeded"]
-            since |= {c.text: item for c in done if c.purpose in _WHAT and is_general(c)}
-            if any(c.text.startswith("git commit") for c in done) and len(since) > 1:
+            _take_checks(item, since, passed)
+            is_done = any(c.text.startswith("git commit") and c.outcome == "succeeded" for c in item.run.commands)
+            if is_done and len(passed) > 1:
                 gates.append(since)
-                since = {}
+                since, passed = {}, set()
     if not gates:
         return []
     gate = max(gates, key=len)
@@ -81,23 +97,56 @@ def _gate(reading: Reading) -> list[Note]:
     return [Note("gate", "pattern", line, _GATE, "command_outcome", shown, quote, "cmd:commit", quote)]
 
 
+def _take_checks(item: Ran, since: dict[str, Ran], passed: set[str]) -> None:
+    """Add the checks of a line to those that ran since the last change; what fails is none of them."""
+    for command in item.run.commands:
+        if command.purpose not in _WHAT or not is_general(command):
+            continue
+        if command.outcome == "succeeded":
+            passed.add(command.text)
+            since[command.text] = item  # in its old place: the order is that of the first run
+        elif command.outcome == "failed":
+            passed.discard(command.text)
+            since.pop(command.text, None)
+        elif item.run.ok:
+            since.setdefault(command.text, item)
+
+
 def _routines(runs: Sequence[Ran]) -> Iterator[Note]:
-    proven: dict[tuple[str, str], list[Ran]] = {}
+    """Yield one routine for each runner and purpose, which names its variants; without a general one each by itself."""
+    proven: dict[tuple[Purpose, str], list[Ran]] = {}
     for ran in runs:
         for command in ran.run.commands:
             if command.outcome == "succeeded" and command.purpose in _WHAT and is_general(command):
                 proven.setdefault((command.purpose, command.text), []).append(ran)
     runners = Counter(text.split()[0] for _, text in proven)
-    for (purpose, text), shown in proven.items():
-        is_own = text.split()[0] in _RUNNERS or text.startswith("./")
-        # one runner for several purposes is the project's own, also where each was needed just once
-        if len(shown) > 1 or (is_own and runners[text.split()[0]] > 1):
-            confidence = _OWN if is_own else _COMMON
-            line = f"{_WHAT[purpose]} with `{text}`"
-            evidence = tuple(shown[:_MOST_SHOWN])
-            yield Note(
-                "routine", "pattern", line, confidence, "command_outcome", evidence, text, f"cmd:{text}", purpose
-            )
+    # one runner for several purposes is the project's own, also where each was needed just once
+    worth = {
+        (purpose, text): (shown, variant_of(text.split(), purpose))
+        for (purpose, text), shown in proven.items()
+        if len(shown) > 1 or (_is_own(text) and runners[text.split()[0]] > 1)
+    }
+    general = {(purpose, text.split()[0]) for (purpose, text), (_, variant) in worth.items() if not variant}
+    for (purpose, text), (shown, variant) in worth.items():
+        place = (purpose, text.split()[0])
+        if variant and place in general:
+            continue  # the line of the general one names it
+        others = {
+            f"{also}: `{other}`": ran[0]
+            for (of, other), (ran, also) in worth.items()
+            if also and not variant and (of, other.split()[0]) == place
+        }
+        what, done = _WHAT[purpose]
+        beside = f" ({', '.join(list(others)[:_MOST_NAMED])})" if others else ""
+        line = f"{what}{f' ({variant})' if variant else ''} {done} with `{text}`{beside}"
+        confidence = _OWN if _is_own(text) else _COMMON
+        cited = {ran.order: ran for ran in (*shown[:_MOST_SHOWN], *list(others.values())[:_MOST_NAMED])}
+        evidence = tuple(cited[order] for order in sorted(cited))
+        yield Note("routine", "pattern", line, confidence, "command_outcome", evidence, text, f"cmd:{text}", purpose)
+
+
+def _is_own(text: str) -> bool:
+    return text.split(maxsplit=1)[0] in _RUNNERS or text.startswith("./")
 
 
 def is_general(command: Proven) -> bool:
@@ -124,35 +173,83 @@ def _cures(reading: Reading) -> Iterator[Note]:
         if not isinstance(failed, Ran) or failed.run.ok or not failed.cause or failed.line in told:
             continue
         tried = next((c for c in failed.run.commands if c.outcome == "failed"), None)
-        if tried is None or len(_typed(tried)) > _MOST_LINE:
+        if tried is None or len(_typed(tried)) > _MOST_LINE or _ONE_OFF.search(tried.text):
             continue
         told.add(failed.line)
         yield from _cure(failed, tried, reading)
 
 
 def _cure(failed: Ran, tried: Proven, reading: Reading) -> Iterator[Note]:
-    """Yield what made a failed command work, if one thing did and no file was changed meanwhile."""
+    """Yield what made a failed command work, if one thing did and nothing else was changed meanwhile."""
     between: list[tuple[Ran, Proven]] = []
+    is_alone = True
     later = reading.items[failed.order + 1 :]
-    for item in [one for one in later if isinstance(one, Ran | Edited)][:_LOOK_AHEAD]:
+    for item in [one for one in later if isinstance(one, Ran | Edited | Said)][:_LOOK_AHEAD]:
         if isinstance(item, Edited):
             return
+        if isinstance(item, Said):
+            # whoever was asked may have done it
+            is_alone = is_alone and item.speaker != "person"
+            continue
         for command in item.run.commands:
-            if command.outcome != "succeeded":
-                continue
-            if _typed(command) == _typed(tried):
-                if len(between) == 1 and tried.program not in _LOOKING:
+            if command.outcome == "succeeded" and _typed(command) == _typed(tried):
+                if len(between) == 1 and is_alone and _is_step(between[0][1], failed, tried, reading):
                     ran, step = between[0]
                     what = f"`{_typed(tried)}` fails{_told(failed.cause)} until `{_typed(step)}` was run"
                     yield _note(what, (failed, ran, item), failed.cause, step)
                 return
-            if _is_other_way(tried, command, failed.cause):
-                if not between:  # after a step nobody knows which of the two it was
+            if command.outcome == "succeeded" and _is_other_way(tried, command, failed.cause):
+                # after a step nobody knows which of the two it was
+                if not between and _is_broken(failed, tried, item, command, reading):
                     what = f"`{_typed(tried)}` fails{_told(failed.cause)}; `{_typed(command)}` works"
                     yield _note(what, (failed, item), failed.cause, command)
                 return
-            if command.program not in _LOOKING and len(_typed(command)) <= _MOST_LINE:
+            if command.outcome != "failed" and _may_change(command):
                 between.append((item, command))
+        is_alone = is_alone and not _WRITES.search(item.line)
+
+
+def _may_change(command: Proven) -> bool:
+    """Say whether a command may have changed something, as far as its words tell."""
+    words = command.text.split()
+    if command.program == "git":
+        return not _LOOKS_OF_GIT.intersection(words[1:])
+    if command.program in _CHANGES:
+        return any(word.startswith(_CHANGES[command.program]) for word in words[1:])
+    return command.program == "kill" or command.program not in _LOOKING
+
+
+def _is_step(step: Proven, failed: Ran, tried: Proven, reading: Reading) -> bool:
+    """Say whether the one step before a call that works was what it lacked when it failed."""
+    call = _typed(step)
+    if step.outcome != "succeeded" or {step.program, tried.program} & _LOOKING:
+        return False
+    if len(call) > _MOST_LINE or _ONE_OFF.search(step.text):
+        return False
+    if _has_findings(failed, tried) and step.purpose in {tried.purpose, "lint", "format"}:
+        return False  # it mended what was found
+    before = [c for one in reading.items[: failed.order] if isinstance(one, Ran) for c in one.run.commands]
+    return not any(c.outcome == "succeeded" and _typed(c) == call for c in before)
+
+
+def _is_broken(failed: Ran, tried: Proven, item: Ran, works: Proven, reading: Reading) -> bool:
+    """Say whether a call does not work at all, so that another one has to be made in its place."""
+    if _ONE_OFF.search(works.text) or (tried.text != works.text and _has_findings(failed, tried)):
+        return False
+    call, other = _typed(tried), _typed(works)
+    later = [one.run.commands for one in reading.items[item.order + 1 :] if isinstance(one, Ran)]
+    return not any(
+        any(c.outcome == "succeeded" and _typed(c) == call for c in commands)
+        and not any(_typed(c) == other for c in commands)
+        for commands in later
+    )
+
+
+def _has_findings(failed: Ran, tried: Proven) -> bool:
+    """Say whether a check failed by what it found, and not because it could not run."""
+    if tried.purpose not in _WHAT or failed.run.code in _CANNOT_RUN:
+        return False
+    return _PLACE.match(failed.cause) is not None or not setup_error(failed.cause)
 
 
 def _typed(command: Proven) -> str:

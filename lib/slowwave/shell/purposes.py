@@ -103,6 +103,8 @@ _NAMES: dict[str, Purpose] = {
     **dict.fromkeys(("install", "setup", "bootstrap", "deps"), "install"),
     **dict.fromkeys(("start", "dev", "serve", "run", "watch"), "run"),
 }
+# of these names the ones that tell which tests
+_KINDS = frozenset({"e2e", "unit", "integration", "coverage"})
 # what else the name of a script is made of
 _IN_SCRIPTS = frozenset({"run", "all", "script", "project"})
 _ONLY_CHECKS = frozenset({
@@ -145,6 +147,22 @@ def purpose_of(words: Sequence[Word]) -> Purpose:
     if texts and "/" in texts[0] and set(_PARTS.findall(program.partition(".")[0])) <= _NAMES.keys() | _IN_SCRIPTS:
         return _by_name(program.partition(".")[0])
     return "run" if program in _INTERPRETERS and rest and not rest[0].startswith("-") else ""
+
+
+def variant_of(words: Sequence[str], purpose: Purpose) -> str:
+    """Return what the name of a project's own script says besides its purpose: "integration" of ``test:integration``.
+
+    Of a formatter that only checks it is "formatting". "" is the general command for a purpose.
+    """
+    program, rest = tool_of(list(words))
+    known = _SUBCOMMANDS.get(program, {})
+    if purpose == "lint" and "format" in {_TOOLS.get(program), *(known.get(word) for word in rest[:1])}:
+        return "formatting"
+    name = _script(program, rest)
+    if program not in _OWN or name in known:
+        return ""
+    plain = {part for part, of in _NAMES.items() if of == purpose} - _KINDS | _IN_SCRIPTS
+    return " ".join(part for part in _parts(name) if part not in plain)
 
 
 def is_tool(words: Sequence[Word]) -> bool:
@@ -218,18 +236,25 @@ def _only_checks(program: str, rest: list[str]) -> bool:
 
 def _named(program: str, rest: list[str]) -> Purpose:
     """Return what a script or target is for, by the name that the project gave it."""
+    return _by_name(_script(program, rest))
+
+
+def _script(program: str, rest: list[str]) -> str:
+    """Return the name of the script or target that is run, or ""."""
     names = [rest[at] for at in _operands(rest)]
     while names and names[0] in _RUN_SCRIPT:
         names = names[1:]
-    if not names:
-        return ""
     # of several targets the last is what the others lead to
-    name = names[-1] if program in ("make", "gmake", "gradle", "gradlew", "mvn", "mvnw") else names[0]
-    return _by_name(name)
+    takes_last = program in ("make", "gmake", "gradle", "gradlew", "mvn", "mvnw")
+    return (names[-1] if takes_last else names[0]) if names else ""
+
+
+def _parts(name: str) -> list[str]:
+    return _PARTS.findall(name.lower().replace("type-check", "typecheck").replace("pre-commit", "precommit"))
 
 
 def _by_name(name: str) -> Purpose:
-    parts = _PARTS.findall(name.lower().replace("type-check", "typecheck").replace("pre-commit", "precommit"))
+    parts = _parts(name)
     purposes: list[Purpose] = [_NAMES[part] for part in parts if part in _NAMES]
     if "format" in purposes and "check" in purposes:
         return "lint"

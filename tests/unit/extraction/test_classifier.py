@@ -11,6 +11,7 @@ from slowwave.memory.model import CATEGORIES
 STEPS = ((-1.0, 0.1), (0.0, 0.1), (1.0, 0.5), (2.0, 0.9))
 KNOWN = Weights(
     worth=Head(0.5, {"a": 1.0, "b": -2.0}),
+    choice=Head(0.0, {}),
     rule=Head(0.0, {"a": 0.5}, {"xy": 2.0, "yz": 1.0}),
     typed=Head(0.0, {"order": -2.0}),
     document=Head(0.0, {}),
@@ -34,12 +35,12 @@ def test_the_order_of_features_makes_no_difference() -> None:
 
 @pytest.mark.parametrize(("bias", "confidence"), [(-9, 0.1), (0, 0.1), (0.5, 0.3), (1.5, 0.7), (2, 0.9), (9, 0.9)])
 def test_between_two_steps_confidence_rises_and_beyond_them_it_stays(bias: float, confidence: float) -> None:
-    known = msgspec.structs.replace(KNOWN, worth=Head(bias, {}))
-    assert known.confidence((), "chosen") == pytest.approx(confidence)
+    known = msgspec.structs.replace(KNOWN, choice=Head(bias, {}))
+    assert known.settles((), ()) == pytest.approx(confidence)
 
 
 def test_the_same_score_is_worth_what_its_voice_was_worth() -> None:
-    assert KNOWN.confidence({"a"}, "chosen") > KNOWN.confidence({"a"}, "told") == 0.2
+    assert KNOWN.wish({"a"}, {"xy"}) > KNOWN.told({"a"}) == 0.2
 
 
 def test_pieces_of_words_count_as_much_in_a_long_text_as_in_a_short_one() -> None:
@@ -68,4 +69,4 @@ def test_the_weights_that_are_shipped_are_whole() -> None:
         assert list(shares) == sorted(shares)
         assert 0 <= shares[0] <= shares[-1] <= 1
     # who types a thing means it more often than who recounts it
-    assert known.confidence((), "typed") >= known.confidence((), "told")
+    assert known.wish((), ()) >= known.told(())

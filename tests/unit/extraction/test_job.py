@@ -338,6 +338,21 @@ def test_a_command_of_two_sessions_becomes_certain(tmp_path: Path):
     assert len({e.path for e in candidates[-1].evidence}) == 2
 
 
+def test_what_the_line_of_a_gate_says_is_not_said_again(tmp_path: Path):
+    def session(number: int, *lines: str) -> Talk:
+        talk = Talk(f"{number}d0c6a1e-0000-4000-8000-00000000000{number}")
+        for line in lines:
+            talk.bash(line)
+        return talk
+
+    gate = ("make lint", "make test", "git commit -m x")
+    talks = [session(1, *gate), session(2, "make test", "make test"), session(3, "make test", "make test"),
+             session(4, *gate), session(5, *["npm test"] * 2), session(6, *["npm test"] * 2)]  # fmt: skip
+    run(tmp_path, *(talk.assistant("ok").write(tmp_path / "store") for talk in talks))
+    told = [c.text for c in read_candidates(memory(tmp_path))[0]]
+    assert told == ["Before a commit: `make lint`, `make test`"] * 2 + ["Tests are run with `npm test`"] * 2
+
+
 def test_sessions_in_one_call_and_one_by_one_leave_the_same_bytes(tmp_path: Path):
     talks = [Talk(f"{n}d0c6a1e-0000-4000-8000-00000000000{n}").bash("pnpm test").bash("pnpm test") for n in (1, 2, 3)]
     sessions = [talk.assistant("ok").write(tmp_path / "store") for talk in talks]

@@ -32,13 +32,44 @@ def runs(*lines: str) -> Talk:
     return talk
 
 
-@pytest.mark.parametrize(("one", "other"), [("npm test", "bun test"), ("npm run test:web", "npm run test:api")])
+@pytest.mark.parametrize(("one", "other"), [("npm test", "bun test"), ("make test", "npm test")])
 def test_two_commands_of_one_purpose_stand_side_by_side(tmp_path: Path, one: str, other: str) -> None:
     notes = found("routine", tmp_path, runs(one, one, other, other))
     assert [(n.text, n.key, n.value) for n in notes] == [
         (f"Tests are run with `{line}`", f"cmd:{line}", "test") for line in (one, other)
     ]
     assert [(n.category, n.origin, len(n.items)) for n in notes] == [("pattern", "command_outcome", 2)] * 2
+
+
+def test_one_line_tells_the_general_command_and_its_variants(tmp_path: Path) -> None:
+    lines = ["mise run test:integration", "mise run test", "mise run test:ci", "mise run lint"]
+    notes = found("routine", tmp_path, runs(*lines))
+    assert {(n.text, n.key, len(n.items)) for n in notes} == {
+        (
+            "Tests are run with `mise run test` (integration: `mise run test:integration`, ci: `mise run test:ci`)",
+            "cmd:mise run test",
+            3,
+        ),
+        ("Linting is done with `mise run lint`", "cmd:mise run lint", 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("mise run test:integration", "Tests (integration) are run with `mise run test:integration`"),
+        ("npm run test:web", "Tests (web) are run with `npm run test:web`"),
+        ("make e2e", "Tests (e2e) are run with `make e2e`"),
+        ("make run-tests", "Tests are run with `make run-tests`"),
+        ("npm run type-check", "Types are checked with `npm run type-check`"),
+        ("bun run lint:fix", "Linting (fix) is done with `bun run lint:fix`"),
+        ("cargo fmt --check", "Linting (formatting) is done with `cargo fmt --check`"),
+        ("uv run black --check .", "Linting (formatting) is done with `uv run black --check .`"),
+        ("uv run ruff check .", "Linting is done with `uv run ruff check .`"),
+    ],
+)
+def test_a_line_does_not_say_more_than_its_command_does(tmp_path: Path, line: str, told: str) -> None:
+    assert texts("routine", tmp_path, runs(line, line)) == [told]
 
 
 def test_a_runner_that_serves_several_purposes_is_the_projects_own(tmp_path: Path) -> None:
@@ -88,6 +119,22 @@ def test_what_did_not_pass_before_the_commit_is_no_gate(tmp_path: Path, talk: Ta
     assert found("gate", tmp_path, talk) == []
 
 
+def test_a_gate_names_all_its_checks_in_the_order_in_which_they_were_run(tmp_path: Path) -> None:
+    talk = edited(Talk()).bash("make fmt && make lint 2>&1 | tail -30", "0 issues.").bash("make test")
+    (gate,) = found("gate", tmp_path, talk.bash("git commit -m x"))
+    assert gate.text == "Before a commit: `make fmt`, `make lint`, `make test`"
+    talk = edited(Talk()).bash("make lint | tail", "a log").bash("make fmt && make test").bash("git commit -m x")
+    assert texts("gate", tmp_path, talk) == ["Before a commit: `make lint`, `make fmt`, `make test`"]
+
+
+def test_checks_of_which_a_filter_hides_the_end_are_no_gate_by_themselves(tmp_path: Path) -> None:
+    talk = edited(Talk()).bash("make lint | tail", "a log").bash("make fmt").bash("git commit -m x")
+    assert texts("gate", tmp_path, talk) == []
+    talk = edited(Talk()).bash("make lint | tail", "a log").bash("make lint", "1 problem", 1)
+    talk.bash("make fmt").bash("make test").bash("git commit -m x")
+    assert texts("gate", tmp_path, talk) == ["Before a commit: `make fmt`, `make test`"]
+
+
 def test_another_call_that_did_the_same_work_is_the_cure(tmp_path: Path) -> None:
     talk = Talk().bash("rtk bun run test", "error: unrecognized subcommand 'bun'", 2).bash("bun run test", "12 pass")
     (cure,) = found("cure", tmp_path, talk)
@@ -105,6 +152,7 @@ def test_another_call_that_did_the_same_work_is_the_cure(tmp_path: Path) -> None
             "RuntimeError, ENOTTY",
             "EDITOR=true git rebase --continue",
         ),
+        ("make test", "ConfigError: no home", "ConfigError", "APP_HOME=/tmp/app make test"),
         ("kiln fire --short", "Error: unknown flag: --short", "Error: unknown flag: --short", "kiln fire --brief"),
     ],
 )
@@ -113,6 +161,28 @@ def test_the_same_call_in_another_environment_or_without_what_was_refused_is_the
 ) -> None:
     talk = Talk().bash(tried, cause, code=1).bash(works, "done")
     assert texts("cure", tmp_path, talk) == [f"`{tried}` fails ({told}); `{works}` works"]
+
+
+def test_a_check_that_found_something_is_not_broken(tmp_path: Path) -> None:
+    found_by = (
+        " 3 files are formatted badly",
+        "error: src/a.ts would be reformatted",
+        "src/a.ts:3:1 cannot find module",
+    )
+    for said in found_by:
+        talk = Talk().bash("bun run lint", f"$ biome check --error-on-warnings\n{said}", 1).bash("bun run lint:fix")
+        assert texts("cure", tmp_path, talk) == []
+        assert texts("cure", tmp_path, talk.bash("bun run lint")) == []
+
+
+def test_what_works_again_by_itself_needs_no_other_call(tmp_path: Path) -> None:
+    talk = Talk().bash("npm run test:db", REFUSED, 1).bash("bun run test:db").bash("npm run test:db")
+    assert texts("cure", tmp_path, talk) == []
+
+
+def test_what_works_again_together_with_its_cure_still_needs_it(tmp_path: Path) -> None:
+    talk = Talk().bash("npm run test:db", REFUSED, 1).bash("bun run test:db").bash("bun run test:db && npm run test:db")
+    assert len(texts("cure", tmp_path, talk)) == 1
 
 
 def test_the_words_of_a_cause_are_no_order(tmp_path: Path) -> None:
@@ -153,8 +223,31 @@ def test_a_cure_that_installs_or_fetches_something_waits_for_a_person(tmp_path: 
         Talk().bash("make check", REFUSED, 1).bash("make build", "no", 1).bash("make check"),
         Talk().bash("make check", REFUSED, 1).bash("ls").bash("make check"),
         Talk().bash("make check", REFUSED, 1).bash("make check"),
+        Talk().bash("make build").bash("make check", REFUSED, 1).bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("make seed | tail").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("kill 4711").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("git pull").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("cat a > b").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).person("it is up now").bash("make build").bash("make check"),
+        Talk().bash("make check", REFUSED, 1).bash("cp -r /tmp/x-17/a .").bash("make check"),
+        Talk().bash("make check", "3 files are formatted badly: error", 1).bash("make fmt").bash("make check"),
     ],
-    ids=["two steps", "a file was changed", "it never worked", "the step failed", "it only looked", "by itself"],
+    ids=[
+        "two steps",
+        "a file was changed",
+        "it never worked",
+        "the step failed",
+        "it only looked",
+        "by itself",
+        "the step was done before",
+        "another step, not known how it ended",
+        "something was ended",
+        "other sources",
+        "a file was written",
+        "a person spoke",
+        "a temporary folder",
+        "what it found was mended",
+    ],
 )
 def test_without_one_sure_cause_nothing_is_told(tmp_path: Path, talk: Talk) -> None:
     assert found("cure", tmp_path, talk) == []

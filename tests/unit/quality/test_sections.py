@@ -42,7 +42,7 @@ def sure(share: float, theirs: float = -9.0) -> Weights:
         "told": ((0.0, 0.0),),
         "chosen": steps,
     }
-    return Weights(none, none, none, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
+    return Weights(none, none, none, none, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
 
 
 @pytest.mark.parametrize(
