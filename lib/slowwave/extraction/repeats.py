@@ -65,7 +65,7 @@ def _strengthened(first: Candidate, second: Candidate) -> Candidate:
     return msgspec.structs.replace(
         second,
         id=candidate_id(second.session, second.category, second.text, evidence),
-        confidence=CONFIDENCE,
+        confidence=max(CONFIDENCE, second.confidence),
         extractor=f"{EXTRACTOR}:{NAME}",
         evidence=evidence,
     )

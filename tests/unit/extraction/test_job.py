@@ -349,7 +349,9 @@ def test_what_the_line_of_a_gate_says_is_not_said_again(tmp_path: Path):
     talks = [session(1, *gate), session(2, "make test", "make test"), session(3, "make test", "make test"),
              session(4, *gate), session(5, *["npm test"] * 2), session(6, *["npm test"] * 2)]  # fmt: skip
     run(tmp_path, *(talk.assistant("ok").write(tmp_path / "store") for talk in talks))
-    told = [c.text for c in read_candidates(memory(tmp_path))[0]]
+    candidates = read_candidates(memory(tmp_path))[0]
+    assert candidates[0].confidence == candidates[1].confidence
+    told = [c.text for c in candidates]
     assert told == ["Before a commit: `make lint`, `make test`"] * 2 + ["Tests are run with `npm test`"] * 2
 
 
