@@ -14,7 +14,7 @@ _ALIKE = 60.0
 MOST_REMOVED = 3
 USUAL_LOSS = 0.25
 # agents read the file (seed 000)
-_SHOWN = 0.4
+_SHOWN = 0.5
 
 
 def fact_line(label: str, text: str, confidence: float) -> str:

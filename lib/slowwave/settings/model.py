@@ -74,7 +74,7 @@ class ConsolidationSettings(_Section, frozen=True):
     index_bytes: Annotated[int, Meta(ge=1000, description="Most bytes of MEMORY.md")] = 25_000
     accept_confidence: Annotated[
         float, Meta(ge=0, le=1, description="Candidates below this wait for more evidence")
-    ] = 0.5
+    ] = 0.55
     review_confidence: Annotated[
         float, Meta(ge=0, le=1, description="Waiting candidates from here on are shown to a person (memory review)")
     ] = 0.2

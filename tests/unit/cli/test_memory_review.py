@@ -170,7 +170,7 @@ def test_every_decision_can_be_taken_back_and_then_waits_again_in_later_nights(
 def test_a_waiting_line_that_a_rejection_took_out_stands_there_again_when_it_is_undone(
     house: House, memory: Review
 ) -> None:
-    house.extract(house.candidate("The cache is slow", session="c", category="project", confidence=0.45))
+    house.extract(house.candidate("The cache is slow", session="c", category="project", confidence=0.52))
     house.dream()
     before = visible_files(house.memory)
     assert b"The cache is slow" in before["extracted.md"]

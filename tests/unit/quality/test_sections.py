@@ -104,7 +104,7 @@ def test_a_repository_is_judged_by_weights_that_do_not_know_it():
 
 @pytest.mark.parametrize(
     ("weights", "name"),
-    [(sure(0.9), "accepted"), (sure(0.9, theirs=1.0), "waiting"), (sure(0.4), "waiting"), (sure(0.05), "nothing")],
+    [(sure(0.9), "accepted"), (sure(0.9, theirs=1.0), "waiting"), (sure(0.5), "waiting"), (sure(0.05), "nothing")],
 )
 def test_what_becomes_of_a_message_is_seen(weights: Weights, name: str):
     with using(weights):
