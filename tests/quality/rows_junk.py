@@ -1,5 +1,6 @@
 """Junk: what is extracted from all real sessions and is worth no line, told by signs that anybody can check."""
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,9 @@ _ONE_OFF = re.compile(
 _POINTS_BACK = re.compile(r"^(?:it|this|that|these|those|they|them|yes|no|ok|okay|sure)\b", re.IGNORECASE)
 _HANGING = re.compile(r"(?:\b(?:and|or|the|a|an|of|to|with|for|because|but|if|when|which)|[,:(])$", re.IGNORECASE)
 SHORT, LONG = 15, 280
+VERDICTS = Path(__file__).with_name("kept_verdicts.jsonl")
+_VERDICTS = ("useful", "worthless", "wrong", "unclear", "duplicate")
+_SOURCES = ("choice", "said", "refusal", "gate", "cure", "repeated")
 _LEAST_WORDS = 3
 
 
@@ -55,7 +59,11 @@ def measure(*, errors: bool = False) -> Section:
     rows = [_row(name, of, messages) for name, of in judged.items()]
     header = ("", "junk", "share", "95 %", "kept /1000", "junk /1000")
     section = Section(
-        [Table(f"{messages} messages in {sum(map(len, projects.values()))} sessions", header, rows), _signs(judged)],
+        [
+            Table(f"{messages} messages in {sum(map(len, projects.values()))} sessions", header, rows),
+            _signs(judged),
+            _verdicts(),
+        ],
         notes=[
             "signs by plain rules of this harness; a text may show several; said again in another session is no junk"
         ],
@@ -63,6 +71,17 @@ def measure(*, errors: bool = False) -> Section:
     if errors:
         section.notes += [f"  junk  [{', '.join(why)}] {s.text[:200]}" for s, why in judged["slowwave"] if why]
     return section
+
+
+def _verdicts() -> Table:
+    """Return what a reader who knew nothing of the rules found of memories of repositories not seen, by source."""
+    rows = [json.loads(line) for line in VERDICTS.read_text("utf-8").splitlines()]
+    groups = {"all": rows} | {source: [r for r in rows if r["source"] == source] for source in _SOURCES}
+    lines: list[tuple[str, ...]] = []
+    for name, of in groups.items():
+        counts = Counter(r["verdict"] for r in of)
+        lines.append((name, str(len(of)), *(str(counts[verdict]) for verdict in _VERDICTS)))
+    return Table("Memories judged by reading (kept_verdicts.jsonl)", ("", "read", *_VERDICTS), lines)
 
 
 def signs(said: Sequence[Said]) -> Iterator[tuple[str, ...]]:
