@@ -132,8 +132,8 @@ def test_an_erasure_waits_for_the_jobs_at_work_and_is_refused_when_they_do_not_e
 
 HOLD = """
 import os, sys
-from slowwave.retention import alone
-with getattr(alone, sys.argv[1])(os.environ):
+from slowwave.retention import locks
+with getattr(locks, sys.argv[1])(os.environ):
     print("held", flush=True)
     sys.stdin.read()
 """

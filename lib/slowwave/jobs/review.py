@@ -138,7 +138,8 @@ class Desk:
 
     def sources(self, waits: Waits, most: int = 3) -> list[Source]:
         """Return where it was said, with what stands around it."""
-        return sources_of(waits.ask.evidence, waits.folder.transcripts, most)
+        redact = redactor_of(self.settings, self.environ, create=False)
+        return sources_of(waits.ask.evidence, waits.folder.transcripts, most, redact)
 
     def decide(self, waits: Waits, verb: Verb, text: str = "") -> Decision:
         """Carry a person's word out.
