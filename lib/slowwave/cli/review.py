@@ -181,7 +181,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         yield from wrapped(
             f"a person wrote in {waits.folder.path / waits.about.against.file}:", first="  ", width=width
         )
-        yield from wrapped(f'"{waits.about.against.text}"', first="    ", rest="    ", width=width)
+        yield from wrapped(f'"{desk.redact(waits.about.against.text)}"', first="    ", rest="    ", width=width)
     for seen in waits.about.fact.sightings:
         who = _SPEAKERS.get(seen.origin, seen.origin)
         yield f"  {seen.observed_at}  {seen.dialect} {harmless(seen.session)}  {who}"

@@ -113,18 +113,21 @@ def _without_secrets(text: str, redact: Redactor) -> str:
     A client tells an answer in a sentence or in JSON of its own, whose signs around it would hide a secret in it.
     """
     text = visible(text)
-    inside: set[str] = {words for told in written(text) for words in told}
-    if text.lstrip()[:1] in ("{", "["):
-        inside.update(_texts(_decoded(text.encode("utf-8", "replace"))))
-    for words in sorted(inside - {"", text}, key=len, reverse=True):
-        if (clean := redact(words)) != words:
-            # as it is, and as JSON writes it
-            text = text.replace(words, clean).replace(_escaped(words), _escaped(clean))
+    value = _decoded(text.encode("utf-8", "replace")) if text.lstrip()[:1] in ("{", "[") else text
+    if not isinstance(value, str):
+        return redact(orjson.dumps(_each(value, redact)).decode())
+    for words in {words for told in written(text) for words in told if words}:
+        text = text.replace(words, redact(words))
     return redact(text)
 
 
-def _escaped(words: str) -> str:
-    return orjson.dumps(words.encode("utf-8", "replace").decode())[1:-1].decode()
+def _each(value: Any, redact: Redactor) -> Any:
+    """Return a value of JSON with each text in it redacted by itself."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {name: _each(item, redact) for name, item in cast("dict[str, Any]", value).items()}
+    return [_each(item, redact) for item in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def _messages(record: Any) -> Iterator[dict[str, Any]]:
