@@ -5,6 +5,8 @@ from pathlib import Path
 
 # How the empty folder is called in which a model's command is asked: sessions in such a folder are slowwave's own.
 ASKING = "slowwave-asks-"
+# the report of the nights in the state folder: every run writes it anew, and it tells what was said
+REPORT = "report.html"
 
 
 def is_for_questions(folder: str) -> bool:

@@ -75,7 +75,7 @@ def test_a_night_killed_while_it_works_is_named_with_its_place_and_its_reason(
         # a night that was killed when all was done leaves the next one nothing to do
         assert re.search("Last run: nightly of 2026-03-02 03:30.*(completed|nothing to do)", said_now)
         assert "alarm      stopped: nightly of 2026-03-02 03:30: nightly stopped while " in said_now
-        assert "Stopped" in report_path(town.environ).read_text()
+        assert "stopped before its end" in report_path(town.environ).read_text()
         town.forget()
 
 

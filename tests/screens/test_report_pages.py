@@ -25,6 +25,7 @@ from slowwave.observability.page.memories import Known, known_of
 from slowwave.observability.page.sections import View
 from slowwave.observability.weeks import Week
 from slowwave.samples import build
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.service.page_server import page_served
 from slowwave.settings import Settings, load_settings
 from tests.browser import CLIPPED, CONTRAST, Scheme, needs_chromium
@@ -93,7 +94,7 @@ def test_the_report_breaks_nothing_clips_nothing_and_reads_well(
     page: Page, night: tuple[Settings, dict[str, str]], tmp_path: Path, width: int, scheme: Scheme
 ) -> None:
     settings, environ = night
-    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ["HOME"])
+    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ["HOME"], NAMELESS)
     views = {
         "hard": View(a_busy_month(), WEEKS, ["line 3 does not parse"], hard()),
         "first": View([a_night()]),
@@ -155,7 +156,7 @@ def test_text_that_is_clipped_or_pale_would_be_found(page: Page, tmp_path: Path)
 @pytest.mark.skipif(os.environ.get("RECORD") != "1", reason="draws the pictures anew: with RECORD=1")
 def test_pictures_are_drawn(page: Page, night: tuple[Settings, dict[str, str]], tmp_path: Path) -> None:
     settings, environ = night
-    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ["HOME"])
+    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ["HOME"], NAMELESS)
     (tmp_path / "report.html").write_text(html_of(View([*a_busy_month()], WEEKS, known=known)), encoding="utf-8")
     for scheme in get_args(Scheme):
         page.go((tmp_path / "report.html").as_uri(), width=1100, height=1700, scheme=scheme)

@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from slowwave.cli.memory_folders import chosen
@@ -31,8 +32,8 @@ _ACTIONS = {
     "remember": ("for agents: ask that words of this session be remembered", "memory_share", "ask_remember"),
     "forget": ("for agents: ask that what some words name be forgotten", "memory_share", "ask_forget"),
 }
-# of these, those that may write and take no lock of their own, and those that need no memory folder
-_WRITING = ("export", "share")
+# of these, those that may write, and those that need no memory folder
+_WRITING = ("export", "share", "undo")
 _ASKING = ("remember", "forget")
 
 
@@ -105,12 +106,24 @@ _OPTIONS = {
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
-    args.folders = [] if args.action in _ASKING else chosen(args)
     _, module, name = _ACTIONS[args.action]
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
-    if args.action not in _WRITING:
-        return int(function(args))
+    if args.action not in _WRITING and not _decides(args):
+        return _done(args, function)
     from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     with beside_jobs(os.environ):
-        return int(function(args))
+        return _done(args, function)
+
+
+def _done(args: argparse.Namespace, function: Callable[[argparse.Namespace], int]) -> int:
+    args.folders = [] if args.action in _ASKING else chosen(args)
+    return int(function(args))
+
+
+def _decides(args: argparse.Namespace) -> bool:
+    if args.action != "review":
+        return False
+    from slowwave.cli.review import decides  # noqa: PLC0415 - only where it is asked for
+
+    return decides(args)

@@ -1,6 +1,7 @@
 """``slowwave memory list|show|why|verify``: memories and their evidence."""
 
 import argparse
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,8 @@ from slowwave.memory.said import said_at
 from slowwave.memory.standing import Standing, standing_of
 from slowwave.memory.verify import totals, verify
 from slowwave.moments import moment
+from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import Redactor
 
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 
@@ -101,7 +104,8 @@ def show_one(args: argparse.Namespace) -> int:
 def show_why(args: argparse.Namespace) -> int:
     """Print why something is remembered: evidence, sessions, events."""
     folder, memory = _found(args)
-    evidence = [_evidence(c) for c in check_all(memory.evidence, folder.transcripts)]
+    redact = redactor_of(settings_of(args), os.environ, create=False)
+    evidence = [_evidence(c, redact) for c in check_all(memory.evidence, folder.transcripts)]
     events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
     if args.json:
         row = row_of(folder, memory) | _details(memory)
@@ -180,7 +184,7 @@ def _details(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _evidence(checked: Checked) -> dict[str, Any]:
+def _evidence(checked: Checked, redact: Redactor) -> dict[str, Any]:
     evidence = checked.evidence
     return {
         **msgspec.to_builtins(evidence),
@@ -188,7 +192,7 @@ def _evidence(checked: Checked) -> dict[str, Any]:
         "archived": checked.is_archived,
         "found": checked.path,
         "offset_found": checked.offset if checked.offset >= 0 else evidence.offset,
-        "said": said_at(checked),
+        "said": said_at(checked, redact),
     }
 
 

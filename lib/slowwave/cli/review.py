@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from slowwave.errors import DONE, PARKED, RefusedError, SlowwaveError, UsageErro
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.observability.learned import short_names
 from slowwave.places import agent_around
+from slowwave.retention.locks import beside_jobs
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
@@ -57,8 +59,15 @@ def _path(text: str) -> Any:
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
-    args.folders = chosen(args)
-    return review(args)
+    # who sits and reads holds nobody up: each of their decisions is taken beside jobs
+    with beside_jobs(os.environ) if decides(args) else nullcontext():
+        args.folders = chosen(args)
+        return review(args)
+
+
+def decides(args: argparse.Namespace) -> bool:
+    """Say whether one decision is asked for, which waits for the end of an erasure before it looks for anything."""
+    return bool(args.accept or args.reject) or args.what in ("accept", "reject", "edit", "undo")
 
 
 def review(args: argparse.Namespace) -> int:
@@ -172,7 +181,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         yield from wrapped(
             f"a person wrote in {waits.folder.path / waits.about.against.file}:", first="  ", width=width
         )
-        yield from wrapped(f'"{waits.about.against.text}"', first="    ", rest="    ", width=width)
+        yield from wrapped(f'"{desk.redact(waits.about.against.text)}"', first="    ", rest="    ", width=width)
     for seen in waits.about.fact.sightings:
         who = _SPEAKERS.get(seen.origin, seen.origin)
         yield f"  {seen.observed_at}  {seen.dialect} {harmless(seen.session)}  {who}"

@@ -30,6 +30,7 @@ from slowwave.observability.telemetry import export
 from slowwave.observability.webhook import post
 from slowwave.places import home_folder
 from slowwave.report import Report
+from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.model import Project
@@ -119,19 +120,23 @@ def view_now(around: Around, now: datetime, known: Known | None = None) -> View 
     """Return what the report is made of now, or None before the first night; ``known`` where that was looked at.
 
     Raises:
-        UnreadableError: a store cannot be read at all.
+        UnreadableError: a store, or the key of the marks of secrets, cannot be read at all.
+        CorruptStateError: the list of what was erased, or its key, is damaged or gone.
         OSError: the history is there and cannot be read.
     """
     if known is None:
         folders = memory_folders(around.settings, around.environ)
-        known = known_of(folders, around.settings.consolidation, now, str(home_folder(around.environ)))
+        redact = redactor_of(around.settings, around.environ, create=False)
+        known = known_of(folders, around.settings.consolidation, now, str(home_folder(around.environ)), redact)
     nights, problems = read_nights(around.environ)
     return view_with(nights, around.environ, problems, known) if nights else None
 
 
 def _known(report: Report, began: Began, around: Around, projects: Sequence[Project]) -> Known:
     """Return what is remembered in all projects, also after a run over a few; what cannot be read is a warning."""
+    redact = NAMELESS
     try:
+        redact = redactor_of(around.settings, around.environ, create=False)
         is_whole = projects and not began.partial
         given = (around.settings, around.environ)
         folders = folders_of(projects, *given) if is_whole else memory_folders(*given)
@@ -140,7 +145,7 @@ def _known(report: Report, began: Began, around: Around, projects: Sequence[Proj
         folders = []
         why = told(error, around.environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
         report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
-    known = known_of(folders, around.settings.consolidation, began.at, str(home_folder(around.environ)))
+    known = known_of(folders, around.settings.consolidation, began.at, str(home_folder(around.environ)), redact)
     report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
     return known
 

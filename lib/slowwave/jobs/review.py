@@ -23,6 +23,7 @@ from slowwave.memory.undo import undo
 from slowwave.observability.learned import Ask, ask_of, ask_of_dream, urgency
 from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 
 Verb = Literal["accept", "edit", "reject"]
@@ -138,7 +139,12 @@ class Desk:
 
     def sources(self, waits: Waits, most: int = 3) -> list[Source]:
         """Return where it was said, with what stands around it."""
-        return sources_of(waits.ask.evidence, waits.folder.transcripts, most)
+        return sources_of(waits.ask.evidence, waits.folder.transcripts, most, self.redact)
+
+    @property
+    def redact(self) -> Redactor:
+        """What takes secrets, and what was erased, out of what is shown."""
+        return redactor_of(self.settings, self.environ, create=False)
 
     def decide(self, waits: Waits, verb: Verb, text: str = "") -> Decision:
         """Carry a person's word out.

@@ -147,7 +147,9 @@ def _memory_why(question: MemoryWhy, asked: Asked) -> dict[str, Any]:
             "status": memory.status,
             "confidence_today": standing.confidence(memory),
             "seen_in": seen,
-            "evidence": [{"still_there": c.finding in ("ok", "moved"), **asked.quoted(said_at(c))} for c in checked],
+            "evidence": [
+                {"still_there": c.finding in ("ok", "moved"), **asked.quoted(said_at(c, asked.redact))} for c in checked
+            ],
         }
     raise NotFoundError(f"no memory {asked.plain(question.id)!r} here; memory_search tells ids")
 

@@ -9,11 +9,13 @@ import orjson
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.rows import RowReader, names_row
+from slowwave.letters import visible
 from slowwave.memory.evidence import Checked, check_all
 from slowwave.memory.lookup import PlainFiles
 from slowwave.memory.model import Evidence
 from slowwave.memory.names import name_from_json, printable
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.reading.dialogs import written
+from slowwave.secrets.redactor import Redactor
 from slowwave.stores.archive.shelf import pack_of
 
 # what is shown around the words that matter
@@ -41,13 +43,14 @@ class Source(msgspec.Struct, frozen=True):
     finding: str
 
 
-def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int) -> list[Source]:
+def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int, redact: Redactor) -> list[Source]:
     """Return where a fact was said, the latest first, each place with what stands around it.
 
     Args:
         evidence: what was recorded.
         transcripts: where files that were moved are looked for.
         most: how many places are told.
+        redact: takes out secrets, and what was erased.
 
     Raises:
         UnreadableError: a database changes all the time while it is read.
@@ -56,14 +59,14 @@ def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: 
     chosen = list(reversed(latest.values()))[: most * 2]
     found: dict[tuple[str, str], Source] = {}
     for checked in check_all(chosen, transcripts) if chosen else ():
-        around, before = said_at(checked), _said_before(checked)
-        source = Source(NAMELESS(checked.evidence.quote), around, before, printable(checked.path), checked.finding)
+        around, before = said_at(checked, redact), _said_before(checked, redact)
+        source = Source(redact(checked.evidence.quote), around, before, printable(checked.path), checked.finding)
         # copies and forks of a session say the same again
         found.setdefault((source.quote, around), source)
     return list(found.values())[:most]
 
 
-def said_at(checked: Checked) -> str:
+def said_at(checked: Checked, redact: Redactor) -> str:
     """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone."""
     if checked.finding not in {"ok", "moved"}:
         return ""
@@ -82,10 +85,10 @@ def said_at(checked: Checked) -> str:
     if quote and likeness(best) < _LEAST_ALIKE:
         return ""
     # secrets are looked for in the whole text: a cut one would not be known as one
-    return _around(NAMELESS(best), quote)
+    return _around(_without_secrets(best, redact), quote)
 
 
-def _said_before(checked: Checked) -> str:
+def _said_before(checked: Checked, redact: Redactor) -> str:
     """Return the end of the agent's last words in the lines before evidence, without secrets."""
     if checked.finding not in {"ok", "moved"} or checked.is_archived or names_row(checked.evidence.record):
         return ""
@@ -99,10 +102,32 @@ def _said_before(checked: Checked) -> str:
     for raw in reversed(lines[1 if start else 0 :]):
         record = _decoded(raw) if b"assistant" in raw else None
         message = next((m for m in _messages(record) if m.get("role") == "assistant"), None)
-        if message and (words := " ".join(_spoken(message.get("content")).split())):
-            words = NAMELESS(words)
+        if message and (words := " ".join(_without_secrets(_spoken(message.get("content")), redact).split())):
             return words if len(words) <= _AROUND else f"…{words[-_AROUND:]}"
     return ""
+
+
+def _without_secrets(text: str, redact: Redactor) -> str:
+    """Return a whole text as whoever read the session saw it: as one, and each answer or value in it by itself.
+
+    A client tells an answer in a sentence or in JSON of its own, whose signs around it would hide a secret in it.
+    """
+    text = visible(text)
+    value = _decoded(text.encode("utf-8", "replace")) if text.lstrip()[:1] in ("{", "[") else text
+    if not isinstance(value, str):
+        return redact(orjson.dumps(_each(value, redact)).decode())
+    for words in {words for told in written(text) for words in told if words}:
+        text = text.replace(words, redact(words))
+    return redact(text)
+
+
+def _each(value: Any, redact: Redactor) -> Any:
+    """Return a value of JSON with each text in it redacted by itself."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {name: _each(item, redact) for name, item in cast("dict[str, Any]", value).items()}
+    return [_each(item, redact) for item in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def _messages(record: Any) -> Iterator[dict[str, Any]]:

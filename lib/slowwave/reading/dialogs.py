@@ -131,7 +131,7 @@ def answers_in(tool: str, args: Mapping[str, object], result: ToolResult, raw: b
         return
     asked = _questions_in(args)
     known = {question.words: question for question in asked}
-    for words, answer, notes in _kept(asked, result, raw) or _written(result.text):
+    for words, answer, notes in _kept(asked, result, raw) or written(result.text):
         question = known.get(words.strip()) or Question(words.strip())
         if answer.strip() and not question.is_secret:
             yield Answer(question, answer.strip(), notes.strip())
@@ -160,8 +160,8 @@ def _with_note(answers: Sequence[str]) -> tuple[str, str]:
     return (", ".join(chosen), "\n".join(typed)) if chosen else ("\n".join(typed), "")
 
 
-def _written(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield question and answer out of the sentence in which clients tell the model of them."""
+def written(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield question, answer and "" out of the sentence in which clients tell the model of them."""
     start = text.find(': "') if len(text) <= _MOST_CHARS else -1
     parts = text[start + 3 :].split('"="') if start >= 0 else []
     question = parts[0] if parts else ""

@@ -29,6 +29,7 @@ from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.observability.page.html import html_of
 from slowwave.observability.page.memories import known_of
 from slowwave.places import home_folder, state_folder
+from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
@@ -107,7 +108,8 @@ class Pages:
         settings, now = self.settings(), self.clock.now()
         with self.lock:
             folders, home = memory_folders(settings, self.environ), str(home_folder(self.environ))
-            known = known_of(folders, settings.consolidation, now, home)
+            redact = redactor_of(settings, self.environ, create=False)
+            known = known_of(folders, settings.consolidation, now, home, redact)
             known = replace(known, token=self.form, said=self.said, undo=self.undo)
             self.said = self.undo = ""
         view = view_now(Around(settings, self.environ), now, known)

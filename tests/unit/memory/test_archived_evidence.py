@@ -1,15 +1,19 @@
 """What a memory rests on is proven by the archive, too: by single ranges of bytes, and nothing is unpacked."""
 
 import hashlib
+import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from slowwave.memory.evidence import check_all, unproven
 from slowwave.memory.model import Evidence
-from slowwave.memory.said import said_at
+from slowwave.memory.said import said_at, sources_of
+from slowwave.secrets.blocked import Blocked, block, read_blocked
+from slowwave.secrets.redactor import NAMELESS, Redactor
 from slowwave.stores.archive.pack import Pack, PackedSession
 from slowwave.stores.archive.writer import Wanted, write_pack
 
@@ -60,7 +64,7 @@ def test_archived_evidence_is_moved_and_says_where(tmp_path: Path) -> None:
     assert all(c.is_archived for c in checked)
     assert [c.offset for c in checked] == [e.offset for e in every]
     assert {c.path for c in checked} == {f"{folder}/p.swpack{path}"}
-    assert said_at(checked[7]) == "We always use tabs in 7"
+    assert said_at(checked[7], NAMELESS) == "We always use tabs in 7"
     assert unproven({"m": every}, [path.parent, folder]) == {}
 
 
@@ -91,7 +95,7 @@ def test_a_rollout_that_was_packed_by_its_client_is_found_under_its_plain_name(t
     folder = archived(tmp_path / "archive", cold)
     checked = check_all(pieces(path, records), [folder])
     assert {(c.finding, c.is_archived) for c in checked} == {("moved", True)}
-    assert said_at(checked[3]) == "We always use tabs in 3"
+    assert said_at(checked[3], NAMELESS) == "We always use tabs in 3"
 
 
 def test_a_session_that_was_renamed_before_it_was_archived_is_found_by_its_bytes(tmp_path: Path) -> None:
@@ -141,3 +145,35 @@ def test_random_ranges_read_alike_in_place_and_archived(tmp_path: Path, seed: in
     folder = archived(tmp_path / "archive", *paths)
     checked = check_all(every, [folder])
     assert [(c.finding, c.offset) for c in checked] == [("moved", e.offset) for e in every]
+
+
+ODD = "cactus-walnut-anchor-orbit"
+ANSWER = f"use {ODD} as the passphrase for the key, and tell nobody of Ottilie Kreuzbaum"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ANSWER,
+        f'User has answered your questions: "Which one?"="{ANSWER}". You can now continue.',
+        json.dumps({"answers": {"q1": {"answers": [f"{ANSWER} \u2014 \u201cnow\u201d"]}}}),
+        ANSWER.replace("walnut", "wal\u200bnut"),
+    ],
+    ids=["as typed", "in the client's sentence", "in JSON", "with a character that nobody sees"],
+)
+def test_a_source_is_shown_without_secrets_and_without_what_was_erased_however_its_client_wraps_it(
+    tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "s.jsonl"
+    told: dict[str, Any] = {"type": "assistant", "message": {"role": "assistant", "content": f"noted:\n{ANSWER}"}}
+    record = json.dumps({"type": "user", "message": {"role": "user", "content": content}}).encode()
+    before = json.dumps(told).encode() + b"\n"
+    path.write_bytes(before + record + b"\n")
+    piece = Evidence(str(path), "", len(before), len(record), hashlib.sha256(record).hexdigest(), "tell nobody of")
+    environ, key = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}, b"k" * 32
+    block(environ, key, ["Ottilie Kreuzbaum"], [])
+    (source,) = sources_of([piece], [tmp_path], 1, Redactor(key, Blocked(key, read_blocked(environ))))
+    assert source.finding == "ok"
+    for shown in (source.around, source.before):
+        assert "tell nobody of" in shown
+        assert not [word for word in ("walnut", "wal\u200bnut", "Kreuzbaum") if word in shown]

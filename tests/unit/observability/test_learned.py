@@ -100,7 +100,7 @@ def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_the
     assert problems == []
     assert [(ask.text, ask.why, ask.is_worth_it) for ask in asks] == [
         ("Never push on Fridays", "perhaps pasted", True),
-        ("The cache is slow", "45% sure; from 55% on it is kept without asking", False),
+        ("The cache is slow", f"45% sure; from {LIMITS.accept_confidence:.0%} on it is kept without asking", False),
     ]
     accept_fact(house.memory, inbox(house.memory, (), LIMITS, house.clock.now())[0], LIMITS, house.clock.now())
     every, _ = remembered([folder(house)])

@@ -33,6 +33,7 @@ from slowwave.observability.learned import (
 )
 from slowwave.observability.page.section import plain
 from slowwave.report import counted
+from slowwave.secrets.redactor import Redactor
 from slowwave.settings import ConsolidationSettings
 
 # what is new to somebody who looks once a week
@@ -98,18 +99,20 @@ class Known:
 NOTHING_KNOWN = Known()
 
 
-def known_of(folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime, home: str = "") -> Known:
-    """Return what memory folders hold; what of them cannot be read is told."""
+def known_of(
+    folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime, home: str, redact: Redactor
+) -> Known:
+    """Return what memory folders hold, and where it was said, without what ``redact`` takes out; problems are told."""
     every, problems = remembered(folders)
     readable = [one.folder for one in every]
     asks, more = asked(readable, settings, now)
     since = iso(now - LATELY)
     lately = learned(every, lambda dream: dream.at >= since and not dream.is_undone)
-    return Known(every, asks, lately, _sources(every, asks, lately), [*problems, *more], home)
+    return Known(every, asks, lately, _sources(every, asks, lately, redact), [*problems, *more], home)
 
 
 def _sources(
-    every: Sequence[Remembered], asks: Sequence[Ask], lately: Learned
+    every: Sequence[Remembered], asks: Sequence[Ask], lately: Learned, redact: Redactor
 ) -> dict[tuple[str, str], Sequence[Source]]:
     """Return the sources of what is shown first; what cannot be looked up stands with its recorded words."""
     projects = {one.folder.project: one for one in every}
@@ -120,10 +123,10 @@ def _sources(
     found: dict[tuple[str, str], Sequence[Source]] = {}
     for (project, name), evidence in wanted.items():
         try:
-            found[project, name] = sources_of(evidence, projects[project].folder.transcripts, MOST_SOURCES)
+            found[project, name] = sources_of(evidence, projects[project].folder.transcripts, MOST_SOURCES, redact)
         except (SlowwaveError, OSError):
             found[project, name] = [
-                Source(piece.quote, "", "", piece.path, "lost") for piece in evidence[:MOST_SOURCES]
+                Source(redact(piece.quote), "", "", piece.path, "lost") for piece in evidence[:MOST_SOURCES]
             ]
     return found
 

@@ -10,13 +10,13 @@ from slowwave.observability.page.html import html_of
 from slowwave.observability.page.memories import NOTHING_KNOWN, Known
 from slowwave.observability.page.sections import View
 from slowwave.observability.weeks import Week, weeks_of
-from slowwave.places import state_folder
+from slowwave.places import REPORT, state_folder
 from slowwave.retention.audit import AuditLog
 
 
 def report_path(environ: Mapping[str, str]) -> Path:
     """Return where the page is."""
-    return state_folder(environ) / "report.html"
+    return state_folder(environ) / REPORT
 
 
 def view_with(

@@ -123,7 +123,7 @@ def finish_within(projects: Sequence[Project], eraser: Eraser) -> Report:
 
 
 def remove_caches(eraser: Eraser) -> None:
-    """Remove the databases that are built anew when they are asked for: they hold titles and words of sessions."""
+    """Remove the databases and the report, which are built anew: they hold titles and words of sessions."""
     for path in caches(state_folder(eraser.environ), [scheduler_folder(eraser.environ)]):
         eraser.linked("", path)  # its other names are named; this one goes
         path.unlink(missing_ok=True)

@@ -30,11 +30,13 @@ from slowwave.memory.shown import read_shown
 from slowwave.memory.stage import Change
 from slowwave.memory.transaction import commit
 from slowwave.memory.waiting import candidate_line
+from slowwave.places import REPORT
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten
 from slowwave.retention.erase.subjects import What
 
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".db", ".db-wal", ".db-shm")
+_BUILT = (*_DATABASES, REPORT)
 _MOST_BYTES = 256 << 20
 
 
@@ -249,17 +251,17 @@ def _is_written(one: OwnFile) -> bool:
 
 
 def caches(folder: Path, but: Collection[Path] = ()) -> list[Path]:
-    """Return the databases of the state folder, which can be rebuilt and may hold text of transcripts.
+    """Return the databases and the report in the state folder, which are built anew and hold text of transcripts.
 
     Args:
         folder: the state folder.
         but: folders in it that are not looked into: a scheduler's own files may lie there.
     """
-    return [path for path in _every(folder, but) if path.name.endswith(_DATABASES)]
+    return [path for path in _every(folder, but) if path.name.endswith(_BUILT)]
 
 
 def _files(folder: Path, but: Collection[Path]) -> Iterator[Path]:
-    yield from (path for path in _every(folder, but) if not path.name.endswith((*_DATABASES, ".lock", ".key")))
+    yield from (path for path in _every(folder, but) if not path.name.endswith((*_BUILT, ".lock", ".key")))
 
 
 def _every(folder: Path, but: Collection[Path]) -> Iterator[Path]:
