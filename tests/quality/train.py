@@ -5,6 +5,7 @@ From statements that readers judged (``labels/``, transcripts beside the checkou
 """
 
 import importlib
+import json
 import sys
 import zlib
 from collections import Counter, defaultdict
@@ -404,7 +405,9 @@ def main() -> int:
         voice_head(messages),
         steps,
     )
-    TARGET.write_bytes(msgspec.json.encode(weights))
+    # a line for each weight, so that a change shows which
+    text = json.dumps(msgspec.to_builtins(weights), ensure_ascii=False, separators=(",\n", ":"))
+    TARGET.write_text(f"{text}\n", encoding="utf-8")
     print(f"{len(judged)} statements of sessions, {len(messages)} typed sentences")
     named = {name: getattr(weights, name) for name in ("worth", "choice", "rule", "typed", "document", "theirs")}
     for name, head in named.items():
