@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli.status_nights import of_nights
+from slowwave.errors import UnwritableError
 from slowwave.jobs.lately import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_entries
@@ -47,8 +48,11 @@ def full_from(point: int) -> Fault:
 
 
 def night(town: Town) -> int:
-    """Run a night, and return whether its report says that the disk is full."""
-    report = town.direct("full")
+    """Run a night, and return whether its report, or its refusal to begin, says that the disk is full."""
+    try:
+        report = town.direct("full")
+    except UnwritableError as error:
+        return SAID if FULL in str(error) else UNSAID
     return SAID if any(FULL in line for line in (*report.failures, *report.warnings)) else UNSAID
 
 
