@@ -9,8 +9,10 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
+from slowwave.jobs.following import followed
 from slowwave.jobs.pages import printable
 from slowwave.jobs.parameters import JobParameters, run_of
+from slowwave.jobs.run import clock_of, new_run_id
 from slowwave.jobs.tally import Plan, Tally, plan_job
 from slowwave.retention.locks import beside_jobs
 from tasks.discretion import discreet_errors
@@ -39,12 +41,14 @@ def plan_run(job: str, given: JobParameters) -> Plan:
 @contextmanager
 def planned(job: str, given: JobParameters) -> Generator[Tally]:
     """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
-    # also a dry run: what it shows is kept by the scheduler
-    with beside_jobs(os.environ), logged():
-        plan = plan_run(job, given)
-        name_run(printable(plan.title))
+    run_id = given.run_id or new_run_id(clock_of(given.now))
+    # A dry run, too: what it shows is kept by the scheduler. Followed from here to the end, a run says in its note that
+    # it was cancelled also when that falls between its plan and its first step.
+    with beside_jobs(os.environ), logged(), followed(run_id, os.environ, dry_run=given.dry_run):
+        plan = plan_run(job, given.model_copy(update={"run_id": run_id}))
         try:
-            with discreet_errors(), plan.logs(), plan.followed(os.environ):
+            name_run(printable(plan.title))
+            with discreet_errors(), plan.logs():
                 yield Tally(plan)
         finally:
             plan.manifest.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.launch import entrypoint_of, load_job
 from slowwave.stores.model import Project
+from tasks import planning
 from tests.unit.compaction.job.talks import NOW as NIGHT
 from tests.unit.compaction.job.talks import Talk
 from tests.unit.secrets.keys import give_key
@@ -221,17 +223,18 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
     assert "would lose 40 %" in state.message
 
 
+@pytest.mark.parametrize("place", [(workers, "consolidate"), (planning, "name_run")], ids=["at work", "just planned"])
 def test_a_cancellation_passes_through_and_leaves_no_more_than_a_note_of_it(
-    own_home: Path, monkeypatch: pytest.MonkeyPatch
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
 ) -> None:
     store = build(own_home, NOW).home
-    seen: list[str] = []
+    seen: list[object] = []
 
-    def consolidate(project: Project, _run: Run) -> Report:
-        seen.append(project.key)
+    def cancelled(*given: object) -> None:
+        seen.append(given)
         raise Cancelled
 
-    monkeypatch.setattr(workers, "consolidate", consolidate)
+    monkeypatch.setattr(*place, cancelled)
     with pytest.raises(Cancelled):
         flow_state("consolidate", given(store), monkeypatch)
     assert len(seen) == 1

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night]) -> None:
     """Print one entry a run, the latest first, and below it its dreams; decisions in review stand among them."""
-    dreams = sorted((d for one in every for d in one.dreams), key=lambda d: (d.at, d.id), reverse=True)
+    dreams = sorted((d for one in every for d in one.dreams), key=lambda d: (d.at, d.project, d.id), reverse=True)
     of_run: dict[str, list[Dream]] = {}
     for dream in dreams:
         of_run.setdefault(dream.run if not dream.is_by_person else dream.id, []).append(dream)

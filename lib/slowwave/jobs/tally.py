@@ -9,7 +9,6 @@ from slowwave.errors import SlowwaveError
 from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.concluding import Around, Began, Concluded, conclude
 from slowwave.jobs.containing import discreet
-from slowwave.jobs.following import followed
 from slowwave.jobs.model import fetch_answers, note_account
 from slowwave.jobs.outcome import title_of
 from slowwave.jobs.run import Run
@@ -55,10 +54,6 @@ class Plan:
     began: Began | None = None
     title: str = ""
 
-    def followed(self, environ: Mapping[str, str]) -> AbstractContextManager[None]:
-        """Return what lets the run note how far it is, and why it ended if it is stopped."""
-        return followed(self.report.run_id, environ, dry_run=self.dry_run)
-
     def logs(self) -> AbstractContextManager[None]:
         """Return what lets the run log where its settings say.
 
@@ -79,11 +74,6 @@ def plan_job(job: str, run: Run) -> Plan:
         OSError: the state folder cannot be written.
     """
     require_places(run.settings, run.environ, dry_run=run.dry_run)
-    with followed(run.id, run.environ, dry_run=run.dry_run):
-        return _planned(job, run)
-
-
-def _planned(job: str, run: Run) -> Plan:
     began = began_of(run)
     projects, report = first_look(job, run, began)
     by_batch = asks_by_batch(job, run)

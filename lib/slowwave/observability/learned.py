@@ -192,7 +192,7 @@ def remembered(folders: Iterable[MemoryFolder]) -> tuple[list[Remembered], list[
 
 def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Learned:
     """Return what the wanted dreams changed, as far as they were not taken back."""
-    dreams = sorted((d for one in every for d in one.dreams if wanted(d)), key=lambda d: (d.at, d.id))
+    dreams = sorted((d for one in every for d in one.dreams if wanted(d)), key=lambda d: (d.at, d.project, d.id))
     changes = [change for dream in dreams if not dream.is_undone for change in dream.changes]
     return Learned(sorted(changes, key=_worth), dreams=dreams)
 
