@@ -11,7 +11,7 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from slowwave.jobs.backfill.parameters import BackfillParameters
+from slowwave.jobs.parameters import BackfillParameters
 from slowwave.retention.locks import beside_jobs
 from tasks.backfilling import answer_backfill, backfilled, published_backfill
 from tasks.discretion import discreet_errors

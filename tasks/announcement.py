@@ -5,7 +5,7 @@ import socket
 from prefect.artifacts import create_markdown_artifact
 from prefect.events import emit_event
 
-from slowwave.jobs.concluding import Concluded
+from slowwave.jobs.conclusion import Concluded
 from slowwave.observability.events import events_of
 from slowwave.observability.page.markdown import markdown_of
 

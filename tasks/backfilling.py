@@ -11,17 +11,15 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from slowwave.jobs.backfill.conclusion import UNFINISHED, Ended
-from slowwave.jobs.backfill.coverage import table_of
-from slowwave.jobs.backfill.engines import Read, reading
-from slowwave.jobs.backfill.parameters import Action, BackfillParameters
-from slowwave.jobs.backfill.run import at_once, lead
-from slowwave.jobs.backfill.shards import land_shard
-from slowwave.jobs.backfill.spread import Done
+from slowwave.jobs.backfill.engines import Done, Read, reading
+from slowwave.jobs.backfill.landing import land_shard
+from slowwave.jobs.backfill.plan import table_of
+from slowwave.jobs.backfill.run import UNFINISHED, Ended, at_once, lead
 from slowwave.jobs.backfill.story import Begun, begin
-from slowwave.jobs.containing import discreet
-from slowwave.jobs.outcome import outcome_of
-from slowwave.jobs.pages import printable
+from slowwave.jobs.conclusion import outcome_of
+from slowwave.jobs.parameters import Action, BackfillParameters
+from slowwave.jobs.run import discreet
+from slowwave.jobs.totals import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
 from tasks.announcement import announce

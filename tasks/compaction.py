@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from slowwave.jobs.tally import Tally
-from slowwave.jobs.workers import Reports, compact_portion
+from slowwave.jobs.portions import Reports, compact_portion
+from slowwave.jobs.totals import Tally
 from tasks.portions import each
 from tasks.repeating import repeatable
 

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from slowwave.jobs.containing import discreet_error
+from slowwave.jobs.run import discreet_error
 
 
 @contextmanager

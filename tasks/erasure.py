@@ -6,8 +6,8 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from slowwave.jobs.tally import Tally
-from slowwave.jobs.workers import Reports, erase_portion, erase_rest
+from slowwave.jobs.portions import Reports, erase_portion, erase_rest
+from slowwave.jobs.totals import Tally
 from slowwave.report import Report
 from tasks.discretion import discreet_errors
 from tasks.portions import each, once_for

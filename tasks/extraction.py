@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from slowwave.jobs.tally import Tally
-from slowwave.jobs.workers import Reports, extract_portion, hand_over
+from slowwave.jobs.portions import Reports, extract_portion, hand_over
+from slowwave.jobs.totals import Tally
 from slowwave.report import Report
 from tasks.portions import each, once
 from tasks.repeating import repeatable

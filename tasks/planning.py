@@ -9,11 +9,10 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
-from slowwave.jobs.following import followed
-from slowwave.jobs.pages import printable
+from slowwave.jobs.conclusion import followed
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.run import clock_of, new_run_id
-from slowwave.jobs.tally import Plan, Tally, plan_job
+from slowwave.jobs.totals import Plan, Tally, plan_job, printable
 from slowwave.retention.locks import beside_jobs
 from tasks.discretion import discreet_errors
 from tasks.logs import logged, name_run

@@ -5,8 +5,8 @@ from pathlib import Path
 from prefect import Task
 from prefect.client.schemas.objects import State
 
-from slowwave.jobs.tally import Tally
-from slowwave.jobs.workers import Reports
+from slowwave.jobs.portions import Reports
+from slowwave.jobs.totals import Tally
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
 from tasks.progress import progress

@@ -7,9 +7,8 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from slowwave.jobs.outcome import outcome_of
-from slowwave.jobs.pages import funnel, memory_diff, plan_rows, printable, reclaimed, retained_rows
-from slowwave.jobs.tally import Tally
+from slowwave.jobs.conclusion import outcome_of
+from slowwave.jobs.totals import Tally, funnel, memory_diff, plan_rows, printable, reclaimed, retained_rows
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from tasks.announcement import announce

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from slowwave.jobs.tally import Tally
-from slowwave.jobs.workers import retain_portion
+from slowwave.jobs.portions import retain_portion
+from slowwave.jobs.totals import Tally
 from slowwave.report import Report
 from tasks.portions import once_for
 from tasks.repeating import repeatable

@@ -18,10 +18,13 @@ MOST_LINES = 1000
 MOST_FILES = {
     "compaction": 30,
     "formats": 53,
+    "jobs": 22,
     "retention": 27,
     "settings": 4,
     "stores": 42,
 }
+# and the library in all
+MOST_FILES_IN_ALL = 511
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
@@ -208,6 +211,10 @@ def test_no_file_is_longer_than_a_person_reads(path: Path) -> None:
 @pytest.mark.parametrize(("package", "most"), MOST_FILES.items())
 def test_a_package_has_no_more_rooms_than_it_needs(package: str, most: int) -> None:
     assert len(list((LIBRARY / package).rglob("*.py"))) <= most
+
+
+def test_the_library_has_no_more_rooms_than_it_had() -> None:
+    assert len(modules("lib")) <= MOST_FILES_IN_ALL
 
 
 def test_no_folder_is_deeper_than_a_second_level() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from slowwave.jobs.backfill.planning import SHARD_BYTES, SHARD_SESSIONS
+from slowwave.jobs.backfill.plan import SHARD_BYTES, SHARD_SESSIONS
 
 SEED = 7
 MEDIAN_BYTES, SIGMA, MOST_BYTES = 100_000, 1.3, 200_000_000

@@ -14,10 +14,10 @@ import psutil
 import pytest
 
 from slowwave.errors import UsageError
-from slowwave.jobs.backfill import planning
+from slowwave.jobs.backfill import plan
 from slowwave.jobs.backfill.engines import places_of, reading
+from slowwave.jobs.backfill.landing import land_shard
 from slowwave.jobs.backfill.run import lead
-from slowwave.jobs.backfill.shards import land_shard
 from slowwave.jobs.backfill.story import begin
 from slowwave.report import Report
 from tests.unit.jobs.backfill.rig import World, filled
@@ -30,8 +30,8 @@ Kill = Callable[[], int]
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Shards of few sessions, so that there are many."""
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
-    monkeypatch.setattr(planning.sharded, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.sharded, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
 
 
 @contextmanager

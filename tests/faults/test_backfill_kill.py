@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from slowwave import files
-from slowwave.jobs.backfill import planning
+from slowwave.jobs.backfill import plan
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
-from slowwave.jobs.backfill.parameters import BackfillParameters
 from slowwave.jobs.backfill.run import run_backfill
+from slowwave.jobs.parameters import BackfillParameters
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.observability.progress import watched_by
 from slowwave.report import Report
@@ -43,8 +43,8 @@ pytestmark = pytest.mark.drill
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Pieces and shards of few sessions, so that there are many; and no disk to wait for."""
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
-    monkeypatch.setattr(planning.sharded, "__kwdefaults__", {"most_sessions": 5, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.sharded, "__kwdefaults__", {"most_sessions": 5, "enough_bytes": 1 << 30})
     monkeypatch.setattr(os, "fsync", no_fsync)
 
 

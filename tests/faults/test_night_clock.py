@@ -14,7 +14,7 @@ from slowwave.cli.status_nights import of_nights
 from slowwave.clock import FixedClock
 from slowwave.consolidation import job
 from slowwave.consolidation.lock import refusal
-from slowwave.jobs.lately import lately
+from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.folder import LOCK_FILE

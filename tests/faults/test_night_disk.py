@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.cli.status_nights import of_nights
 from slowwave.errors import UnwritableError
-from slowwave.jobs.lately import lately
+from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_entries
 from slowwave.observability.at_work import read_notes

@@ -9,8 +9,8 @@ import pytest
 
 from slowwave.cli.status_nights import of_nights
 from slowwave.extraction.model.job import LEFT
-from slowwave.jobs.lately import lately
 from slowwave.jobs.model import journal_of
+from slowwave.jobs.status import lately
 from slowwave.memory.candidates import read_candidates
 from slowwave.models.meter import Account, read_account
 from tests.faults.night_town import Town

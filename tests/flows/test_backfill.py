@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.jobs.backfill import planning
+from slowwave.jobs.backfill import plan
 from slowwave.service.launch import entrypoint_of, load_job
 from tests.unit.jobs.backfill.rig import World, filled
 
@@ -19,8 +19,8 @@ def world(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     made = filled(own_home / "world", sessions=6)
     for name, value in made.environ.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(planning.sharded, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 1, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.sharded, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 1, "enough_bytes": 1 << 30})
     return made
 
 

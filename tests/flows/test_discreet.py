@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.jobs import workers
+from slowwave.jobs import portions
 from slowwave.jobs.run import Run
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build, secrets
@@ -24,7 +24,7 @@ def test_no_secret_reaches_the_scheduler(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = build(own_home, NOW).home
-    real = workers.consolidate
+    real = portions.consolidate
 
     def consolidate(project: Project, run: Run) -> Report:
         if "quill" in project.key:
@@ -38,7 +38,7 @@ def test_no_secret_reaches_the_scheduler(
     def propose_portion(*_: Any) -> Report:
         return Report("consolidate", parked=["nothing"])
 
-    monkeypatch.setattr(workers, "consolidate", consolidate)
+    monkeypatch.setattr(portions, "consolidate", consolidate)
     monkeypatch.setattr("tasks.consolidation.propose_portion", propose_portion)
     with caplog.at_level(logging.DEBUG):
         state = flow_state("nightly", given(store, run_id="discreet"), monkeypatch)

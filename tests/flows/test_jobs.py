@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError, SlowwaveError
-from slowwave.jobs import workers
+from slowwave.jobs import portions
 from slowwave.jobs.parameters import NightlyParameters, run_of
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
@@ -178,14 +178,14 @@ def test_what_breaks_in_one_project_stays_there_and_fails_the_run_by_name(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = build(own_home, NOW).home
-    real = workers.consolidate
+    real = portions.consolidate
 
     def consolidate(project: Project, run: Run) -> Report:
         if "quill" in project.key:
             raise OSError(28, "No space left on device", str(project.memory))
         return real(project, run)
 
-    monkeypatch.setattr(workers, "consolidate", consolidate)
+    monkeypatch.setattr(portions, "consolidate", consolidate)
     state = flow_state("nightly", given(store), monkeypatch)
 
     assert (state.type.value, state.name) == ("FAILED", "Failed")
@@ -217,13 +217,13 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
     def consolidate(project: Project, run: Run) -> Report:
         return a_report(project, run, parked=[f"{project.key}: would lose 40 %"])
 
-    monkeypatch.setattr(workers, "consolidate", consolidate)
+    monkeypatch.setattr(portions, "consolidate", consolidate)
     state = flow_state("consolidate", given(store), monkeypatch)
     assert (state.type.value, state.name) == ("COMPLETED", "Parked")
     assert "would lose 40 %" in state.message
 
 
-@pytest.mark.parametrize("place", [(workers, "consolidate"), (planning, "name_run")], ids=["at work", "just planned"])
+@pytest.mark.parametrize("place", [(portions, "consolidate"), (planning, "name_run")], ids=["at work", "just planned"])
 def test_a_cancellation_passes_through_and_leaves_no_more_than_a_note_of_it(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
 ) -> None:

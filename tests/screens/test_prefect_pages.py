@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.jobs.backfill.parameters import BackfillParameters
+from slowwave.jobs.parameters import BackfillParameters
 from slowwave.observability.page.store import report_path
 from slowwave.samples import build
 from slowwave.service.server import own_server

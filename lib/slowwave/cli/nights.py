@@ -13,7 +13,7 @@ from slowwave.cli.output import bold, say, say_json, screen_width, wrapped
 from slowwave.cli.parser import Parser
 from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
-from slowwave.jobs.choice import memory_folders
+from slowwave.jobs.run import memory_folders
 from slowwave.memory.transaction import recover
 from slowwave.observability.history import read_nights
 from slowwave.observability.learned import Dream, Learned, Remembered, in_words, learned, remembered, short_names

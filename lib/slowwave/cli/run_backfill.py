@@ -10,7 +10,7 @@ from slowwave.errors import UsageError
 from slowwave.moments import moment
 
 if TYPE_CHECKING:
-    from slowwave.jobs.backfill.parameters import BackfillParameters
+    from slowwave.jobs.parameters import BackfillParameters
 
 # one of them at most; the first two are about a range, the others about a run that is there
 _ACTIONS = ("coverage", "resume", "pause", "rollback")
@@ -87,7 +87,7 @@ def _checked(parameters: dict[str, Any]) -> "BackfillParameters":
     """
     from pydantic import ValidationError  # noqa: PLC0415 - --help stays fast
 
-    from slowwave.jobs.backfill.parameters import BackfillParameters, require_together  # noqa: PLC0415 - as above
+    from slowwave.jobs.parameters import BackfillParameters, require_together  # noqa: PLC0415 - as above
 
     try:
         given = BackfillParameters.model_validate(parameters)

@@ -49,7 +49,7 @@ def check(args: argparse.Namespace) -> None:
 
 def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     """Erase subjects in this process and return the report."""
-    from slowwave.jobs.erasing import erase_subjects  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.erasure import erase_subjects  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415
     from slowwave.retention.erase.subjects import Asked  # noqa: PLC0415
     from slowwave.service.launch import prefect_home  # noqa: PLC0415

@@ -14,9 +14,7 @@ from slowwave.quantities import OFF
 from slowwave.report import readable
 
 if TYPE_CHECKING:
-    from slowwave.jobs.backfill.unfinished import Unfinished
-    from slowwave.jobs.kept import Kept
-    from slowwave.jobs.standing import Standing
+    from slowwave.jobs.status import Kept, Standing, Unfinished
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +29,13 @@ def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
     if args.html:
         return _write_report(args)
-    from slowwave.jobs.backfill.unfinished import unfinished  # noqa: PLC0415 - --help stays fast
-    from slowwave.jobs.kept import kept_by  # noqa: PLC0415 - as above
-    from slowwave.jobs.lately import lately, morning  # noqa: PLC0415 - as above
-    from slowwave.jobs.standing import standings  # noqa: PLC0415 - as above
+    from slowwave.jobs.status import (  # noqa: PLC0415 - as above
+        kept_by,
+        lately,
+        morning,
+        standings,
+        unfinished,
+    )
 
     settings, clock = settings_of(args), SystemClock()
     rows, problems = standings(settings, os.environ, clock, project=args.project)
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_report(args: argparse.Namespace) -> int:
     """Write the report anew and print its path."""
-    from slowwave.jobs.concluding import Around, view_now  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.conclusion import Around, view_now  # noqa: PLC0415 - --help stays fast
     from slowwave.observability.page.store import write_page  # noqa: PLC0415 - as above
     from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
 

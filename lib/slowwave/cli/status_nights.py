@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from slowwave.cli.output import counted
 
 if TYPE_CHECKING:
-    from slowwave.jobs.lately import Budget, Lately, Morning
+    from slowwave.jobs.status import Budget, Lately, Morning
 
 _DAY = 24
 _ASK = "slowwave doctor --model asks whether it is there"

@@ -1,24 +1,233 @@
 """The steps of each job: what is done for one project, and what is about all of them together."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
 
+from slowwave.compaction.job.run import Compacting
+from slowwave.compaction.job.story import compact_sessions
+from slowwave.compaction.job.summary import Summarise, by_ledger
+from slowwave.consolidation.effect.points import write_points
+from slowwave.consolidation.everywhere import propose
 from slowwave.consolidation.job import consolidate_project
-from slowwave.errors import SlowwaveError
+from slowwave.consolidation.team import share, team_of
+from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told
 from slowwave.extraction.job import extract_sessions
-from slowwave.jobs.compacting import compact, compact_at_night
 from slowwave.jobs.model import is_batched, language_model
-from slowwave.jobs.retaining import retain_at_night, retain_everywhere
 from slowwave.jobs.run import Run, Step, Whole
+from slowwave.memory.delivery.commands import bring_commands
+from slowwave.memory.delivery.deliver import REFUSED, deliver
 from slowwave.memory.delivery.register import Register, read_register
+from slowwave.memory.everywhere import NAME, global_folder, import_into
+from slowwave.memory.topics import INDEX
 from slowwave.places import archive_folder
-from slowwave.report import Report
+from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
 from slowwave.retention.erase.machine import finish
 from slowwave.retention.erase.project import erase_project
 from slowwave.retention.erase.subjects import Secrets
+from slowwave.retention.job import retain
 from slowwave.secrets.key import redactor_of
 from slowwave.settings import Settings
+from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project, StoredSession
+
+# The step ``compact``: the sessions of one project that have grown too large, with their memories saved first.
+
+
+def compact(project: Project, run: Run) -> Report:
+    """Compact the sessions of one project that are due."""
+    return compact_sessions(project, project.sessions, compacting(project, run))
+
+
+def compact_at_night(project: Project, run: Run) -> Report:
+    """Compact where the settings let a night do it: decision 25 says why they have to."""
+    return compact(project, run) if run.settings.compaction.nightly else Report("compact", run.id)
+
+
+def compacting(project: Project, run: Run) -> Compacting:
+    """Return what the sessions of a project are compacted with."""
+    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
+    report = Report("compact", run.id)
+
+    def flush(session: StoredSession) -> Report:
+        return extract_sessions(
+            project,
+            [session],
+            run.settings,
+            run.clock,
+            run_id=run.id,
+            force=True,
+            home=run.home,
+            model=language_model(run.id, run.settings, run.environ),
+            redact=redact,
+        )
+
+    return Compacting(
+        project.key,
+        run.settings,
+        run.clock,
+        run.environ,
+        _summarise(run, report),
+        flush,
+        run.id,
+        force=run.force,
+        dry_run=run.dry_run,
+        report=report,
+        redact=redact,
+    )
+
+
+def by_hand(session: StoredSession, run: Run) -> Compacting:
+    """Return what one session is compacted with that a person named; its memories belong to the project it is of."""
+    project = _project_of(session, run)
+    if project is not None:
+        return compacting(project, run)
+    where = Path(session.files.paths[0]).parent
+    alone = compacting(Project("", "", (where,), where, (session,)), run)
+    told = f"session {session.id}: lies in no store, so nobody knows where its memories belong: none were saved first"
+
+    def tell(_session: StoredSession) -> Report:
+        return Report("extract", run.id, warnings=[told])
+
+    return replace(alone, flush=tell)
+
+
+def _project_of(session: StoredSession, run: Run) -> Project | None:
+    path = session.files.paths[0]
+    for settings in (run.settings, run.settings.with_roots([path.parent])):
+        try:
+            found = known_projects(settings, run.environ)
+        except (UnreadableError, UnknownDialectError):
+            continue  # a file may be named that lies outside of every store
+        for project in found.projects:
+            if any(known.files.paths[0] == path for known in project.sessions):
+                return project
+    return None
+
+
+def _summarise(run: Run, report: Report) -> Summarise:
+    """Return what makes the summaries: a model's narrative cannot wait for the answers of a batch."""
+    settings = run.settings
+    if settings.compaction.model == "off" or settings.model.batch:
+        return by_ledger
+    model = language_model(run.id, settings, run.environ, dry_run=run.dry_run)
+    if model is None:
+        return by_ledger
+    from slowwave.compaction.job.summary import by_model  # noqa: PLC0415 - the usual night has no model
+
+    return by_model(
+        model,
+        settings.compaction.min_score,
+        lambda usage: report.count_answer(usage.prompt_tokens, usage.completion_tokens, usage.usd),
+        settings.compaction.focus,
+    )
+
+
+# The step ``retain``: about all projects together, since quotas, forks and the trash know no projects.
+
+
+def retain_everywhere(projects: Sequence[Project], run: Run) -> Report:
+    """Remove what the rules say; in the chosen projects only, where some were chosen."""
+    every = known_projects(run.settings, run.environ).projects if run.project else projects
+    return _retained(every, run, chosen={project.key for project in projects} if run.project else None)
+
+
+def _retained(
+    projects: Sequence[Project], run: Run, *, removes: bool = True, chosen: Collection[str] | None = None
+) -> Report:
+    return retain(
+        projects,
+        run.settings,
+        run.clock,
+        run.environ,
+        run_id=run.id,
+        dry_run=run.dry_run,
+        force=run.force,
+        chosen=chosen,
+        removes=removes,
+    )
+
+
+def retain_at_night(projects: Sequence[Project], run: Run) -> Report:
+    """Archive what a client deletes soon, and remove what the rules say where the settings let a night do it."""
+    if not run.settings.retention.enforce:
+        return _retained(projects, run, removes=False)
+    # the night itself may have written
+    keys = {project.key for project in projects}
+    found = known_projects(run.settings, run.environ).projects
+    return retain_everywhere([project for project in found if not run.project or project.key in keys], run)
+
+
+# The last steps of a night: what projects share is proposed for all, and memories go where agents read them.
+
+
+def end_dreaming(projects: Sequence[Project], run: Run) -> Report:
+    """Propose what projects have in common, share with teams, and bring memories where somebody asked for it."""
+    report = propose_everywhere(projects, run)
+    if run.dry_run:
+        return report
+    for project in projects:
+        _share(project, run, report)
+    clients = {session.dialect for project in projects for session in project.sessions}
+    for item in (*deliver(projects, run.settings, run.environ, clock=run.clock), *bring_commands(clients, run.environ)):
+        report.items.append(item)
+        if item.action == REFUSED:
+            report.warnings.append(f"{item.project or 'commands'}: not delivered: {item.target}: {item.reason}")
+        else:
+            report.count("delivered")
+    try:
+        write_points(projects, run.settings, run.environ, is_all=not run.project)
+    except SlowwaveError as error:
+        report.warnings.append(f"what is said before a call is not current: {error}")
+    return report
+
+
+def _share(project: Project, run: Run, report: Report) -> None:
+    """Give a project's team what is accepted for it, and note what others gave; an error costs no other project."""
+    memory = project.memory.resolve()
+    try:
+        team = team_of(project.root, run.settings.memory.shared, run.environ)
+        items = share(memory, team, redactor_of(run.settings, run.environ)) if memory.is_dir() else []
+    except (SlowwaveError, OSError) as error:
+        items = [Item(project.root, REFUSED, str(error) if isinstance(error, SlowwaveError) else told(error, memory))]
+    for item in items:
+        report.items.append(Item(item.target, item.action, item.reason, project.key))
+        if item.action == REFUSED:
+            report.warnings.append(f"{project.key}: not shared: {item.target}: {item.reason}")
+        else:
+            report.count("shared")
+
+
+def propose_everywhere(projects: Sequence[Project], run: Run) -> Report:
+    """Propose preferences of several projects as global ones, and import the global memory where the settings ask.
+
+    A run over chosen projects does not know the others, and proposes nothing. What goes wrong is named in the report
+    and costs the projects nothing.
+    """
+    report = Report("consolidate", run.id)
+    least = run.settings.consolidation.global_projects
+    if run.project or not least:
+        return report
+    try:
+        folder = global_folder(run.settings, run.environ)
+        memories = {p.key: p.memory.resolve() for p in projects if p.memory.is_dir()}
+        for c in propose(folder, memories, least, dry_run=run.dry_run):
+            reason = f"said in {least} projects or more: slowwave memory review asks whether it holds in all"
+            report.items.append(Item(c.id, "wait", reason, NAME, c.text, c.category, c.confidence))
+            report.count("proposed_global")
+        if (folder / INDEX).exists() and not run.dry_run:
+            for path in run.settings.memory.global_import:
+                if import_into(path, folder):
+                    report.items.append(Item(str(path), "import", f"imports {folder / INDEX} from now on", NAME))
+    except SlowwaveError as error:
+        report.failures.append(f"{NAME}: consolidate: {error}")
+    except OSError as error:
+        report.failures.append(f"{NAME}: consolidate: {told(error, NAME)}")
+    return report
+
+
+# The steps of each job, in order.
 
 
 def extract(project: Project, run: Run) -> Report:

@@ -10,27 +10,23 @@ from time import perf_counter
 
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
-from slowwave.jobs.choice import chosen_by
-from slowwave.jobs.compacting import compact_at_night
-from slowwave.jobs.concluding import Around, Began, conclude, conclude_broken
-from slowwave.jobs.containing import contained, discreet, for_all
-from slowwave.jobs.everywhere import end_dreaming
-from slowwave.jobs.following import begin_note, drop_note, followed
+from slowwave.jobs.conclusion import Around, Began, begin_note, conclude, conclude_broken, drop_note, followed
 from slowwave.jobs.model import fetch_answers, hand_over_questions, journal_of, note_account, note_left_behind
-from slowwave.jobs.run import Run, Step, Whole
-from slowwave.jobs.run_files import remove_old, require_places
+from slowwave.jobs.portions import extract_everywhere, pays_to_spread
+from slowwave.jobs.run import Run, Step, Whole, chosen_by, contained, discreet, for_all, remove_old, require_places
 from slowwave.jobs.steps import (
     MARKING,
     RETAINING,
     STEPS,
     asks_by_batch,
     asks_rules,
+    compact_at_night,
     consolidate,
+    end_dreaming,
     extract,
     finish_erasing,
     retains,
 )
-from slowwave.jobs.workers import extract_everywhere, pays_to_spread
 from slowwave.observability.logs import json_logs, log_report
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.report import Report

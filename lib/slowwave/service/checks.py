@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import SettingsError, SlowwaveError
-from slowwave.jobs.lately import lately
+from slowwave.jobs.status import lately
 from slowwave.memory.delivery.deliver import REFUSED, deliver
 from slowwave.memory.delivery.hooks import failures
 from slowwave.memory.delivery.register import Register, read_register

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import ServerError, SlowwaveError
-from slowwave.jobs.choice import require_input
-from slowwave.jobs.run_files import LEAST_ROOM, require_places, require_room
+from slowwave.jobs.run import LEAST_ROOM, require_input, require_places, require_room
 from slowwave.observability.progress import REACH, START, watcher
 from slowwave.places import scheduler_folder, state_folder
 from slowwave.service.reach import named_server, profiles_path, require_server, unreachable

@@ -10,7 +10,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.cli.screen_backfill import lines
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
-from slowwave.jobs.backfill.states import TO_READ, Kind
+from slowwave.jobs.backfill.plan import TO_READ, Kind
 from tests.unit.jobs.backfill.rig import World, filled
 
 

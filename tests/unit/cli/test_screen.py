@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from slowwave.cli.screen import MOST_ASKS, MOST_CHANGES, Screen, lines
-from slowwave.jobs.outcome import outcome_of
+from slowwave.jobs.conclusion import outcome_of
 from slowwave.observability.learned import Ask, Change, Dream, Kind, Learned
 from slowwave.report import COUNTERS, Gate, Item, Report, counted
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.outcome import outcome_of
+from slowwave.jobs.conclusion import outcome_of
+from slowwave.jobs.portions import extract_portion, hand_over
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
-from slowwave.jobs.tally import Tally, plan_job
-from slowwave.jobs.workers import extract_portion, hand_over
+from slowwave.jobs.totals import Tally, plan_job
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings

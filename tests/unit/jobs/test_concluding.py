@@ -10,12 +10,11 @@ import pytest
 from slowwave.clock import FixedClock
 from slowwave.errors import UnreadableError
 from slowwave.jobs import story
-from slowwave.jobs.lately import lately
+from slowwave.jobs.portions import consolidate_portion, extract_portion
 from slowwave.jobs.run import Run
-from slowwave.jobs.standing import standings
+from slowwave.jobs.status import lately, standings
 from slowwave.jobs.story import run_job
-from slowwave.jobs.tally import Tally, plan_job
-from slowwave.jobs.workers import consolidate_portion, extract_portion
+from slowwave.jobs.totals import Tally, plan_job
 from slowwave.observability.history import history_path, read_nights
 from slowwave.observability.night import Night
 from slowwave.observability.page.store import report_path

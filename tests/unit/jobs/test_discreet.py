@@ -11,8 +11,8 @@ from slowwave.cli import main
 from slowwave.clock import SystemClock
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.jobs import steps
-from slowwave.jobs.containing import discreet, discreet_error
-from slowwave.jobs.tally import Plan, Tally
+from slowwave.jobs.run import discreet, discreet_error
+from slowwave.jobs.totals import Plan, Tally
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build
 

@@ -8,8 +8,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import FixedClock
-from slowwave.jobs.everywhere import propose_everywhere
 from slowwave.jobs.run import Run
+from slowwave.jobs.steps import propose_everywhere
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
 from slowwave.report import Report

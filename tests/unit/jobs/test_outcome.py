@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from slowwave.jobs.outcome import outcome_of, title_of
+from slowwave.jobs.conclusion import outcome_of, title_of
 from slowwave.report import Gate, Item, Report
 from slowwave.stores.model import Project
 

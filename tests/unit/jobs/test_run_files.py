@@ -8,8 +8,7 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.files import TEMP_PREFIX
-from slowwave.jobs.run import Run
-from slowwave.jobs.run_files import KEPT
+from slowwave.jobs.run import KEPT, Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import Settings
 

@@ -12,7 +12,7 @@ from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs import steps, story
 from slowwave.jobs.run import Run
-from slowwave.jobs.standing import standings
+from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate

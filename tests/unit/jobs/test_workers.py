@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.jobs import workers
-from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
+from slowwave.jobs import portions
+from slowwave.jobs.portions import (
+    Reports,
+    consolidate_portion,
+    extract_portion,
+    manifest_of,
+    read_manifest,
+    write_manifest,
+)
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import chosen_projects, run_job
-from slowwave.jobs.workers import Reports, consolidate_portion, extract_portion
 from slowwave.observability.progress import watched_by
 from slowwave.report import Report
 from slowwave.samples import build
@@ -51,16 +57,16 @@ def without_digests(found: dict[str, bytes]) -> dict[str, bytes]:
 
 def test_several_processes_leave_what_one_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = extract_portion(planned(tmp_path / "a"), 0, {"HOME": str(tmp_path / "a")})
-    monkeypatch.setattr(workers, "PAYS_FROM_BYTES", 0)
-    monkeypatch.setattr(workers.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(portions, "PAYS_FROM_BYTES", 0)
+    monkeypatch.setattr(portions.os, "cpu_count", lambda: 2)
     started: list[int] = []
-    pool = workers.ProcessPoolExecutor
+    pool = portions.ProcessPoolExecutor
 
     def counting_pool(processes: int, **options: Any) -> Any:
         started.append(processes)
         return pool(processes, **options)
 
-    monkeypatch.setattr(workers, "ProcessPoolExecutor", counting_pool)
+    monkeypatch.setattr(portions, "ProcessPoolExecutor", counting_pool)
     together = extract_portion(planned(tmp_path / "b"), 0, {"HOME": str(tmp_path / "b")})
     assert started == [2]
     assert counted(together) == counted(alone)
@@ -72,18 +78,18 @@ def test_a_cancellation_ends_the_processes_at_once(tmp_path: Path, monkeypatch: 
     def cancelled(*_: object) -> Reports:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(workers, "PAYS_FROM_BYTES", 0)
-    monkeypatch.setattr(workers.os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(workers, "_outcome", cancelled)
+    monkeypatch.setattr(portions, "PAYS_FROM_BYTES", 0)
+    monkeypatch.setattr(portions.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(portions, "_outcome", cancelled)
     ended: list[int] = []
-    real = workers.active_children
+    real = portions.active_children
 
     def seen() -> list[Any]:
         children = real()
         ended.append(len(children))
         return children
 
-    monkeypatch.setattr(workers, "active_children", seen)
+    monkeypatch.setattr(portions, "active_children", seen)
     with pytest.raises(KeyboardInterrupt):
         extract_portion(planned(tmp_path), 0, {"HOME": str(tmp_path)})
     assert ended == [0, 2]
@@ -91,7 +97,7 @@ def test_a_cancellation_ends_the_processes_at_once(tmp_path: Path, monkeypatch: 
 
 
 def test_a_small_portion_starts_no_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(workers, "ProcessPoolExecutor")
+    monkeypatch.delattr(portions, "ProcessPoolExecutor")
     assert extract_portion(planned(tmp_path), 0, {"HOME": str(tmp_path)})
 
 
@@ -119,7 +125,7 @@ def test_a_worker_that_dies_costs_its_project_and_is_named() -> None:
     future: Future[Reports] = Future()
     future.set_exception(BrokenProcessPool("killed"))
     project = Project("p", "", (Path("/p"),), Path("/p/memory"), ())
-    report = workers._outcome(future, project, "r1")["p"]
+    report = portions._outcome(future, project, "r1")["p"]
     assert report.failures == ["p: extract: the worker process died (killed); the next run tries again"]
     assert [item.action for item in report.items] == ["failed"]
 
@@ -151,16 +157,16 @@ def test_a_job_of_one_process_reads_much_over_several_and_reports_the_same(
         return {name: told[name] for name in ("counts", "gates", "dream_ids", "failures", "warnings")}, heard
 
     alone = reported(tmp_path / "a")
-    monkeypatch.setattr(workers, "PAYS_FROM_BYTES", 0)
-    monkeypatch.setattr(workers.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(portions, "PAYS_FROM_BYTES", 0)
+    monkeypatch.setattr(portions.os, "cpu_count", lambda: 2)
     started: list[int] = []
-    pool = workers.ProcessPoolExecutor
+    pool = portions.ProcessPoolExecutor
 
     def counting_pool(processes: int, **options: Any) -> Any:
         started.append(processes)
         return pool(processes, **options)
 
-    monkeypatch.setattr(workers, "ProcessPoolExecutor", counting_pool)
+    monkeypatch.setattr(portions, "ProcessPoolExecutor", counting_pool)
     assert reported(tmp_path / "b") == alone
     assert started == [2]
     assert alone[0]["counts"]["candidates"] > 0

@@ -11,9 +11,8 @@ from uuid import UUID
 import msgspec
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.containing import for_all
-from slowwave.jobs.retaining import retain_everywhere
-from slowwave.jobs.run import Run
+from slowwave.jobs.run import Run, for_all
+from slowwave.jobs.steps import retain_everywhere
 from slowwave.jobs.story import run_job
 from slowwave.report import Report
 from slowwave.settings import RetentionSettings, Settings

@@ -11,8 +11,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE
-from slowwave.jobs.kept import kept_by
 from slowwave.jobs.run import Run
+from slowwave.jobs.status import kept_by
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import append_batches
 from slowwave.memory.model import ExtractedRange, SessionRef

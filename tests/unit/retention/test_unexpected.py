@@ -10,8 +10,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.errors import PARTLY_FAILED
 from slowwave.jobs import steps
-from slowwave.jobs.containing import for_all
-from slowwave.jobs.run import Run
+from slowwave.jobs.run import Run, for_all
 from slowwave.retention import purge as purging
 from slowwave.retention import removal, rescue
 from slowwave.stores.trash import trash_folder, trash_items

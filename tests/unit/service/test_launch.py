@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UnwritableError, UsageError
-from slowwave.jobs import run_files
+from slowwave.jobs import run
 from slowwave.samples import build
 from slowwave.service import launch
 from slowwave.service.launch import prefect_environment, prefect_home, project_root, run_through_prefect
@@ -119,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_prefect_is_asked_for_an
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_files, "write_all", full)
+        patch.setattr(run, "write_all", full)
         with pytest.raises(UnwritableError, match=r"state/slowwave: No space left on device; make room"):
             run_through_prefect("nightly", given)
     (own_home / "file").write_text("", encoding="utf-8")

@@ -1,5 +1,7 @@
 """The folder of a backfill: its plan, its shards, what came of each piece, what landed, and whether it shall pause.
 
+The data come first: what is to be read, cut into shards and pieces, and what came of each piece.
+
 It lies under the state folder, or wherever ``backfills`` there is a link to: with workers on several hosts, on storage
 that all of them see. Every file in it is written whole and renamed, so a kill leaves what was there before.
 """
@@ -8,18 +10,195 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
 
 from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
+from slowwave.extraction.failures import Failure
+from slowwave.extraction.quarantine import Quarantined
+from slowwave.extraction.remembered import Refused
+from slowwave.extraction.taking import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.backfill.model import VERSION, Plan, Result, Shard
-from slowwave.jobs.batches import packed, unpacked
+from slowwave.jobs.portions import packed, unpacked
+from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.places import state_folder
+from slowwave.settings import Settings
+from slowwave.stores.model import Project, StoredSession
+
+VERSION = 1
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """The range of a backfill; what is empty sets no limit.
+
+    Attributes:
+        since: something must have happened at this time or later.
+        until: nothing may have happened after this time.
+        projects: parts of keys or folders of projects.
+        dialects: names of dialects.
+        sessions: ids.
+        limit: at most so many sessions, the oldest first.
+        upgrade: only what an older version of an extractor has read.
+        retry_failed: only what could not be read before.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    projects: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    limit: int = 0
+    upgrade: bool = False
+    retry_failed: bool = False
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How fast the whole run may read; 0 sets no limit."""
+
+    sessions: float = 0.0
+    megabytes: float = 0.0
+
+
+class Seed(msgspec.Struct, frozen=True):
+    """What the memory folder knew of a piece's sessions when the run was planned.
+
+    Attributes:
+        candidates: of these sessions.
+        ranges: of these sessions, by the present extractors.
+        refused: what the gates were told when they refused them.
+        failures: their last failures.
+        changed: for sessions that an older version has read: the miners whose findings are new, by session id; None
+            stands for all of them.
+    """
+
+    candidates: list[Candidate] = []
+    ranges: list[ExtractedRange] = []
+    refused: list[Refused] = []
+    failures: list[Failure] = []
+    changed: dict[str, list[str] | None] = {}
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """What is read in one go and noted in one file: some sessions of one project, in their order.
+
+    Attributes:
+        number: counts all pieces of the run from 0.
+        project: index in ``Plan.projects``.
+        sessions: the sessions.
+        seed: what was known of them.
+    """
+
+    number: int
+    project: int
+    sessions: list[StoredSession]
+    seed: Seed = Seed()
+
+
+class Shard(msgspec.Struct, frozen=True):
+    """What one worker takes at once: up to 256 MB or 5,000 sessions, of one project or of many."""
+
+    number: int
+    pieces: list[Piece]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A backfill; the shards stand in files of their own, so that a worker reads what it needs only.
+
+    Attributes:
+        v: of this form.
+        run_id: id of the run.
+        now: what time it is for the whole run, however often it is resumed.
+        settings: the settings in force.
+        force: whether the gates on length and tool calls are passed.
+        wanted: the range.
+        pace: how fast it may read.
+        projects: the projects that sessions are read of, without their sessions.
+        shards: how many there are.
+        pieces: how many there are in all.
+        sessions: to be read.
+        bytes: in them.
+        counts: what of the range is not to be read, and why.
+        warnings: what discovery met.
+    """
+
+    v: int
+    run_id: str
+    now: datetime
+    settings: Settings
+    force: bool
+    wanted: Wanted
+    pace: Pace
+    projects: list[Project]
+    shards: int
+    pieces: int
+    sessions: int
+    bytes: int
+    counts: dict[str, int]
+    warnings: list[str]
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What goes into a memory folder together: candidates and the ranges that they came from.
+
+    Attributes:
+        candidates: in the order in which they were said.
+        ranges: the bytes that were read.
+        quarantined: what was refused because it tries to steer an agent.
+        is_mined: it is of the miners, whose commands count together with those of other sessions.
+    """
+
+    candidates: list[Candidate] = []
+    ranges: list[ExtractedRange] = []
+    quarantined: list[Quarantined] = []
+    is_mined: bool = False
+
+
+class Asked(msgspec.Struct):
+    """What answers of a model cost in time, and what their questions were estimated to be.
+
+    Attributes:
+        answers: how many.
+        prompt_tokens: of the questions, as they were estimated.
+        seconds: from question to answer, added up.
+    """
+
+    answers: int = 0
+    prompt_tokens: int = 0
+    seconds: float = 0.0
+
+
+class Result(msgspec.Struct):
+    """What came of a piece; the seconds are the only part of it that another run would not repeat.
+
+    Attributes:
+        entries: in the order of the sessions.
+        refused: sessions that the gates refused, with what they were told.
+        failures: sessions that could not be read, by the file that remembers them.
+        counts: the counters of its report.
+        failed: the same failures in words.
+        warnings: what else is to be told.
+        unknown_types: records by a type that this version does not know.
+        seconds: how long it took.
+        cpu_seconds: of the processor.
+        asked: of its answers.
+    """
+
+    entries: list[Entry] = []
+    refused: list[Refused] = []
+    failures: dict[str, list[Failure]] = {}
+    counts: dict[str, int] = {}
+    failed: list[str] = []
+    warnings: list[str] = []
+    unknown_types: dict[str, int] = {}
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    asked: Asked = msgspec.field(default_factory=Asked)
+
 
 T = TypeVar("T")
 
@@ -198,3 +377,132 @@ def _parsed(path: Path, kind: type[T]) -> T:
         return unpacked(tree, kind)
     except (OSError, ValueError, AttributeError) as error:
         raise CorruptStateError(path, f"is no part of a backfill ({error})", "start a new backfill") from error
+
+
+# How fast earlier backfills were, and what their questions to a model came to: what a preview goes by.
+
+MOST = 50
+
+
+class Past(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One backfill that came to its end.
+
+    Attributes:
+        run_id: its id.
+        extractor: version of the miners.
+        model: name of the model, or "".
+        sessions: how many were read.
+        bytes: in them.
+        cpu_seconds: of the processor.
+        prompt_tokens: as the server counted them.
+        foreseen_prompt_tokens: as they were estimated before.
+        completion_tokens: of the answers.
+        answers: how many.
+        model_seconds: of answers, added up.
+    """
+
+    run_id: str
+    extractor: str
+    model: str
+    sessions: int
+    bytes: int
+    cpu_seconds: float
+    prompt_tokens: int = 0
+    foreseen_prompt_tokens: int = 0
+    completion_tokens: int = 0
+    answers: int = 0
+    model_seconds: float = 0.0
+
+
+def note_speed(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
+    """Note what a run came to, once; its pieces are still there.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+        OSError: the state folder cannot be written.
+    """
+    past = past_runs(environ)
+    if any(one.run_id == plan.run_id for one in past):
+        return
+    results = [run.result(piece.number) for number in range(plan.shards) for piece in run.shard(number).pieces]
+    counts = [result.counts for result in results]
+    new = Past(
+        run_id=plan.run_id,
+        extractor=EXTRACTOR,
+        model=plan.settings.model.label,
+        sessions=plan.sessions,
+        bytes=plan.bytes,
+        cpu_seconds=round(sum(result.cpu_seconds for result in results), 3),
+        prompt_tokens=sum(one.get("model_prompt_tokens", 0) for one in counts),
+        foreseen_prompt_tokens=sum(result.asked.prompt_tokens for result in results),
+        completion_tokens=sum(one.get("model_completion_tokens", 0) for one in counts),
+        answers=sum(result.asked.answers for result in results),
+        model_seconds=round(sum(result.asked.seconds for result in results), 3),
+    )
+    atomic_write(_path(environ), msgspec.json.encode([*past, new][-MOST:]))
+
+
+def past_runs(environ: Mapping[str, str]) -> list[Past]:
+    """Return the backfills that came to their end, oldest first.
+
+    Raises:
+        CorruptStateError: the file is damaged.
+    """
+    path = _path(environ)
+    try:
+        return msgspec.json.decode(file_bytes(path), type=list[Past])
+    except FileNotFoundError:
+        return []
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        remedy = "delete it: it only helps previews"
+        raise CorruptStateError(path, f"is no list of past runs ({error})", remedy) from error
+
+
+def _path(environ: Mapping[str, str]) -> Path:
+    return backfills_folder(environ) / "past.json"
+
+
+# Which miners every version of the extractor changed: what an upgrade reads again, and what it may add.
+
+# The sources of notes (:class:`slowwave.extraction.notes.Note`) that a version changed. None stands for all of them:
+# what they share (the reading, the weights, dates, keys) changed, too. An empty set renames only: nothing is read.
+CHANGED: dict[str, frozenset[str] | None] = {
+    "offline/1": None,
+    "offline/2": None,
+    "offline/3": None,
+    "offline/4": None,
+    "offline/5": None,
+}
+
+
+def order_of(extractor: str) -> int:
+    """Return the number of a version of the miners; -1 for another extractor."""
+    name, _, number = extractor.partition("/")
+    return int(number) if name == "offline" and number.isdecimal() else -1
+
+
+def latest(extractors: Iterable[str]) -> str:
+    """Return the newest version of the miners among extractors, or ""."""
+    found = [one for one in extractors if order_of(one) >= 0]
+    return max(found, key=order_of, default="")
+
+
+def changed_since(
+    version: str, table: Mapping[str, frozenset[str] | None] = CHANGED, now: str = EXTRACTOR
+) -> frozenset[str] | None:
+    """Return the miners whose findings may differ from those of an older version; None for all of them.
+
+    A version that the table does not know changed everything: to read once too often costs time, not memories.
+
+    Args:
+        version: what read a session.
+        table: what each version changed.
+        now: the present version.
+    """
+    changed: frozenset[str] = frozenset()
+    for number in range(order_of(version) + 1, order_of(now) + 1):
+        of_version = table.get(f"offline/{number}")
+        if of_version is None:
+            return None
+        changed |= of_version
+    return changed

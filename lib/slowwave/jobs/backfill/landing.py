@@ -1,24 +1,121 @@
-"""What was read lands in the memory folder: one project of one shard at a time, in the order of the plan.
+"""What was read lands in the memory folder: shard by shard, project by project, in the order of the plan."""
 
-Everything is worked out under the folder's guard, written down beside the run, and only then added, so that a kill at
-any moment is completed by the next attempt to the same bytes. A session that somebody else has read since the plan is
-left as it is, and counted.
-"""
-
-from collections.abc import Mapping, Sequence
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from time import perf_counter, time
 
-from slowwave.files import at_fault_point, file_bytes
-from slowwave.jobs.backfill.additions import Landing
-from slowwave.jobs.backfill.blocks import append_rest, written
-from slowwave.jobs.backfill.model import Plan, Result, Seed
-from slowwave.jobs.backfill.record import Record, close_record, cut_record, read_record, write_record
+import msgspec
+
+from slowwave.clock import FixedClock
+from slowwave.errors import CorruptStateError, SlowwaveError, told
+from slowwave.extraction.batch import Batch
+from slowwave.extraction.failures import Failure, read_failures
+from slowwave.extraction.quarantine import FILE as QUARANTINE
+from slowwave.extraction.quarantine import read_quarantine
+from slowwave.extraction.ranges import Recorded
+from slowwave.extraction.remembered import FILE as REFUSED
+from slowwave.extraction.remembered import Refused, read_refused
+from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, open_file, private_folder, write_all
+from slowwave.jobs.backfill.folder import Entry, Folder, Plan, Result, Seed, Shard
 from slowwave.memory.book import read_book
+from slowwave.memory.candidates import FILE as CANDIDATES
+from slowwave.memory.candidates import lines_of
 from slowwave.memory.extracted import bring_up_to_date, day_of
+from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare
+from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.names import name_from_json
+from slowwave.report import Report, Span
 from slowwave.retention.sessions import remove_leftovers
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.blocked import ERASED
+from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import NAMELESS, Redactor
 from slowwave.stores.model import Project
+
+
+def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
+    """Let a shard land; of one of which something is still to be read nothing lands.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+        OSError: the run's folder cannot be written.
+    """
+    run = Folder(folder)
+    plan, shard = run.plan(), run.shard(number)
+    report = Report("backfill", plan.run_id)
+    if not all(run.has(piece.number) for piece in shard.pieces):
+        return report
+    for index in dict.fromkeys(piece.project for piece in shard.pieces):
+        project = plan.projects[index]
+        begin, timer = time(), perf_counter()
+        try:
+            _land(run, plan, shard, index, environ, report)
+        except SlowwaveError as error:
+            report.failures.append(NAMELESS(f"{project.key}: backfill: {error}"))
+        except OSError as error:
+            report.failures.append(NAMELESS(f"{project.key}: backfill: {told(error, project.memory)}"))
+        report.spans.append(Span("land", project.key, begin, perf_counter() - timer))
+    return report
+
+
+def not_landed(run: Folder, plan: Plan) -> int:
+    """Return how many landings of a run, a project of a shard each, are still to come to their end.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+    """
+    shards = (run.shard(number) for number in range(plan.shards))
+    names = (name_of(shard.number, index) for shard in shards for index in {piece.project for piece in shard.pieces})
+    return sum(not _has_landed(run.landed(name)) for name in names)
+
+
+def _has_landed(folder: Path) -> bool:
+    return (folder / "record.json").exists() and read_record(folder).state == "done"
+
+
+def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[str, str], report: Report) -> None:
+    pieces = [piece for piece in shard.pieces if piece.project == index]
+    results = [run.result(piece.number) for piece in pieces]
+    outcomes = [(piece.seed, result) for piece, result in zip(pieces, results, strict=True)]
+    redact = redactor_of(plan.settings, environ, create=True)
+    folder = run.landed(name_of(shard.number, index))
+    counts, warnings = land(folder, plan.projects[index], plan, outcomes, redact, _previous(run, shard.number, index))
+    for of_result in (*(_without_candidates(result.counts) for result in results), counts):
+        for name, value in of_result.items():
+            report.count(name, value)
+    for result in results:
+        report.absorb(Report("backfill", plan.run_id, unknown_types=result.unknown_types))
+    report.failures += [line for result in results for line in result.failed]
+    report.warnings += [NAMELESS(line) for line in (*warnings, *(w for result in results for w in result.warnings))]
+
+
+def _without_candidates(counts: Mapping[str, int]) -> dict[str, int]:
+    """Leave out how many candidates a piece gave: how many of them are new shows when they land."""
+    return {name: value for name, value in counts.items() if name != "candidates"}
+
+
+def _previous(run: Folder, shard: int, project: int) -> Mapping[str, str | None] | None:
+    """Return the renewed files as the run's last landing in a memory folder left them."""
+    for number in range(shard - 1, -1, -1):
+        folder = run.landed(name_of(number, project))
+        if (folder / "record.json").exists():
+            return read_record(folder).after
+    return None
+
+
+def name_of(shard: int, project: int) -> str:
+    """Return the name of a landing."""
+    return f"{shard:05}-{project:05}"
+
+
+# What was read lands in the memory folder: one project of one shard at a time, in the order of the plan.
+#
+# Everything is worked out under the folder's guard, written down beside the run, and only then added, so that a kill at
+# any moment is completed by the next attempt to the same bytes. A session that somebody else has read since the plan is
+# left as it is, and counted.
 
 Outcome = tuple[Seed, Result]
 
@@ -64,6 +161,56 @@ def land(
         return _finished(folder, record, plan)
 
 
+class Block(msgspec.Struct, frozen=True):
+    """Bytes at the end of a file.
+
+    Attributes:
+        file: name of the file below the memory folder's own.
+        offset: where they begin; 0 in a file that was not there.
+        size: how many.
+        sha256: of them.
+        existed: whether the file was there before.
+        first: SHA-256 of its first line that is not empty, by which it is found again where the file has become
+            shorter before it; "" in what older versions noted.
+    """
+
+    file: str
+    offset: int
+    size: int
+    sha256: str
+    existed: bool
+    first: str = ""
+
+    def holding(self, data: bytes) -> "Block":
+        """Return the block at the same place that holds these bytes."""
+        line = data.lstrip(b"\n").partition(b"\n")[0]
+        return msgspec.structs.replace(self, size=len(data), sha256=_hash_of(data), first=_hash_of(line))
+
+
+class Record(msgspec.Struct):
+    """One landing.
+
+    Attributes:
+        memory: the memory folder.
+        existed: whether it was there before.
+        blocks: what is added, by file.
+        has_new: whether candidates are among it, so that ``extracted.md`` changes.
+        before: hashes of the renewed files, None where there was none.
+        after: the same when it was done.
+        counts: what it brought.
+        state: open, done, cut (a part of it is there, and no more will be) or rolled-back.
+    """
+
+    memory: str
+    existed: bool
+    blocks: list[Block]
+    has_new: bool
+    before: dict[str, str | None]
+    after: dict[str, str | None] = {}
+    counts: dict[str, int] = {}
+    state: str = "open"
+
+
 def _known(folder: Path) -> Record | None:
     """Return what an earlier attempt has noted, if it came that far."""
     return read_record(folder) if (folder / "record.json").exists() else None
@@ -94,3 +241,312 @@ def _finished(folder: Path, record: Record, plan: Plan) -> tuple[dict[str, int],
         wrong = bring_up_to_date(memory, read_book(memory).done, day_of(plan.now), plan.settings.consolidation.max_loss)
     close_record(folder, record, "done")
     return record.counts, [f"{memory}: {wrong}"] if "accident" in wrong else []
+
+
+# What a landing adds to a memory folder as it is now: the sequential part of extraction, over results of pieces.
+
+
+class Landing(Batch):
+    """The memory folder as it is now, and what is to be added to it.
+
+    Args:
+        project: the project.
+        plan: the run.
+        redact: of the run.
+    """
+
+    def __init__(self, project: Project, plan: Plan, redact: Redactor) -> None:
+        report, clock = Report("backfill", plan.run_id), FixedClock(plan.now)
+        super().__init__(
+            project, plan.settings, clock, report, force=plan.force, dry_run=False, home=Path("/"), redact=redact
+        )
+        self._taken: dict[tuple[str, str, str], bool] = {}
+        self._lines: dict[str, list[bytes]] = {}
+        self._failures_there: dict[str, dict[str, Failure]] = {}
+
+    def flush(self) -> None:
+        """Write nothing: all of it becomes one block."""
+
+    def take_result(self, seed: Seed, result: Result) -> None:
+        """Take what came of a piece."""
+        before = Recorded(seed.ranges)
+        for entry in result.entries:
+            if not self._is_still_wanted(entry, before) or self._is_erased(entry):
+                continue
+            found = self._unerased(entry.candidates)
+            if entry.is_mined:
+                new = self.add(found, entry.ranges, entry.quarantined)
+            else:
+                new = [c for c in found if c.id not in self._ids]
+                self.take(new, entry.ranges)
+            self.report.count("candidates", len(new))
+        self._refuse(result.refused)
+        for file, failures in result.failures.items():
+            self._fail(file, failures)
+
+    def record(self, *, existed: bool) -> tuple[Record, dict[str, bytes]]:
+        """Return what is to be written, and the bytes of each block.
+
+        Args:
+            existed: whether the memory folder was there before.
+        """
+        memory = self.project.memory
+        known = set(read_quarantine(memory)[0])
+        quarantined = [one for one in dict.fromkeys(self._quarantined) if one not in known]
+        lines = {
+            QUARANTINE: [msgspec.json.encode(one) for one in quarantined],
+            CANDIDATES: [line for new, ranges in self._pending for line in lines_of(new, ranges)],
+            **self._lines,
+        }
+        made = {name: block_of(memory / OWN_FOLDER / name, of) for name, of in lines.items() if of}
+        counts = {name: number for name, number in sorted(self.report.counts.items()) if number}
+        record = Record(
+            memory=str(memory),
+            existed=existed,
+            blocks=[block for block, _ in made.values()],
+            has_new=any(new for new, _ in self._pending),
+            before=renewed_now(memory),
+            counts=counts,
+        )
+        return record, {name: data for name, (_, data) in made.items()}
+
+    def _is_still_wanted(self, entry: Entry, before: Recorded) -> bool:
+        """Say whether nobody but this run has read a session since the plan; decided once for all of its entries."""
+        key = _key(entry)
+        if key is not None and key not in self._taken:
+            moved = any(self._others(one, before) for one in entry.ranges)
+            self._taken[key] = not moved
+            self.report.count("read_meanwhile", int(moved))
+        return key is None or self._taken[key]
+
+    def _is_erased(self, entry: Entry) -> bool:
+        """Say whether the session of an entry was erased since it was read."""
+        key, blocked = _key(entry), self.redact.blocked
+        if key is None or blocked is None or not blocked.has_session(name_from_json(key[0])):
+            return False
+        self.report.count("erased_sessions")
+        return True
+
+    def _unerased(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Leave out what is about something that was erased since it was read."""
+        if self.redact.blocked is None:
+            return candidates
+        left = [c for c in candidates if ERASED not in self.redact(f"{c.text} {' '.join(e.quote for e in c.evidence)}")]
+        self.report.count("about_erased", len(candidates) - len(left))
+        return left
+
+    def _others(self, wanted: ExtractedRange, before: Recorded) -> bool:
+        """Say whether a range of the same file was recorded since the plan, be it of a copy of the session."""
+        name = Path(wanted.session.path).name
+        known = set(before.of(wanted.session.id, wanted.extractor))
+        now = self.ranges.of(wanted.session.id, wanted.extractor)
+        return any(one not in known and Path(one.session.path).name == name for one in now)
+
+    def _refuse(self, refused: Iterable[Refused]) -> None:
+        there = read_refused(self.project.memory)[0]
+        fresh = [one for one in refused if there.get(one.session) != one]
+        self._lines.setdefault(REFUSED, []).extend(msgspec.json.encode(one) for one in fresh)
+
+    def _fail(self, file: str, failures: Iterable[Failure]) -> None:
+        if file not in self._failures_there:
+            self._failures_there[file] = read_failures(self.project.memory, file)[0]
+        there = self._failures_there[file]
+        fresh = [one for one in failures if there.get(one.session) != one]
+        self._lines.setdefault(file, []).extend(msgspec.json.encode(one) for one in fresh)
+
+
+def _key(entry: Entry) -> tuple[str, str, str] | None:
+    """Return which session and extractor an entry is about; copies of a session lie in folders of their own."""
+    for one in entry.ranges:
+        return one.session.id, str(Path(one.session.path).parent), one.extractor
+    for candidate in entry.candidates:
+        by = candidate.extractor.rpartition(":")[0]
+        return candidate.session.id, str(Path(candidate.session.path).parent), by
+    return None
+
+
+# What one landing writes into a memory folder, noted beside the run before anything is written: done, cut or open.
+#
+# ``landed/<name>/`` holds ``record.json``, the blocks that are to be added and the files that are written anew as they
+# were before. It appears as a whole, by one rename.
+
+# written anew by a landing, and brought back by a rollback
+RENEWED = ("extracted.md", f"{OWN_FOLDER}/shown.jsonl")
+
+
+def write_record(
+    folder: Path, record: Record, blocks: Mapping[str, bytes], previous: Mapping[str, str | None] | None
+) -> None:
+    """Write a record with its blocks and the renewed files as they are now.
+
+    Args:
+        folder: where it goes.
+        record: the record.
+        blocks: the bytes of its blocks.
+        previous: the renewed files as this run left them the last time; what is still so needs no copy.
+
+    Raises:
+        OSError: the run's folder cannot be written.
+    """
+    stage = folder.with_name(f".{folder.name}")
+    shutil.rmtree(stage, ignore_errors=True)
+    private_folder(stage / "before")
+    for name, data in blocks.items():
+        atomic_write(stage / name, data)
+    for name in RENEWED:
+        is_known = previous is not None and previous.get(name, "") == record.before[name]
+        if not is_known and (data := read_or_none(Path(record.memory) / name)) is not None:
+            atomic_write(stage / "before" / Path(name).name, data)
+    save_record(stage, record)
+    at_fault_point("rename", folder)
+    stage.rename(folder)
+    fsync_folder(folder.parent)
+
+
+def save_record(folder: Path, record: Record) -> None:
+    """Write a record anew, as it stands now."""
+    atomic_write(folder / "record.json", msgspec.json.encode(record))
+
+
+def read_record(folder: Path) -> Record:
+    """Return a record.
+
+    Raises:
+        CorruptStateError: it is damaged.
+    """
+    path = folder / "record.json"
+    try:
+        return msgspec.json.decode(file_bytes(path), type=Record)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptStateError(path, f"is no record of a landing ({error})", "undo it by hand") from error
+
+
+def close_record(folder: Path, record: Record, state: str) -> None:
+    """Note what became of a landing; its blocks are in the memory folder now and need no second place."""
+    if state == "done":
+        record.after = renewed_now(Path(record.memory))
+    record.state = state
+    save_record(folder, record)
+    for block in record.blocks:
+        (folder / block.file).unlink(missing_ok=True)
+
+
+def cut_record(folder: Path, record: Record) -> None:
+    """Let the blocks of an open record be what of them stands in the memory folder: nothing more of it is added."""
+    own, parts = Path(record.memory) / OWN_FOLDER, list[Block]()
+    for block in record.blocks:
+        data = file_bytes(folder / block.file)
+        there = data[: written(own / block.file, block, data)[0]]
+        if there:
+            parts.append(block.holding(there))
+    record.blocks = parts
+    close_record(folder, record, "cut")
+
+
+def renewed_now(memory: Path) -> dict[str, str | None]:
+    """Return the hashes of the files that a landing writes anew."""
+    return {name: digest(read_or_none(memory / name)) for name in RENEWED}
+
+
+def before_of(folder: Path, name: str) -> bytes | None:
+    """Return a renewed file as it was before the landing; None also where the landing before it left it so."""
+    return read_or_none(folder / "before" / Path(name).name)
+
+
+# Bytes that a landing adds to the end of files, written down before: a kill in between is completed, not repeated.
+#
+# A block stands in the run's folder until the file holds it. What of it is there is told by comparing bytes, so nothing
+# is added twice; where somebody else wrote behind a part of it, it is cut there and the rest is planned anew.
+
+
+def block_of(path: Path, lines: list[bytes]) -> tuple[Block, bytes]:
+    """Return the block that adds lines to a file as it is now, after ending a line that a kill left torn."""
+    data = b"\n".join(lines) + b"\n"
+    size = 0
+    if existed := path.exists():
+        with os.fdopen(open_file(path), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            if size and file.read(1) != b"\n":
+                data = b"\n" + data
+    return Block(path.name, size, 0, "", existed).holding(data), data
+
+
+def written(path: Path, block: Block, data: bytes) -> tuple[int, bool]:
+    """Return how many bytes of a block a file holds, and whether the file ends there.
+
+    A file that is shorter than it was before holds none, and does not end where it should.
+    """
+    if not path.exists():
+        return 0, block.offset == 0
+    with os.fdopen(open_file(path), "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size < block.offset:
+            return 0, False
+        file.seek(block.offset)
+        there = file.read(block.size + 1)
+    if there == data[: len(there)]:
+        return len(there), block.offset + len(there) == size
+    same = next(at for at, (one, other) in enumerate(zip(there, data + b"\0", strict=False)) if one != other)
+    return same, False
+
+
+def append_rest(path: Path, data: bytes, there: int) -> None:
+    """Add what is missing of a block; the caller holds the guard.
+
+    Raises:
+        OSError: the disk is full or the file is not writable.
+    """
+    if there == len(data):
+        return
+    is_new = not path.exists()
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    try:
+        at_fault_point("write", path)
+        write_all(fd, memoryview(data)[there:])
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    if is_new:
+        fsync_folder(path.parent)
+
+
+def place_of(path: Path, block: Block) -> int | None:
+    """Return where a file holds a block, whatever follows it; None where it does not, or not as it was written.
+
+    It stands where it was written, or somewhere else when what stood before it was taken back.
+    """
+    if not path.exists():
+        return None
+    with os.fdopen(open_file(path), "rb") as file:
+        file.seek(block.offset)
+        if _is(block, file.read(block.size)):
+            return block.offset
+    data = file_bytes(path)
+    return next((at for at in _starts(data, block.first) if _is(block, data[at : at + block.size])), None)
+
+
+def without(path: Path, block: Block, at: int) -> bytes:
+    """Return the content of a file without the block that it holds at ``at``."""
+    data = file_bytes(path)
+    return data[:at] + data[at + block.size :]
+
+
+def _starts(data: bytes, first: str) -> Iterator[int]:
+    """Yield where a block may begin whose first line has this hash: at that line, or at the line end before it."""
+    at = 0
+    for line in data.split(b"\n"):
+        if first and line and _hash_of(line) == first:
+            yield at
+            if at:
+                yield at - 1
+        at += len(line) + 1
+
+
+def _is(block: Block, data: bytes) -> bool:
+    return len(data) == block.size and _hash_of(data) == block.sha256
+
+
+def _hash_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

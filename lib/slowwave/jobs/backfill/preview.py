@@ -17,15 +17,12 @@ import msgspec
 
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
-from slowwave.jobs.backfill.collected import Collected
-from slowwave.jobs.backfill.coverage import note_versions
-from slowwave.jobs.backfill.history import Past, past_runs
-from slowwave.jobs.backfill.model import Pace, Piece, Plan, Shard
-from slowwave.jobs.backfill.parameters import BackfillParameters
-from slowwave.jobs.backfill.planning import plan_backfill
+from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, past_runs
+from slowwave.jobs.backfill.plan import note_versions, plan_backfill
+from slowwave.jobs.backfill.shard import Collected
 from slowwave.jobs.backfill.story import first_words, wanted_of
-from slowwave.jobs.parameters import run_of
-from slowwave.jobs.workers import PAYS_FROM_BYTES
+from slowwave.jobs.parameters import BackfillParameters, run_of
+from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.models.batch.model import DISCOUNT
 from slowwave.models.meter import prices_of
 from slowwave.places import home_folder

@@ -11,9 +11,18 @@ import msgspec
 
 from slowwave.errors import MovedError, SlowwaveError, told
 from slowwave.files import at_fault_point, atomic_write, fsync_folder
-from slowwave.jobs.backfill.blocks import Block, place_of, without
 from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.record import RENEWED, Record, before_of, close_record, cut_record, read_record
+from slowwave.jobs.backfill.landing import (
+    RENEWED,
+    Block,
+    Record,
+    before_of,
+    close_record,
+    cut_record,
+    place_of,
+    read_record,
+    without,
+)
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import candidates_path, read_candidates

@@ -1,30 +1,29 @@
-"""Leading a backfill: shards are read, by whatever means, and land in the order of the plan."""
+"""Leading a backfill: shards are read, by whatever means, and land in the order of the plan, until it is done."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, time
+from typing import NamedTuple
+
+import msgspec
 
 from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.backfill.conclusion import Ended, recorded
-from slowwave.jobs.backfill.coverage import cover
-from slowwave.jobs.backfill.ending import end
-from slowwave.jobs.backfill.engines import Read, reading
-from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.parameters import BackfillParameters, require_together
+from slowwave.jobs.backfill.engines import Done, Read, reading
+from slowwave.jobs.backfill.folder import Folder, Plan, note_speed
+from slowwave.jobs.backfill.landing import land_shard, not_landed
+from slowwave.jobs.backfill.plan import cover
 from slowwave.jobs.backfill.preview import preview
-from slowwave.jobs.backfill.shards import land_shard
-from slowwave.jobs.backfill.spread import Done
 from slowwave.jobs.backfill.story import Begun, begin, pause, take_back, wanted_of
-from slowwave.jobs.concluding import Began
-from slowwave.jobs.containing import discreet
-from slowwave.jobs.following import begin_note, drop_note, followed
-from slowwave.jobs.parameters import run_of
-from slowwave.jobs.run import clock_of
-from slowwave.jobs.run_files import require_places
+from slowwave.jobs.conclusion import Around, Began, Concluded, begin_note, conclude, drop_note, followed
+from slowwave.jobs.model import hand_over_questions, is_batched, journal_of, note_account
+from slowwave.jobs.parameters import BackfillParameters, require_together, run_of
+from slowwave.jobs.run import clock_of, discreet, require_places
+from slowwave.observability.history import read_nights
 from slowwave.observability.logs import json_logs, log_report, log_step
 from slowwave.observability.progress import watcher
-from slowwave.report import Report, Span
+from slowwave.report import Item, Report, Span
 from slowwave.retention.locks import beside_jobs
+from slowwave.retention.sessions import remove_leftovers
 from slowwave.secrets.redactor import NAMELESS
 
 # lets one shard land
@@ -52,6 +51,13 @@ def _run(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
         return discreet(begun.report)
     with reading(begun.runner, begun.folder, begun.shards, environ) as read:
         return lead(begun, environ, read, lambda folder, number: land_shard(folder, number, environ)).report
+
+
+class Ended(NamedTuple):
+    """The report of what was done, and what was recorded of it; None for what changes nothing."""
+
+    report: Report
+    concluded: Concluded | None = None
 
 
 def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Ended | None:
@@ -138,3 +144,98 @@ def _contained(land: Land, folder: Path, number: int, run_id: str) -> Report:
         return Report("backfill", run_id, failures=[NAMELESS(f"shard {number}: backfill: {error}")])
     except OSError as error:
         return Report("backfill", run_id, failures=[NAMELESS(f"shard {number}: backfill: {told(error, folder)}")])
+
+
+# The end of a backfill: it is done when all of it has landed; otherwise it says what is left, and how it goes on.
+
+
+def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
+    """Close a run whose shards have all landed, or say what is left of it; return its report.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+        OSError: the run's folder cannot be written.
+    """
+    run = Folder(folder)
+    plan = run.plan()
+    if is_batched(plan.settings):
+        hand_over_questions(report, plan.settings, environ, plan.now)
+    note_account(report, journal_of(plan.run_id, environ))
+    if left := left_of(run, plan):
+        how = "paused" if run.is_paused else "not done"
+        report.count("left", left)
+        report.warnings.append(f"{how}: {left:,} sessions are left; go on with --resume {plan.run_id}")
+    elif waiting := not_landed(run, plan):
+        report.warnings.append(f"not done: {waiting:,} landings are left; go on with --resume {plan.run_id}")
+    else:
+        _close(run, plan, environ, report)
+    if report.failures and not run.is_paused and run.standing != "done":
+        run.note("failed", f"{_worst(report.failures)}\n".encode("utf-8", "backslashreplace"))
+    else:
+        run.forget("failed")
+    return report
+
+
+def _close(run: Folder, plan: Plan, environ: Mapping[str, str], report: Report) -> None:
+    """Note that all of a run has landed, and remove what only its reading needed."""
+    try:
+        note_speed(run, plan, environ)
+    except (SlowwaveError, OSError) as error:
+        # it only helps previews
+        report.warnings.append(f"how fast it was cannot be noted for previews: {NAMELESS(str(error))}")
+    run.note("done", msgspec.json.encode(report.counts))
+    run.drop_work()
+    remove_leftovers(run.path, below=True)
+    report.items.append(Item(plan.run_id, "done", f"take it back with --rollback {plan.run_id}"))
+
+
+def _worst(failures: Sequence[str]) -> str:
+    """Return the first failure of a shard or a project; that of a session alone keeps no run from its end."""
+    return next((line for line in failures if ": backfill: " in line), failures[0])
+
+
+def left_of(run: Folder, plan: Plan) -> int:
+    """Return how many sessions of a run are still to be read."""
+    left = {number for number in range(plan.pieces) if not run.has(number)}
+    shards = (run.shard(number) for number in range(plan.shards)) if left else ()
+    return sum(len(piece.sessions) for shard in shards for piece in shard.pieces if piece.number in left)
+
+
+# What a backfill leaves in the history of nights: a line each time that it was led, and one when it was taken back.
+
+# the outcome of a run of which something is left to read, because somebody paused it
+UNFINISHED = "Unfinished"
+# what a report says of the whole range, each time anew
+_OF_RANGE = frozenset({"projects", "in_range", "left"})
+
+
+def recorded(report: Report, plan: Plan, began: Began, environ: Mapping[str, str], *, anew: bool = False) -> Ended:
+    """Record what a run did since it was last recorded, and tell whoever the settings name.
+
+    A run that is resumed reports all of its numbers again; the history has each of them once.
+
+    Args:
+        report: the report, without secrets; warnings are added to it.
+        plan: the run.
+        began: when this part of it began.
+        environ: the environment.
+        anew: the report tells of nothing that was recorded before.
+    """
+    counts = report.counts if anew else _since_recorded(report, environ)
+    news = msgspec.structs.replace(report, counts=counts, warnings=[])
+    outcome = UNFINISHED if report.counts.get("left") and not report.failures else ""
+    around = Around(plan.settings, environ)
+    concluded = conclude(news, began, around, plan.projects, outcome=outcome, sessions=plan.sessions)
+    report.warnings += news.warnings
+    report.learned = news.learned
+    return Ended(report, concluded)
+
+
+def _since_recorded(report: Report, environ: Mapping[str, str]) -> dict[str, int]:
+    try:
+        before = [night for night in read_nights(environ)[0] if night.run_id == report.run_id]
+    except OSError:
+        return report.counts  # conclude says what is wrong with the history
+    known = {name: sum(night.counts.get(name, 0) for night in before) for name in report.counts}
+    new = {name: number - (0 if name in _OF_RANGE else known[name]) for name, number in report.counts.items()}
+    return {name: number for name, number in new.items() if number > 0}

@@ -11,17 +11,13 @@ from time import perf_counter
 import msgspec
 
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError
-from slowwave.jobs.backfill.folder import Folder, backfills_folder
-from slowwave.jobs.backfill.model import Pace, Plan, Shard, Wanted
-from slowwave.jobs.backfill.parameters import BackfillParameters
-from slowwave.jobs.backfill.planning import plan_backfill
+from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, Wanted, backfills_folder
+from slowwave.jobs.backfill.plan import plan_backfill
 from slowwave.jobs.backfill.rollback import roll_back
-from slowwave.jobs.concluding import Around, Began, conclude_broken
+from slowwave.jobs.conclusion import Around, Began, conclude_broken, title_of
 from slowwave.jobs.model import fetch_answers, is_batched
-from slowwave.jobs.outcome import title_of
-from slowwave.jobs.parameters import AS_SET, run_of
-from slowwave.jobs.run import Run, clock_of
-from slowwave.jobs.run_files import require_places
+from slowwave.jobs.parameters import AS_SET, BackfillParameters, run_of
+from slowwave.jobs.run import Run, clock_of, require_places
 from slowwave.jobs.story import began_of
 from slowwave.report import Item, Report
 from slowwave.secrets.redactor import NAMELESS

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from slowwave.jobs.backfill.model import Pace
+from slowwave.jobs.backfill.folder import Pace
 from slowwave.jobs.backfill.preview import Estimate, estimated, groups_of, sample_order, slowest
 
 

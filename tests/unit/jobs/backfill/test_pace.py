@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import LockHeldError, UsageError
-from slowwave.jobs.backfill import planning, working
-from slowwave.jobs.backfill.folder import Folder, backfills_folder
-from slowwave.jobs.backfill.model import Pace
-from slowwave.jobs.backfill.throttle import PausedError, Throttle
-from slowwave.jobs.erasing import erase_subjects
+from slowwave.jobs.backfill import plan, shard
+from slowwave.jobs.backfill.folder import Folder, Pace, backfills_folder
+from slowwave.jobs.backfill.shard import PausedError, Throttle
+from slowwave.jobs.erasure import erase_subjects
 from slowwave.jobs.parameters import run_of
 from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
@@ -63,7 +62,7 @@ def test_a_pause_is_noticed_while_it_waits():
 def paused_after(world: World, sessions: int, monkeypatch: pytest.MonkeyPatch) -> Report:
     """Run a backfill that somebody pauses after so many sessions."""
     left = [sessions]
-    extract = working.extract_one
+    extract = shard.extract_one
 
     def count(*given: object) -> None:
         extract(*given)  # pyright: ignore[reportArgumentType]
@@ -71,7 +70,7 @@ def paused_after(world: World, sessions: int, monkeypatch: pytest.MonkeyPatch) -
         if not left[0]:
             world.backfill("p", action="pause", backfill="b1")
 
-    monkeypatch.setattr(working, "extract_one", count)
+    monkeypatch.setattr(shard, "extract_one", count)
     return world.backfill()
 
 
@@ -79,7 +78,7 @@ def paused_after(world: World, sessions: int, monkeypatch: pytest.MonkeyPatch) -
 def test_what_was_paused_and_resumed_leaves_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sessions: int
 ):
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
     world, whole = filled(tmp_path / "paused"), filled(tmp_path / "whole")
     whole.backfill()
     report = paused_after(world, sessions, monkeypatch)
@@ -93,13 +92,13 @@ def test_what_was_paused_and_resumed_leaves_the_same_bytes(
 
 def test_a_file_of_that_name_pauses_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     world = filled(tmp_path)
-    extract = working.extract_one
+    extract = shard.extract_one
 
     def put(*given: object) -> None:
         (backfills_folder(world.environ) / "b1" / "pause").touch()
         extract(*given)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(working, "extract_one", put)
+    monkeypatch.setattr(shard, "extract_one", put)
     assert world.backfill().counts["left"] == 12
 
 
@@ -124,7 +123,7 @@ def test_two_processes_do_not_lead_one_run(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("asked", [Asked(sessions=("00000001-0000-4000-8000-000000000001",)), Asked(topics=("pnpm",))])
 def test_what_is_erased_while_it_is_paused_does_not_land(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Asked):
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
     world = filled(tmp_path, sessions=8, projects=1)
     paused_after(world, 7, monkeypatch)
     report = erase_subjects(asked, run_of(world.given("e1"), world.environ), tmp_path / "prefect")

@@ -9,8 +9,8 @@ import pytest
 
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.extraction.taking import EXTRACTOR
-from slowwave.jobs.backfill import versions
-from slowwave.jobs.backfill.versions import changed_since
+from slowwave.jobs.backfill import folder as folder_module
+from slowwave.jobs.backfill.folder import changed_since
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.report import Report
 from tests.unit.jobs.backfill.rig import NOW, World, filled
@@ -135,7 +135,7 @@ def test_what_no_changed_miner_could_touch_is_taken_over_without_being_decoded(
     world = filled(tmp_path)
     world.backfill(limit=5)
     older(world)
-    monkeypatch.setitem(versions.CHANGED, EXTRACTOR, frozenset[str]())
+    monkeypatch.setitem(folder_module.CHANGED, EXTRACTOR, frozenset[str]())
     report = world.backfill("b2", upgrade=True)
     assert (report.counts["carried_over"], report.counts.get("bytes_read", 0)) == (5, 0)
     night = world.extract()
@@ -151,7 +151,7 @@ def test_an_upgrade_adds_what_the_changed_miners_say_only(tmp_path: Path, monkey
     older(world)
     path = candidates_path(world.memory("p0"))
     path.write_bytes(b"".join(x for x in path.read_bytes().splitlines(keepends=True) if b'"extracted"' in x))
-    monkeypatch.setitem(versions.CHANGED, EXTRACTOR, frozenset({one}))
+    monkeypatch.setitem(folder_module.CHANGED, EXTRACTOR, frozenset({one}))
     world.backfill("b2", upgrade=True)
     # what several sessions show alike is told of the commands that are read again
     added = {c.extractor.rpartition(":")[2] for c in read_candidates(world.memory("p0"))[0]}
@@ -165,7 +165,7 @@ def test_a_preview_says_which_version_read_what_and_what_is_read_again(tmp_path:
     world.backfill("b2", sessions=["00000005-0000-4000-8000-000000000001", "00000006-0000-4000-8000-000000000001"])
     path = candidates_path(world.memory("p1"))
     path.write_bytes(path.read_bytes().replace(f'"{EXTRACTOR}'.encode(), b'"offline/4'))
-    monkeypatch.setitem(versions.CHANGED, EXTRACTOR, frozenset[str]())
+    monkeypatch.setitem(folder_module.CHANGED, EXTRACTOR, frozenset[str]())
     for upgrade in (True, False):
         report = world.backfill("p", action="preview", upgrade=upgrade)
         words = {item.target: item.reason for item in report.items if item.action == "version"}
@@ -188,7 +188,7 @@ def test_the_books_of_a_session_that_is_named_are_shown(tmp_path: Path):
 
 
 def test_every_version_says_what_it_changed():
-    assert EXTRACTOR in versions.CHANGED
+    assert EXTRACTOR in folder_module.CHANGED
     table = {"offline/2": frozenset({"habit"}), "offline/3": frozenset[str](), "offline/4": frozenset({"task"})}
     assert changed_since("offline/1", table, "offline/4") == {"habit", "task"}
     assert changed_since("offline/2", table, "offline/3") == set()

@@ -7,9 +7,9 @@ import pytest
 
 from slowwave.errors import UsageError
 from slowwave.extraction import job
-from slowwave.jobs.backfill import planning, shards, working
+from slowwave.jobs.backfill import landing, plan, shard
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
-from slowwave.jobs.backfill.unfinished import unfinished
+from slowwave.jobs.status import unfinished
 from slowwave.observability.at_work import read_notes
 from slowwave.observability.history import read_nights
 from slowwave.observability.night import Night
@@ -23,8 +23,8 @@ from tests.unit.jobs.backfill.test_pace import paused_after
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Pieces and shards of few sessions, so that there are many."""
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
-    monkeypatch.setattr(planning.sharded, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.sharded, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
 
 
 def nights_of(world: World) -> list[Night]:
@@ -62,7 +62,7 @@ def test_what_was_paused_and_resumed_is_counted_once(tmp_path: Path, monkeypatch
         model = [f"model.{name}={value}" for name, value in settings.items()]
         world, whole = filled(tmp_path / "paused"), filled(tmp_path / "whole")
         left = [5]
-        extract = working.extract_one
+        extract = shard.extract_one
 
         def count(*given: object) -> None:
             extract(*given)  # pyright: ignore[reportArgumentType]
@@ -71,9 +71,9 @@ def test_what_was_paused_and_resumed_is_counted_once(tmp_path: Path, monkeypatch
                 world.backfill("p", action="pause", backfill="b1")
 
         whole.backfill(overrides=model)
-        monkeypatch.setattr(working, "extract_one", count)
+        monkeypatch.setattr(shard, "extract_one", count)
         world.backfill(overrides=model)
-        monkeypatch.setattr(working, "extract_one", extract)
+        monkeypatch.setattr(shard, "extract_one", extract)
         report = resume(world)
     (once,), (first, second) = nights_of(whole), nights_of(world)
     assert (first.outcome, second.outcome) == ("Unfinished", "Completed")
@@ -91,7 +91,7 @@ def test_what_could_not_land_raises_an_alarm_and_waits_in_the_status(tmp_path: P
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(shards, "land", full)
+        patch.setattr(landing, "land", full)
         world.backfill()
     (night,) = nights_of(world)
     assert [alarm.name for alarm in night.alarms] == ["failures"]
@@ -114,7 +114,7 @@ def test_what_could_not_land_keeps_a_run_from_its_end_whatever_its_project_is_ca
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(shards, "land", full)
+        patch.setattr(landing, "land", full)
         assert "1 landings are left; go on with --resume b1" in world.backfill().warnings[-1]
     (one,), _ = unfinished(world.environ)
     assert one.how == "failed"
@@ -160,7 +160,7 @@ def test_one_whose_process_is_gone_is_unfinished(tmp_path: Path, monkeypatch: py
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(shards, "land", interrupted)
+        patch.setattr(landing, "land", interrupted)
         with pytest.raises(KeyboardInterrupt):
             world.backfill()
     ((one,), _), (notes_left, _) = unfinished(world.environ), read_notes(world.environ)

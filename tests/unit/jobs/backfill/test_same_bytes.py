@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.jobs.backfill import planning
+from slowwave.jobs.backfill import plan
 from slowwave.report import Report
 from tests.unit.jobs.backfill.rig import filled
 
@@ -26,8 +26,8 @@ def test_a_backfill_of_everything_leaves_what_extraction_leaves(tmp_path: Path):
 def test_how_it_is_cut_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int, shard: int):
     one, other = filled(tmp_path / "one"), filled(tmp_path / "other")
     one.backfill()
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": piece, "enough_bytes": 1 << 30})
-    monkeypatch.setattr(planning.sharded, "__kwdefaults__", {"most_sessions": shard, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": piece, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.sharded, "__kwdefaults__", {"most_sessions": shard, "enough_bytes": 1 << 30})
     other.backfill()
     assert {n: d.replace(b"/one/", b"/other/") for n, d in one.memories().items()} == other.memories()
 

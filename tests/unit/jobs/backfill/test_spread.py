@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from slowwave.errors import UsageError
-from slowwave.jobs.backfill import planning, spread, working
+from slowwave.jobs.backfill import engines, plan, shard
 from slowwave.jobs.backfill.engines import reading
 from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.states import Deaths
+from slowwave.jobs.backfill.plan import Deaths
 from slowwave.jobs.backfill.story import begin
 from tests.unit.jobs.backfill.rig import World, filled
 
@@ -26,19 +26,19 @@ def deadly(*given: Any) -> None:
     _extract(*given)
 
 
-_extract = working.extract_one
+_extract = shard.extract_one
 
 
-def read_alone(folder: Path, number: int, environ: Any, workers: int, at: int) -> working.Counts:
+def read_alone(folder: Path, number: int, environ: Any, workers: int, at: int) -> shard.Counts:
     """Stand in for the function of the pool: its process knows of no patch of this one."""
-    working.extract_one = deadly
-    return working.read_alone(folder, number, environ, workers, at)
+    shard.extract_one = deadly
+    return shard.read_alone(folder, number, environ, workers, at)
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
-    monkeypatch.setattr(spread, "PAYS_FROM_BYTES", 1)
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(engines, "PAYS_FROM_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     return filled(tmp_path, sessions=9, projects=1)
 
@@ -47,7 +47,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_a_session_that_kills_its_process_is_set_aside_and_the_rest_is_read(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(spread, "read_alone", read_alone)
+    monkeypatch.setattr(engines, "read_alone", read_alone)
     report = world.backfill()
     assert (report.counts["extracted"], report.counts["failed"]) == (8, 1)
     assert f"session {DEADLY}" in report.failures[0]
@@ -60,8 +60,8 @@ def test_a_session_that_kills_its_process_is_set_aside_and_the_rest_is_read(
 
 
 def test_a_machine_on_which_every_process_dies_is_not_tried_for_ever(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(spread, "_begin", os.abort)
-    monkeypatch.setattr(spread, "MOST_DEATHS", 3)
+    monkeypatch.setattr(engines, "_begin", os.abort)
+    monkeypatch.setattr(engines, "MOST_DEATHS", 3)
     report = world.backfill()
     assert "a worker process died" in report.failures[0]
     assert report.counts["left"] == 9

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.jobs.backfill import landing
-from slowwave.jobs.backfill.blocks import append_rest, block_of, place_of, without, written
+from slowwave.jobs.backfill.landing import append_rest, block_of, place_of, without, written
 from slowwave.memory.candidates import candidates_path, read_candidates
 from tests.unit.jobs.backfill.rig import World, filled
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.jobs.backfill import planning, working
-from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.model import Result
+from slowwave.jobs.backfill import plan, shard
+from slowwave.jobs.backfill.folder import Folder, Result
 from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
 from tests.faults.backfilled import NOW, fill
@@ -91,7 +90,7 @@ def remembers(asked: dict[str, Any]) -> Reply:
 
 
 def test_answers_that_were_paid_are_not_asked_for_again_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(planning.cut, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
     with serving(remembers) as server:
         world, whole = filled(tmp_path / "killed"), filled(tmp_path / "whole")
         how: dict[str, Any] = {"overrides": with_model(server)}
@@ -105,10 +104,10 @@ def test_answers_that_were_paid_are_not_asked_for_again_after_a_kill(tmp_path: P
                 raise KeyboardInterrupt
             write(folder, piece, result)
 
-        monkeypatch.setattr(working.Folder, "write_result", killed)
+        monkeypatch.setattr(shard.Folder, "write_result", killed)
         with pytest.raises(KeyboardInterrupt):
             world.backfill(**how)
-        monkeypatch.setattr(working.Folder, "write_result", write)
+        monkeypatch.setattr(shard.Folder, "write_result", write)
         report = world.backfill(action="resume", backfill="b1")
         assert len(server.requests) == 2 * once == 2 * report.counts["model_answers"]
     assert {n: d.replace(b"/killed/", b"/whole/") for n, d in world.memories().items()} == whole.memories()

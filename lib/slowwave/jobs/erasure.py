@@ -12,9 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowwave.errors import RefusedError, UsageError, told
-from slowwave.jobs.containing import contained, discreet, for_all
-from slowwave.jobs.run import Run
-from slowwave.jobs.run_files import require_places
+from slowwave.jobs.run import Run, contained, discreet, for_all, require_places
 from slowwave.jobs.story import chosen_projects
 from slowwave.memory.transaction import recover
 from slowwave.places import state_folder

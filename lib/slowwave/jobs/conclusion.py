@@ -1,24 +1,28 @@
 """The end of a run: it is added to the history, the page is written anew, and whoever should know is told.
 
+A run is followed from its first moment, so that one that is killed is told of as well.
+
 None of this changes what the run did or how it ended; what of it fails is one more warning in the report.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from time import perf_counter
+from typing import Literal
 
 import msgspec
 
 from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.choice import folders_of, memory_folders
 from slowwave.jobs.model import journal_of
-from slowwave.jobs.outcome import outcome_of
+from slowwave.jobs.run import folders_of, memory_folders
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
-from slowwave.observability.at_work import end_note, note_path
+from slowwave.observability.at_work import Noting, begun, end_note, note_path, settle, write_note
 from slowwave.observability.folders import footprints
 from slowwave.observability.history import append_night, history_path, read_nights
 from slowwave.observability.logs import log_night
@@ -26,11 +30,13 @@ from slowwave.observability.night import BROKEN, Limits, Night, Seen, Spent, nig
 from slowwave.observability.page.memories import Known, known_of
 from slowwave.observability.page.sections import View
 from slowwave.observability.page.store import view_with, write_page
+from slowwave.observability.progress import watched_by, watcher
 from slowwave.observability.telemetry import export
 from slowwave.observability.webhook import post
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.secrets.key import redactor_of
+from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.model import Project
@@ -221,3 +227,171 @@ def _spent(run_id: str, environ: Mapping[str, str], earlier: Sequence[Night]) ->
         account.completion_tokens - sum(one.completion_tokens for one in known),
         account.usd - sum(one.usd for one in known),
     )
+
+
+# What a run is called and what its report amounts to, in one word and one sentence: what a scheduler shows of it.
+
+# More failed projects or sessions than this share, and the whole run counts as failed; fewer, and it is named
+# PartlyFailed. One broken project of a fleet, or one odd session of a hundred, must not turn every night red, and a
+# night that lost a tenth must not look green.
+FAILED_SHARE = 0.10
+MOST_REASONS = 5
+MOST_NAMES = 3
+# counters of what a run did, in the order in which a reader cares: what it did, the thing, and what became of it
+_DEEDS = (
+    ("added", "kept", "new memory", ""),
+    ("merged", "merged", "fact", " into memories"),
+    ("superseded", "superseded", "memory", ""),
+    ("extracted", "read", "session", ""),
+    ("candidates", "found", "candidate", ""),
+    ("compacted", "compacted", "session", ""),
+    ("pruned", "cleared old outputs in", "session", ""),
+    ("removed", "moved", "session", " to the trash"),
+    ("freed", "freed", "session", " from the trash"),
+    ("rescued", "archived", "session", " that its client deletes soon"),
+    ("purged", "purged", "session", ""),
+    ("replaced", "took out", "secret", ""),
+    ("rolled_back", "took back", "addition", ""),
+    ("taken_back", "took back", "session", ""),
+    ("model_answers", "used", "answer", " of the model"),
+    ("model_batch_questions", "handed the model", "question", ""),
+)
+
+Name = Literal["Completed", "Skipped", "Planned", "Parked", "PartlyFailed", "Failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Name of the state, and why."""
+
+    name: Name
+    message: str
+
+
+def title_of(job: str, at: datetime, projects: Sequence[Project], *, dry_run: bool = False) -> str:
+    """Return what people call a run: ``nightly 2026-11-23 tern, quill``; the projects with most sessions first."""
+    most = sorted(projects, key=lambda project: -len(project.sessions))
+    names = list(dict.fromkeys(Path(project.root).name or project.key for project in most))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    said = f"{job} {at.astimezone().date()} {', '.join(names[:MOST_NAMES])}{more}".rstrip()
+    return f"{said} (dry run)" if dry_run else said
+
+
+def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
+    """Return what a report amounts to; a failure outweighs parking, and parking a closed gate."""
+    run = f"{report.job} {report.run_id}"
+    if report.failures:
+        name = "Failed" if _failed_share(report) > FAILED_SHARE else "PartlyFailed"
+        return Outcome(name, f"{run} met {_some(len(report.failures), 'failure')}: {_joined(report.failures)}.")
+    if report.parked:
+        return Outcome("Parked", f"{run} waits for review: {_joined(report.parked)}.")
+    if dry_run:
+        return Outcome("Planned", f"{run} was a dry run and changed nothing: it {_deeds(report)}.")
+    if not did_something(report):
+        return Outcome("Skipped", f"{run} did nothing: {_refusals(report)}.")
+    return Outcome("Completed", f"{run} {_deeds(report)}.")
+
+
+def did_something(report: Report) -> bool:
+    """Say whether the run left anything behind."""
+    return bool(
+        report.dream_ids
+        or report.counts.get("candidates")
+        or report.counts.get("extracted")
+        or report.counts.get("replaced")
+        or report.counts.get("compacted")
+        or report.counts.get("removed")
+        or report.counts.get("freed")
+        or report.counts.get("rescued")
+        or report.counts.get("purged")
+        or report.counts.get("openclaw_entries")
+        or report.counts.get("taken_back")
+        or report.counts.get("pruned")
+        or report.counts.get("model_answers")
+        or report.counts.get("model_batch_questions")
+        or report.counts.get("carried_over")
+        or report.counts.get("rolled_back")
+    )
+
+
+def _failed_share(report: Report) -> float:
+    """Return the share of projects that broke as a whole, or of sessions that did, whichever is larger."""
+    parts = [failure.split(": ", 2) for failure in report.failures]
+    sessions = sum(len(part) > 1 and part[1].startswith("session ") for part in parts)
+    projects = {part[0] for part in parts if len(part) < 2 or not part[1].startswith("session ")}  # noqa: PLR2004
+    return max(
+        len(projects) / max(report.counts.get("projects", 0), 1), sessions / max(report.counts.get("sessions", 0), 1)
+    )
+
+
+def _refusals(report: Report) -> str:
+    closed = Counter(f"{g.gate}: {g.reason}" for g in report.gates if not g.passed)
+    rows = [f"{reason} ({number} times)" if number > 1 else reason for reason, number in closed.most_common()]
+    return _joined(rows) if rows else "there was nothing new"
+
+
+def _joined(rows: list[str]) -> str:
+    more = f"; and {len(rows) - MOST_REASONS} more" if len(rows) > MOST_REASONS else ""
+    return "; ".join(rows[:MOST_REASONS]) + more
+
+
+def _deeds(report: Report) -> str:
+    """Say what a run did, or a dry run would do, and over what it went."""
+    counts = report.counts
+    done = [f"{did} {_some(counts[name], thing)}{where}" for name, did, thing, where in _DEEDS if counts.get(name)]
+    said = " and ".join(filter(None, [", ".join(done[:-1]), *done[-1:]])) or "found nothing to keep"
+    return f"{said}, in {_some(counts.get('sessions', 0), 'session')} of {_some(counts.get('projects', 0), 'project')}"
+
+
+def _some(number: int, thing: str) -> str:
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number:,} {thing.removesuffix('y')}ies" if thing.endswith("y") else f"{number:,} {thing}s"
+
+
+# A run is followed from its first moment: a note says that it is at work, and it tells of runs that were stopped.
+
+log = logger_of(__name__)
+
+
+def begin_note(job: str, began: Began, environ: Mapping[str, str]) -> list[str]:
+    """Note that a run begins; return what there is to say of it and of runs before it that were stopped.
+
+    That something of this cannot be done is no reason not to run.
+    """
+    said: list[str] = []
+    try:
+        found = settle(environ, began.run_id)
+        said += [f"{night.at[:16].replace('T', ' ')}: {night.failures[0]}" for night in found]
+        write_note(environ, begun(job, began.run_id, began.at.isoformat(), partial=began.partial))
+    except SlowwaveError as error:
+        said.append(NAMELESS(str(error)))
+    except OSError as error:
+        said.append(NAMELESS(f"{told(error, note_path(environ, began.run_id))}; if this run is stopped, nobody knows"))
+        # the first thing that a run writes: a full disk is told before hours of reading that nothing can be kept of
+        log.warning("%s", said[-1])
+    return said
+
+
+def drop_note(began: Began, environ: Mapping[str, str]) -> None:
+    """Take the note of a run away that was none: what it was asked for does not exist."""
+    note_path(environ, began.run_id).unlink(missing_ok=True)
+
+
+@contextmanager
+def followed(run_id: str, environ: Mapping[str, str], *, dry_run: bool = False) -> Generator[None]:
+    """Note how far the run inside is, and why it ended if it ends before its report is concluded.
+
+    A dry run leaves nothing behind, so nothing of it is noted.
+    """
+    if dry_run:
+        yield
+        return
+    path = note_path(environ, run_id)
+    with watched_by(Noting(path, watcher())):
+        try:
+            yield
+        except BaseException as error:
+            # a cancellation is a BaseException, too
+            end_note(path, f"{type(error).__name__}: {error}".removesuffix(": "))
+            raise

@@ -1,0 +1,571 @@
+"""The plan of a backfill: what a range means, what of it was read by which version, and what is still to be read.
+
+Plans come in shards and pieces that every host cuts alike.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from os import fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import msgspec
+
+from slowwave.errors import NotFoundError, UnreadableError, UsageError
+from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
+from slowwave.extraction.gates import session_gates
+from slowwave.extraction.job import UNTYPED
+from slowwave.extraction.model.ledger import is_read
+from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
+from slowwave.extraction.ranges import PartState, Recorded, ranges_of
+from slowwave.extraction.remembered import read_refused, stamp_of
+from slowwave.extraction.session import rest_of, states_of
+from slowwave.extraction.streams import is_known
+from slowwave.extraction.taking import EXTRACTOR
+from slowwave.files import atomic_write, file_bytes
+from slowwave.formats.times import parse_time
+from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
+from slowwave.jobs.run import Run, chosen_by
+from slowwave.jobs.totals import MOST_ROWS, printable
+from slowwave.memory.candidates import read_candidates
+from slowwave.memory.model import Candidate
+from slowwave.memory.names import name_to_json
+from slowwave.report import Item, Report
+from slowwave.settings import Settings
+from slowwave.stores.catalogue import own_catalogue
+from slowwave.stores.discovery import known_projects, list_sessions
+from slowwave.stores.model import Project, StoredSession
+
+# Which sessions a range means: by project, dialect, id and the time of what happened in them.
+
+LastActivity = Callable[[StoredSession], datetime]
+
+
+def chosen_sessions(run: Run, wanted: Wanted) -> tuple[list[Project], list[str]]:
+    """Return the projects with those of their sessions that are in the range, and what discovery met.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project, or none of the sessions that are named, is there.
+        UsageError: the range ends before it begins.
+    """
+    if wanted.since and wanted.until and wanted.since > wanted.until:
+        raise UsageError(f"the range ends ({wanted.until:%Y-%m-%d %H:%M}) before it begins; exchange since and until")
+    found = known_projects(run.settings, run.environ)
+    projects = _projects(found.projects, wanted.projects)
+    last = last_activity(run.settings, run.environ) if wanted.since or wanted.until else None
+    chosen = [_within(project, wanted, last) for project in projects]
+    if wanted.sessions:
+        _refuse_unknown(wanted.sessions, projects)
+    return [project for project in chosen if project.sessions], [str(problem) for problem in found.problems]
+
+
+def _projects(projects: Sequence[Project], texts: Sequence[str]) -> Sequence[Project]:
+    if not texts:
+        return projects
+    named = [chosen_by(text, projects, lambda p: (p.key, p.root)) for text in texts]
+    # two stores may hold projects of one name, in different folders
+    chosen = {(project.key, project.root, project.memory) for of_text in named for project in of_text}
+    return [project for project in projects if (project.key, project.root, project.memory) in chosen]
+
+
+def _within(project: Project, wanted: Wanted, last: LastActivity | None) -> Project:
+    sessions = tuple(
+        session
+        for session in project.sessions
+        if (not wanted.dialects or session.dialect in wanted.dialects)
+        and (not wanted.sessions or session.id in wanted.sessions)
+        and (last is None or _is_between(last(session), wanted))
+    )
+    return msgspec.structs.replace(project, sessions=sessions)
+
+
+def _is_between(at: datetime, wanted: Wanted) -> bool:
+    return (wanted.since is None or at >= wanted.since) and (wanted.until is None or at <= wanted.until)
+
+
+def last_activity(settings: Settings, environ: Mapping[str, str]) -> LastActivity:
+    """Return what tells when something last happened in a session: its last message, else the time of its file.
+
+    The time of a file alone is that of the last copy or restore.
+    """
+    with own_catalogue(settings, environ) as catalogue:
+        rows = list_sessions(settings, environ, catalogue).rows
+    times = {(row.id, row.path): row.last_activity for row in rows}
+
+    def last(session: StoredSession) -> datetime:
+        told = (times.get((session.id, fspath(path))) for path in reversed(session.files.paths))
+        at = parse_time(next((time for time in told if time), None))
+        return at or datetime.fromtimestamp(session.mtime_ns / 1e9, UTC)
+
+    return last
+
+
+def _refuse_unknown(sessions: Sequence[str], projects: Sequence[Project]) -> None:
+    known = {session.id for project in projects for session in project.sessions}
+    if missing := [one for one in sessions if one not in known]:
+        raise NotFoundError(f"no session {', '.join(missing)} in the chosen projects; see slowwave sessions list")
+
+
+# What was read of each session, and by which version; which sessions kill the process that reads them.
+
+Kind = Literal[
+    "read",  # every byte, by the present version
+    "older",  # an older version has read it
+    "grown",  # a part of it is new
+    "unread",
+    "unasked",  # the miners have read it, the model that is set has not
+    "failed",  # it could not be read, and will be tried again
+    "given_up",  # it could not be read three times
+    "refused",  # the gates would refuse it again
+    "passed_over",  # nobody's words: sub-agents, schedules, hooks, copies
+]
+# what a backfill reads, beside those that it is asked for by name of their state
+TO_READ: tuple[Kind, ...] = ("unread", "grown", "older", "unasked", "failed")
+FAILED: tuple[Kind, ...] = ("failed", "given_up")
+
+
+class State(msgspec.Struct, frozen=True):
+    """How a session stands.
+
+    Attributes:
+        kind: see :data:`Kind`.
+        version: the newest version of the miners that has read of it, or "".
+        why: in words, where the kind alone does not tell.
+    """
+
+    kind: Kind
+    version: str = ""
+    why: str = ""
+
+
+class Ledger:
+    """What one memory folder knows of sessions.
+
+    Args:
+        memory: the folder; it may not exist.
+        settings: the gates, and which model is asked.
+        now: the current time.
+
+    Raises:
+        UnreadableError: a file of it cannot be read.
+    """
+
+    def __init__(self, memory: Path, settings: Settings, now: datetime) -> None:
+        candidates, ranges, self.problems = read_candidates(memory)
+        self._settings = settings
+        self._now = now
+        self._ranges = Recorded(ranges)
+        self._versions: dict[str, set[str]] = {}
+        for one in ranges:
+            self._versions.setdefault(one.session.id, set()).add(one.extractor)
+        self._candidates: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            self._candidates.setdefault(candidate.session.id, []).append(candidate)
+        self._refused = read_refused(memory)[0]
+        self._failed = read_failures(memory)[0]
+        self._model = f"{MODEL}:{settings.model.label}" if settings.model.is_set else ""
+
+    def state(self, session: StoredSession, *, force: bool = False) -> State:
+        """Return how a session stands; its bytes are only looked at where something was recorded of it.
+
+        Args:
+            session: the session.
+            force: what the gates refused does not count as refused.
+
+        Raises:
+            UnreadableError: a file of it cannot be read.
+        """
+        name = name_to_json(session.id)
+        if why := _passed_over(session):
+            return State("passed_over", why=why)
+        version = latest(self._by(name))
+        if version == EXTRACTOR and self._is_all_read(session):
+            is_asked = not self._model or is_read(session, self._model, self._ranges)
+            return State("read" if is_asked else "unasked", version)
+        failure = self._failed.get(name)
+        if failure and (failure.stamp, failure.extractor) == (f"{session.size}:{session.mtime_ns}", EXTRACTOR):
+            return State("given_up" if failure.attempts >= MOST_ATTEMPTS else "failed", version, failure.error)
+        if not force and name in self._refused and (why := self._refusal(session)):
+            return State("refused", version, why)
+        return State("unread" if not version else "grown" if version == EXTRACTOR else "older", version)
+
+    def versions(self, session: StoredSession) -> list[str]:
+        """Return which versions of which extractors are in the books of a session."""
+        return sorted(self._by(name_to_json(session.id)))
+
+    def seed(self, sessions: Sequence[StoredSession], *, retry: bool) -> Seed:
+        """Return what is known of sessions; with ``retry`` it forgets that they failed."""
+        names = list(dict.fromkeys(name_to_json(session.id) for session in sessions))
+        versions = {name: latest(self._by(name)) for name in names}
+        changed = {name: changed_since(version) for name, version in versions.items() if version not in ("", EXTRACTOR)}
+        return Seed(
+            candidates=[c for name in names for c in self._candidates.get(name, ())],
+            ranges=[r for name in names for v in sorted(self._by(name)) for r in self._ranges.of(name, v)],
+            refused=[self._refused[name] for name in names if name in self._refused],
+            failures=[] if retry else [self._failed[name] for name in names if name in self._failed],
+            changed={name: None if of is None else sorted(of) for name, of in changed.items()},
+        )
+
+    def _by(self, name: str) -> set[str]:
+        """Return which versions of which extractors have read of a session."""
+        return self._versions.get(name, set())
+
+    def _is_all_read(self, session: StoredSession) -> bool:
+        if is_known(session, EXTRACTOR, self._ranges):
+            return True
+        every = all(ranges_of(path, session.id, EXTRACTOR, self._ranges) for path in session.files.paths)
+        return every and not session.is_stream and not any(s.has_new for s in states_of(session, self._ranges))
+
+    def _refusal(self, session: StoredSession) -> str:
+        """Return why the gates would refuse these very bytes again, or ""."""
+        refused = self._refused[name_to_json(session.id)]
+        if refused.extractor != EXTRACTOR:
+            return ""
+        if session.is_stream:
+            states = [PartState(session.files.paths[0], 0, 0, f"{session.size}:{session.mtime_ns}", rewritten=False)]
+        else:
+            states = states_of(session, self._ranges)
+        if refused.stamp != stamp_of(states):
+            return ""
+        rested = rest_of(session, refused.progress, self._now)
+        gates = session_gates(refused.progress, self._settings.extraction, project="", session="", rested=rested)
+        return next((gate.reason.partition(": ")[2] for gate in gates if not gate.passed), "")
+
+
+def _passed_over(session: StoredSession) -> str:
+    """Return why nothing is ever taken from a session, or ""."""
+    for is_so, why in (
+        (session.kind == "subagent", "a sub-agent's"),
+        (session.origin in UNTYPED, "begun by a schedule or a hook"),
+        (session.source == "backup", "a client's copy"),
+    ):
+        if is_so:
+            return why
+    return ""
+
+
+MOST = 2
+_decoder = msgspec.json.Decoder(dict[str, int])
+
+
+class Deaths:
+    """Who died of what in one piece.
+
+    Args:
+        path: a file of the piece; beside it, ending in ``.at``, stands which session is being read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = path.with_suffix(".at")
+        self._died = _decoder.decode(file_bytes(path)) if path.exists() else {}
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Note that nothing is being read any more, however it ended: this process lives."""
+        self._at.unlink(missing_ok=True)
+
+    def of(self, session: StoredSession) -> int:
+        """Return how many processes died while they read a session; 0 for one that may be read."""
+        died = self._died.get(_name_of(session), 0)
+        return died if died >= MOST else 0
+
+    def expect(self, session: StoredSession) -> None:
+        """Note which session is read now; it needs to survive this process, not this machine."""
+        if not self._at.exists():
+            self._at.touch(mode=0o600)
+        self._at.write_bytes(_name_of(session).encode())
+
+    def count(self) -> bool:
+        """Note that the process that read this piece is gone; say whether it was reading a session."""
+        if not self._at.exists():
+            return False
+        name = file_bytes(self._at).decode()
+        self._at.unlink()
+        self._died[name] = self._died.get(name, 0) + 1
+        atomic_write(self._path, msgspec.json.encode(self._died))
+        return True
+
+
+def _name_of(session: StoredSession) -> str:
+    """Return what tells a session from its copies, and from others in its file."""
+    return f"{name_to_json(session.id)} {name_to_json(session.files.paths[0])}"
+
+
+# The plan of a backfill: what of the range is still to be read, in shards and pieces that every host cuts alike.
+
+SHARD_BYTES = 256_000_000
+SHARD_SESSIONS = 5_000
+# A kill costs at most one piece for each worker: some seconds.
+PIECE_BYTES = 16_000_000
+PIECE_SESSIONS = 100
+
+
+def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shard]]:
+    """Return the plan of a run over a range, and its shards.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project or session is the one that is asked for.
+        UsageError: the range ends before it begins.
+    """
+    projects, warnings = chosen_sessions(run, wanted)
+    counts: Counter[str] = Counter(sessions=sum(len(project.sessions) for project in projects))
+    ledgers = {p.memory: Ledger(p.memory, run.settings, run.clock.now()) for p in projects}
+    due: list[tuple[int, StoredSession]] = []
+    for index, project in enumerate(projects):
+        due += [(index, s) for s in _due(project, ledgers[project.memory], run, wanted, counts, warnings)]
+    if wanted.limit and len(due) > wanted.limit:
+        counts["beyond_limit"] += len(due) - wanted.limit
+        last = last_activity(run.settings, run.environ)
+        oldest = sorted(range(len(due)), key=lambda at: (last(due[at][1]), due[at][1].id, at))[: wanted.limit]
+        due = [due[at] for at in sorted(oldest)]
+    pieces = [
+        msgspec.structs.replace(
+            piece, seed=ledgers[projects[piece.project].memory].seed(piece.sessions, retry=wanted.retry_failed)
+        )
+        for piece in cut(due)
+    ]
+    shards = list(sharded(pieces))
+    plan = Plan(
+        v=VERSION,
+        run_id=run.id,
+        now=run.clock.now(),
+        settings=run.settings,
+        force=run.force,
+        wanted=wanted,
+        pace=pace,
+        projects=[msgspec.structs.replace(project, sessions=()) for project in projects],
+        shards=len(shards),
+        pieces=len(pieces),
+        sessions=len(due),
+        bytes=sum(session.size for _, session in due),
+        counts=dict(sorted(counts.items())),
+        warnings=warnings,
+    )
+    return plan, shards
+
+
+def _due(
+    project: Project, ledger: Ledger, run: Run, wanted: Wanted, counts: Counter[str], warnings: list[str]
+) -> Iterator[StoredSession]:
+    """Yield the sessions of a project that are to be read, and count the others by what they are."""
+    kinds = _kinds(wanted)
+    for session in project.sessions:
+        try:
+            state = ledger.state(session, force=run.force)
+        except UnreadableError as error:
+            warnings.append(f"{project.key}: {error}")
+            counts["unreadable"] += 1
+            continue
+        if state.kind in kinds:
+            yield session
+        else:
+            counts[f"not_{state.kind}" if state.kind in TO_READ else state.kind] += 1
+
+
+def _kinds(wanted: Wanted) -> Sequence[Kind]:
+    if wanted.retry_failed:
+        return FAILED
+    return ("older",) if wanted.upgrade else TO_READ
+
+
+def cut(
+    due: Sequence[tuple[int, StoredSession]], *, most_sessions: int = PIECE_SESSIONS, enough_bytes: int = PIECE_BYTES
+) -> Iterator[Piece]:
+    """Yield the pieces of sessions that are given with their project's index, in order."""
+    at = number = 0
+    while at < len(due):
+        project, taken, size = due[at][0], list[StoredSession](), 0
+        while at < len(due) and due[at][0] == project and len(taken) < most_sessions and size < enough_bytes:
+            taken.append(due[at][1])
+            size += due[at][1].size
+            at += 1
+        yield Piece(number, project, taken)
+        number += 1
+
+
+def sharded(
+    pieces: Sequence[Piece], *, most_sessions: int = SHARD_SESSIONS, enough_bytes: int = SHARD_BYTES
+) -> Iterator[Shard]:
+    """Yield the shards of pieces, in order; a shard is full before the piece that would be too much for it."""
+    taken: list[Piece] = []
+    room, left, number = most_sessions, enough_bytes, 0
+    for piece in pieces:
+        size = sum(session.size for session in piece.sessions)
+        if taken and (len(piece.sessions) > room or size > left):
+            yield Shard(number, taken)
+            taken, room, left, number = [], most_sessions, enough_bytes, number + 1
+        taken.append(piece)
+        room -= len(piece.sessions)
+        left -= size
+    if taken:
+        yield Shard(number, taken)
+
+
+# What of a range was read by which version: the answer to "is everything in?", and what an upgrade reads again.
+
+# what no version would take anything from
+_NOTHING_THERE = ("refused", "passed_over")
+_WORDS = {
+    "read": "read by {version}",
+    "older": "read by {version} only; --upgrade reads again what has changed since",
+    "grown": "grown since {version} read them",
+    "unread": "not read yet",
+    "unasked": "read by {version}, not by the model that is set",
+    "failed": "could not be read, and will be tried again",
+    "given_up": "could not be read three times; --retry-failed tries again",
+    "refused": "refused by the gates of extraction",
+    "passed_over": "passed over: {why}",
+    "unreadable": "cannot be opened",
+}
+
+
+class Coverage(msgspec.Struct):
+    """How far a range was read.
+
+    Attributes:
+        rows: sessions and bytes by project and state in words.
+        sessions: of the range.
+        covered: of them, those that were read by the present version, or of which it would take nothing.
+    """
+
+    rows: dict[tuple[str, str], list[int]] = {}
+    sessions: int = 0
+    covered: int = 0
+
+    @property
+    def percent(self) -> float:
+        """The share that is covered, 0 to 100, rounded down to a tenth; an empty range is covered."""
+        return 100.0 if not self.sessions else (1000 * self.covered // self.sessions) / 10
+
+
+def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
+    """Return how far a range was read, and the report that says so; nothing is changed.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project or session is the one that is asked for.
+    """
+    report = Report("backfill", run.id)
+    projects, report.warnings = chosen_sessions(run, wanted)
+    coverage, totals = Coverage(), Counter[str]()
+    for project in projects:
+        for session, books, words, is_covered in _rows(project, run):
+            size = session.size
+            if wanted.sessions:
+                read_by = f"in the books: {', '.join(books) or 'nothing'}"
+                report.items.append(Item(session.id, "session", f"{words}; {read_by}", project.key))
+            totals[words] += not is_covered
+            row = coverage.rows.setdefault((project.key, words), [0, 0])
+            row[0] += 1
+            row[1] += size
+            coverage.sessions += 1
+            coverage.covered += is_covered
+    for (key, words), (number, size) in coverage.rows.items():
+        report.items.append(Item(key, "coverage", f"{number:,} sessions, {size:,} bytes: {words}", key))
+    report.counts = {"sessions": coverage.sessions, "covered": coverage.covered, "projects": len(projects)}
+    report.items.append(Item("range", "covered", _sentence(coverage, totals) + _left_out(len(report.warnings))))
+    return coverage, report
+
+
+def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str], str, bool]]:
+    """Yield each session with the versions in its books, how it stands, and whether it is covered."""
+    ledger = Ledger(project.memory, run.settings, run.clock.now())
+    for session in project.sessions:
+        books = ledger.versions(session)
+        try:
+            state = ledger.state(session)
+        except UnreadableError:
+            yield session, books, _WORDS["unreadable"], False
+            continue
+        yield session, books, _words(state), state.kind == "read" or state.kind in _NOTHING_THERE
+
+
+def _words(state: State) -> str:
+    return _WORDS[state.kind].format(version=state.version or EXTRACTOR, why=state.why)
+
+
+def _sentence(coverage: Coverage, totals: Counter[str]) -> str:
+    left = coverage.sessions - coverage.covered
+    if not coverage.sessions:
+        return "the range holds no session"
+    if not left:
+        return f"100 % of {coverage.sessions:,} sessions: every one was read by {EXTRACTOR}, or has nothing to read"
+    parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common() if number)
+    return f"{coverage.percent:.1f} % of {coverage.sessions:,} sessions; {left:,} are left ({parts})"
+
+
+def _left_out(number: int) -> str:
+    """Say that what was left out of the stores is in no percentage."""
+    return f"; {number:,} more were left out of the stores, of whatever range (see the notes)" if number else ""
+
+
+def table_of(report: Report) -> list[dict[str, Any]]:
+    """Return what a report of a backfill says, as rows of a table: its items, then its counts."""
+    rows = [
+        {"about": printable(i.project or i.target), "what": i.action, "text": printable(i.reason)} for i in report.items
+    ]
+    rows += [{"about": "range", "what": name, "text": f"{number:,}"} for name, number in sorted(report.counts.items())]
+    return rows[:MOST_ROWS]
+
+
+class Row(msgspec.Struct):
+    """One version in the books, and the sessions that it was the last to read.
+
+    Attributes:
+        sessions: how many.
+        bytes: in them.
+        again: of them, those that are decoded again; the others are taken over as they are.
+        miners: whose findings are added, None for all of them.
+    """
+
+    sessions: int = 0
+    bytes: int = 0
+    again: int = 0
+    miners: list[str] | None = None
+
+
+def version_table(shards: Iterable[Shard]) -> dict[str, Row]:
+    """Return a row for each older version that has read sessions of these shards, oldest first."""
+    rows: dict[str, Row] = {}
+    for shard in shards:
+        for piece in shard.pieces:
+            for session in piece.sessions:
+                _count(rows, piece, session)
+    return dict(sorted(rows.items()))
+
+
+def _count(rows: dict[str, Row], piece: Piece, session: StoredSession) -> None:
+    name = name_to_json(session.id)
+    if name not in piece.seed.changed:
+        return  # nobody has read it, or the present version
+    row = rows.setdefault(latest(r.extractor for r in piece.seed.ranges if r.session.id == name), Row())
+    row.miners = piece.seed.changed[name]
+    row.sessions += 1
+    row.bytes += session.size
+    row.again += row.miners != []
+
+
+def note_versions(report: Report, shards: Iterable[Shard]) -> None:
+    """Put the table into a report, an item a version."""
+    for version, row in version_table(shards).items():
+        report.items.append(Item(version, "version", f"{version}: {_told(row)}"))
+        report.count("read_again", row.again)
+        report.count("taken_over", row.sessions - row.again)
+
+
+def _told(row: Row) -> str:
+    number = f"{row.sessions:,} sessions, {row.bytes:,} bytes"
+    if row.miners == []:
+        return f"{number}: no miner has changed since; they are taken over as they are, nothing is decoded"
+    which = "all miners" if row.miners is None else f"the miners {', '.join(row.miners)}"
+    return f"{number}: {which} changed since; they are read again, and what is new is added"

@@ -1,0 +1,400 @@
+"""Reading one shard: every piece that was not read yet, each into a file of its own; only counts are returned.
+
+The same reader serves a thread, a process, a Dask worker and a Ray task. It changes nothing but the run's folder, and
+two workers that read the same piece write the same file, so it may be repeated, killed and started twice.
+"""
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slowwave.clock import FixedClock
+from slowwave.errors import told
+from slowwave.extraction.batch import Batch
+from slowwave.extraction.failures import FILE as FAILURES
+from slowwave.extraction.failures import MOST_ATTEMPTS, Failure
+from slowwave.extraction.job import ask_model, extract_one
+from slowwave.extraction.ranges import PartState, part_state, ranges_of
+from slowwave.extraction.session import Read, new_ranges
+from slowwave.files import write_all
+from slowwave.formats.lines import read_records
+from slowwave.formats.model import Problem
+from slowwave.jobs.backfill.folder import Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed, latest
+from slowwave.jobs.backfill.plan import Deaths
+from slowwave.jobs.model import language_model
+from slowwave.memory.model import Candidate, ExtractedRange, iso
+from slowwave.memory.names import name_to_json
+from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage
+from slowwave.models.tokens import estimated_tokens
+from slowwave.observability.progress import watcher
+from slowwave.places import home_folder
+from slowwave.report import Report
+from slowwave.retention.locks import beside_jobs
+from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import NAMELESS, Redactor
+from slowwave.stores.model import Project, StoredSession
+
+# Reading no faster than asked: a worker waits before a session until its share of the pace allows it.
+
+_MB = 1_000_000
+# a pause that somebody asks for is noticed within this time
+_LONGEST_NAP_S = 1.0
+
+
+class PausedError(Exception):
+    """Somebody asked the run to pause: what was read of the piece is read again when it is resumed."""
+
+
+class Throttle:
+    """The pace of one worker.
+
+    Args:
+        pace: of the whole run.
+        workers: among how many it is shared.
+        is_paused: asked before every session and while it waits.
+        monotonic: a clock that only moves forward.
+        sleep: waits.
+    """
+
+    def __init__(
+        self,
+        pace: Pace,
+        workers: int,
+        is_paused: Callable[[], bool],
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._a_session = workers / pace.sessions if pace.sessions else 0.0
+        self._a_byte = workers / (pace.megabytes * _MB) if pace.megabytes else 0.0
+        self._is_paused = is_paused
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._next = monotonic()
+
+    def wait(self, size: int) -> None:
+        """Wait until a session of so many bytes may be read.
+
+        Raises:
+            PausedError: somebody asked for a pause.
+        """
+        while True:
+            if self._is_paused():
+                raise PausedError
+            left = self._next - self._monotonic()
+            if left <= 0:
+                break
+            self._sleep(min(left, _LONGEST_NAP_S))
+        self._next = self._monotonic() + max(self._a_session, size * self._a_byte)
+
+
+# Reading sessions without writing into a memory folder: what would be written is collected, to land later.
+#
+# What several sessions show alike depends on their order, so it is settled when the results land; all else is that of
+# :mod:`slowwave.extraction.job`.
+
+
+class Collected(Batch):
+    """Sessions of one project that are read with what was known of them when the run was planned.
+
+    Args:
+        project: the project; its memory folder is neither read nor written.
+        plan: the run.
+        seed: what was known.
+        home: the user's home folder.
+        redact: takes secrets out.
+    """
+
+    def __init__(self, project: Project, plan: Plan, seed: Seed, home: Path, redact: Redactor) -> None:
+        nowhere = Project(project.key, project.root, project.folders, Path("/nonexistent/memory"), ())
+        report = Report("backfill", plan.run_id)
+        clock = FixedClock(plan.now)
+        super().__init__(
+            nowhere, plan.settings, clock, report, force=plan.force, dry_run=False, home=home, redact=redact
+        )
+        self.result = Result()
+        self._seed = seed
+        self._changed = seed.changed
+        self._known += seed.candidates
+        self._ids |= {c.id for c in seed.candidates}
+        self.ranges.add(seed.ranges)
+        self._refused = {one.session: one for one in seed.refused}
+        self._failed = {one.session: one for one in seed.failures}
+
+    def keep(self, session: StoredSession, read: Read) -> None:
+        """Collect what a session gave: where an older version has read it, only what changed since then."""
+        found = self._news(session, read.taken.candidates)
+        ranges = new_ranges(session, read.states, iso(self.now))
+        self.result.entries.append(Entry(found, ranges, list(read.quarantined), is_mined=True))
+        super().take(found, ranges)
+        self._note(session, read, found)
+
+    def take(self, new: Sequence[Candidate], ranges: Sequence[ExtractedRange]) -> None:
+        """Collect what the model gave, or that nothing was new."""
+        self.result.entries.append(Entry(list(new), list(ranges)))
+        super().take(new, ranges)
+
+    def keep_ranges(self, session: StoredSession, states: Sequence[PartState]) -> None:
+        """Collect how far a session was read before."""
+        self.take([], new_ranges(session, states, iso(self.now)))
+
+    def note_failure(self, failure: Failure, file: str = FAILURES) -> None:
+        """Collect a failure."""
+        self.result.failures.setdefault(file, []).append(failure)
+
+    def flush(self) -> None:
+        """Write nothing: the piece is written as a whole."""
+        self._pending = []
+        self.result.refused += self._new_refused
+        self._new_refused = []
+        self._quarantined = []
+
+    def carried_over(self, session: StoredSession) -> bool:
+        """Take what an older version has read as read where no miner changed since then; say whether it was so."""
+        if self._changed.get(name_to_json(session.id)) != [] or session.is_stream:
+            return False
+        version = latest(r.extractor for r in self._seed.ranges if r.session.id == name_to_json(session.id))
+        before = [
+            part_state(path, ranges_of(path, session.id, version, self._seed.ranges)) for path in session.files.paths
+        ]
+        if any(state.has_new for state in before):
+            return False
+        self.keep_ranges(session, [replace(part_state(state.path, ()), left=state.left) for state in before])
+        self.report.count("carried_over")
+        return True
+
+    def _news(self, session: StoredSession, found: Sequence[Candidate]) -> list[Candidate]:
+        miners = self._changed.get(name_to_json(session.id)) or None
+        if miners is None:
+            return list(found)
+        return [c for c in found if c.extractor.rpartition(":")[2] in miners]
+
+
+# Answers of a model that a killed worker had already got: its piece is read again, but nothing is paid twice.
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """An answer as a line of the file."""
+
+    ask: str
+    data: Any
+    text: str
+    form: Form
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+    model: str
+    seconds: float = 0.0
+
+
+_decoder = msgspec.json.Decoder(_Kept)
+
+
+class Remembered:
+    """A model whose answers are kept in a file until the piece that they belong to is written.
+
+    Args:
+        model: who is asked.
+        path: the file; a line that a kill left torn counts as none, and its question is asked again.
+    """
+
+    def __init__(self, model: LanguageModel, path: Path) -> None:
+        self._model = model
+        self._path = path
+        self._lock = threading.Lock()
+        torn: list[Problem] = []
+        kept = [one for _, one in read_records(path, _decoder, torn)] if path.exists() else []
+        self._known = {one.ask: one for one in kept}
+        self.asked = Asked()
+
+    @property
+    def name(self) -> str:
+        """The model's name as the settings give it."""
+        return self._model.name
+
+    def answer(self, ask: Ask) -> Answer:
+        """Return the answer that was given before, or ask; see :class:`slowwave.models.base.LanguageModel`."""
+        digest = hashlib.sha256(msgspec.json.encode([ask.purpose, ask.system, ask.user, ask.max_output_tokens]))
+        name = digest.hexdigest()
+        known = self._known.get(name)
+        if known is not None:
+            self._count(ask, known.seconds)
+            usage = Usage(known.prompt_tokens, known.completion_tokens, known.usd)
+            return Answer(known.data, known.text, known.form, usage, known.model)
+        begun = time.monotonic()
+        answer = self._model.answer(ask)
+        seconds = round(time.monotonic() - begun, 3)
+        self._count(ask, seconds)
+        spent = answer.usage
+        one = _Kept(
+            name, answer.data, answer.text, answer.form, spent.prompt_tokens, spent.completion_tokens, spent.usd,
+            answer.model, seconds,
+        )  # fmt: skip
+        self._keep(one)
+        return answer
+
+    def _count(self, ask: Ask, seconds: float) -> None:
+        with self._lock:
+            self.asked.answers += 1
+            self.asked.prompt_tokens += estimated_tokens(ask.system, ask.user)
+            self.asked.seconds += seconds
+
+    def _keep(self, one: _Kept) -> None:
+        with self._lock:
+            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+            try:
+                # a line of its own, whatever a kill left before it
+                write_all(fd, b"\n" + msgspec.json.encode(one) + b"\n")
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+Counts = dict[str, int]
+
+
+class Reader:
+    """Reads pieces of one shard.
+
+    Args:
+        folder: the folder of the run.
+        number: of the shard.
+        environ: the environment of this worker; settings come with the run.
+        workers: how many read at the same time and share the pace of the run.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+    """
+
+    def __init__(self, folder: Path, number: int, environ: Mapping[str, str], workers: int = 1) -> None:
+        self.run = Folder(folder)
+        self.plan = self.run.plan()
+        self.pieces = self.run.shard(number).pieces
+        self._environ = environ
+        self._throttle = Throttle(self.plan.pace, workers, lambda: self.run.is_paused)
+
+    def left(self) -> list[int]:
+        """Return which pieces of the shard, by their place in it, were not read yet."""
+        return [at for at, piece in enumerate(self.pieces) if not self.run.has(piece.number)]
+
+    def project_of(self, at: int) -> str:
+        """Return the key of the project that a piece is about."""
+        return self.plan.projects[self.pieces[at].project].key
+
+    def read(self, at: int) -> Counts:
+        """Read a piece and note what it gave; return ``pieces`` and ``sessions``, or ``paused``.
+
+        Raises:
+            OSError: the run's folder cannot be written.
+        """
+        # also held by a worker whose lead was killed, or that runs on another host
+        with beside_jobs(self._environ):
+            return self._read(self.pieces[at])
+
+    def _read(self, piece: Piece) -> Counts:
+        try:
+            result = self._result(piece)
+        except PausedError:
+            return {"paused": 1}
+        self.run.write_result(piece.number, result)
+        self.run.answers(piece.number).unlink(missing_ok=True)
+        return {"pieces": 1, "sessions": len(piece.sessions)}
+
+    def _result(self, piece: Piece) -> Result:
+        begun, cpu = time.monotonic(), time.process_time()
+        redact = redactor_of(self.plan.settings, self._environ, create=True)
+        project = self.plan.projects[piece.project]
+        batch = Collected(project, self.plan, piece.seed, home_folder(self._environ), redact)
+        here = [session for session in piece.sessions if _is_as_planned(session, batch)]
+        with Deaths(self.run.deaths(piece.number)) as deaths:
+            for session in here:
+                self._throttle.wait(session.size)
+                batch.report.count("sessions")
+                if died := deaths.of(session):
+                    batch.fail(session, f"{died} processes died while they read it", MOST_ATTEMPTS)
+                elif not batch.carried_over(session):
+                    deaths.expect(session)
+                    extract_one(session, batch)
+        self._ask(piece, here, batch)
+        batch.flush()
+        result, report = batch.result, batch.report
+        result.counts = dict(sorted(report.counts.items()))
+        result.failed = [NAMELESS(one) for one in report.failures]
+        result.warnings = [NAMELESS(one) for one in report.warnings]
+        result.unknown_types = dict(sorted(report.unknown_types.items()))
+        result.seconds = round(time.monotonic() - begun, 3)
+        result.cpu_seconds = round(time.process_time() - cpu, 3)
+        return result
+
+    def _ask(self, piece: Piece, sessions: Sequence[StoredSession], batch: Collected) -> None:
+        """Let the model, if there is one, read what the miners have read."""
+        model = language_model(self.plan.run_id, self.plan.settings, self._environ)
+        if model is None:
+            return
+        if self.plan.settings.model.batch:
+            # its answers lie on disk already, and whether they came is asked each time
+            ask_model(sessions, batch, model)
+            return
+        remembered = Remembered(model, self.run.answers(piece.number))
+        ask_model(sessions, batch, remembered)
+        batch.result.asked = remembered.asked
+
+
+def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers: int = 1) -> Counts:
+    """Read the pieces of a shard that were not read yet, and tell whoever watches of each.
+
+    The arguments are those of :class:`Reader`.
+
+    Returns:
+        ``pieces`` and ``sessions`` that were read now, and ``paused`` when a pause ended it.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+        OSError: the run's folder cannot be written.
+    """
+    reader = Reader(folder, number, environ, workers)
+    done: Counts = {"pieces": 0, "sessions": 0}
+    for at in reader.left():
+        done = summed(done, reader.read(at))
+        if done.get("paused"):
+            break
+        watcher().done("read", reader.project_of(at))
+    return done
+
+
+def read_alone(folder: Path, number: int, environ: tuple[tuple[str, str], ...], workers: int, at: int) -> Counts:
+    """Read one piece in a process of a pool, which keeps its reader, and with it its pace, from piece to piece."""
+    return _reader(folder, number, environ, workers).read(at)
+
+
+@lru_cache(maxsize=1)
+def _reader(folder: Path, number: int, environ: tuple[tuple[str, str], ...], workers: int) -> Reader:
+    return Reader(folder, number, dict(environ), workers)
+
+
+def summed(one: Counts, other: Counts) -> Counts:
+    """Return two counts as one."""
+    return {name: one.get(name, 0) + other.get(name, 0) for name in dict.fromkeys((*one, *other))}
+
+
+def _is_as_planned(session: StoredSession, batch: Collected) -> bool:
+    """Say whether a session's files are those that were planned; what has changed is left to the next night."""
+    if session.is_stream:
+        return True  # what was read of it before shows when it is decoded
+    try:
+        infos = [path.stat() for path in session.files.paths]
+    except OSError as error:
+        batch.skip(session, f"gone since it was planned ({told(error, session.files.paths[0])})", "moved")
+        return False
+    newest = max((info.st_mtime_ns for info in infos), default=0)
+    if (sum(info.st_size for info in infos), newest) != (session.size, session.mtime_ns):
+        batch.skip(session, "changed since it was planned", "moved")
+        return False
+    return True

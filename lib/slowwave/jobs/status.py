@@ -1,0 +1,427 @@
+"""The data of ``status``: projects, recent nights and their cost, what retention holds on to, open backfills."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from slowwave.clock import Clock
+from slowwave.compaction.job.book import all_books, content_stamp, folder_of
+from slowwave.consolidation.backlog import backlog_of, waiting_since
+from slowwave.consolidation.gates import changed_since, or_after_waiting, session_gate, time_gate
+from slowwave.consolidation.lock import refusal
+from slowwave.consolidation.state import read_state
+from slowwave.errors import SlowwaveError, told
+from slowwave.extraction.failures import read_failures
+from slowwave.jobs.run import chosen_by, memory_folders
+from slowwave.memory.book import read_book
+from slowwave.memory.candidates import read_candidates
+from slowwave.memory.delivery.hooks import spoken
+from slowwave.memory.delivery.register import Register, placed_of, read_register
+from slowwave.memory.foreign import known_lines
+from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.model import iso
+from slowwave.memory.names import name_from_json
+from slowwave.observability.alarms import REMEMBERING
+from slowwave.observability.at_work import AtWork, over_because, read_notes, stopped
+from slowwave.observability.history import history_path, read_nights
+from slowwave.observability.learned import Kind, learned, remembered
+from slowwave.observability.night import STOPPED, Alarm, Night, Spent
+from slowwave.places import archive_folder, home_folder, state_folder
+from slowwave.report import Gate
+from slowwave.retention.audit import AuditLog
+from slowwave.retention.holds import read_holds
+from slowwave.settings import ModelSettings, RetentionSettings, Settings
+from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
+from slowwave.stores.discovery import known_projects
+from slowwave.stores.live import active_reason
+from slowwave.stores.model import Project
+from slowwave.stores.trash import trash_folder, trash_items, trash_size
+
+if TYPE_CHECKING:
+    from slowwave.jobs.backfill.folder import Folder
+
+# How each project stands: last dream, what is due, what waits, and why nothing happened.
+
+
+class Standing(msgspec.Struct):
+    """One project.
+
+    Attributes:
+        project: its key.
+        memory: its memory folder.
+        sessions: how many main sessions it has.
+        last_dream: ISO time at which a dream last looked at it, or None.
+        last_change: id of the last dream that changed a memory and was not undone, or ""; its time stands in it.
+        due: whether the next run would dream.
+        due_at: ISO time from which the time gate lets a dream pass, or "" when it does now.
+        gates: each gate with its reason.
+        memories: active memories.
+        waiting: candidates that no dream has taken or refused; most of them wait for more evidence.
+        oldest_waiting: ISO time of the oldest of them, or "".
+        backlog: those of them that no dream has looked at.
+        backlog_since: ISO time at which the first of these was noted, or "".
+        failing: sessions that could not be read lately.
+        parked: dreams that wait for a person.
+        foreign: lines of memory files that slowwave did not write, by who wrote them: person, agent, tool.
+        stopped: sessions that are compacted no more, and why.
+        delivered: files with its memory in them, and for whom; how much is said before calls.
+        problem: why this project could not be looked at, or "".
+    """
+
+    project: str
+    memory: str
+    sessions: int
+    last_dream: str | None = None
+    last_change: str = ""
+    due: bool = False
+    due_at: str = ""
+    gates: list[Gate] = []
+    memories: int = 0
+    waiting: int = 0
+    oldest_waiting: str = ""
+    backlog: int = 0
+    backlog_since: str = ""
+    failing: int = 0
+    parked: list[str] = []
+    foreign: dict[str, int] = {}
+    stopped: list[str] = []
+    delivered: list[str] = []
+    problem: str = ""
+
+
+def standings(
+    settings: Settings, environ: Mapping[str, str], clock: Clock, *, project: str = ""
+) -> tuple[list[Standing], list[str]]:
+    """Return how every project stands, and what discovery left out.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    found = known_projects(settings, environ)
+    chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
+    rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
+    _look_at_compactions(rows, chosen, environ)
+    register = read_register(environ)
+    for row, one in zip(rows, chosen, strict=True) if register is not None else ():
+        files = placed_of(one.memory, register or Register()).items()
+        row.delivered = [f"{name_from_json(name)} for {', '.join(placed.clients)}" for name, placed in files]
+        row.delivered += filter(None, [spoken(one, register or Register(), environ)])
+    return rows, [str(p) for p in found.problems]
+
+
+def _look_at_compactions(rows: list[Standing], projects: list[Project], environ: Mapping[str, str]) -> None:
+    """Name the sessions that are compacted no more after failures in a row."""
+    folder = folder_of(environ)
+    if not folder.is_dir():
+        return
+    try:
+        books = {book.path: book for book in all_books(folder) if book.is_stopped}
+    except SlowwaveError as error:
+        for row in rows:
+            row.problem = row.problem or str(error)
+        return
+    for row, project in zip(rows, projects, strict=True) if books else ():
+        for session in project.sessions:
+            book = books.get(os.path.realpath(session.files.paths[0]))
+            if book is not None and book.failed_at == content_stamp(session.files.paths):
+                row.stopped.append(f"{session.id}: {book.error}")
+
+
+def _standing(project: Project, settings: Settings, now: datetime, home: Path) -> Standing:
+    main = sum(s.kind == "main" for s in project.sessions)
+    standing = Standing(project.key, str(project.memory), main)
+    try:
+        _look_at_gates(standing, project, settings, now, home)
+        _look_at_memory(standing, project.memory)
+    except SlowwaveError as error:
+        standing.problem = str(error)
+        standing.due = False
+    return standing
+
+
+def _look_at_gates(standing: Standing, project: Project, settings: Settings, now: datetime, home: Path) -> None:
+    limits = settings.consolidation
+    last = read_state(project.memory)
+    idle = settings.extraction.idle
+    changed = changed_since(project.sessions, last, lambda s: active_reason(s, now, idle, home) or "")
+    enough = session_gate(project.key, changed, limits.min_sessions)
+    held = refusal(project.memory, limits.lock_stale)
+    standing.last_dream = None if last is None else iso(datetime.fromtimestamp(last, UTC))
+    standing.gates = [
+        time_gate(project.key, last, now, limits.min_hours),
+        enough if enough.passed else or_after_waiting(enough, waiting_since(project.memory), now, limits.max_wait),
+        Gate("lock", project.key, passed=not held, reason=held or "free"),
+    ]
+    standing.due = all(gate.passed for gate in standing.gates)
+    if last is not None and not standing.gates[0].passed:
+        standing.due_at = iso(datetime.fromtimestamp(last, UTC) + timedelta(hours=limits.min_hours))
+
+
+def _look_at_memory(standing: Standing, memory: Path) -> None:
+    book = read_book(memory)
+    waiting = [c for c in read_candidates(memory)[0] if c.id not in book.done]
+    standing.last_change = book.dreams[-1] if book.dreams else ""
+    standing.memories = len(book.active)
+    standing.waiting = len(waiting)
+    standing.oldest_waiting = min((c.observed_at for c in waiting if c.observed_at), default="")
+    noted = [noted for _, noted in backlog_of(memory, book)]
+    standing.backlog, standing.backlog_since = len(noted), min(filter(None, noted), default="")
+    standing.foreign = dict(Counter(known.writer if known else "person" for _, known in known_lines(memory)))
+    standing.failing = len(read_failures(memory)[0])
+    parked = memory / OWN_FOLDER / "parked"
+    standing.parked = sorted(p.stem for p in parked.glob("*.json")) if parked.is_dir() else []
+
+
+# What happened lately, and what a run may cost: out of the history of nights.
+
+
+class Budget(msgspec.Struct):
+    """What one run may cost at most, 0 for no limit, and what the last one did cost.
+
+    Attributes:
+        tokens: most tokens, both ways.
+        usd: most money.
+        spent_tokens: of the last run that remembers.
+        spent_usd: the same in money.
+    """
+
+    tokens: int = 0
+    usd: float = 0.0
+    spent_tokens: int = 0
+    spent_usd: float = 0.0
+
+
+class Morning(msgspec.Struct):
+    """What somebody wants to know who comes back: what was learned last, and whether anything needs them.
+
+    Attributes:
+        run: id of the last run that changed a memory, or "".
+        at: when its first dream began, ISO time, or "".
+        numbers: how many changes of each kind it made.
+        needs: how many things wait for a person and are worth their time.
+    """
+
+    run: str = ""
+    at: str = ""
+    numbers: dict[Kind, int] = {}
+    needs: int = 0
+
+
+def morning(settings: Settings, environ: Mapping[str, str], last: Night | None, *, project: str = "") -> Morning:
+    """Return what was learned last, and how much waits: what waited after the last run, less what was decided since.
+
+    Args:
+        settings: the settings in force.
+        environ: the environment.
+        last: the last run of :class:`Lately`.
+        project: only projects whose key or root contains this.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    every, _ = remembered(memory_folders(settings, environ, project))
+    dreams = [dream for one in every for dream in one.dreams if not dream.is_undone]
+    found = Morning()
+    if last is not None and not project:
+        begun = f"{last.began.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+        # the ids of both kinds of decisions begin with their time
+        decided = [dream.id for dream in dreams if dream.is_by_person]
+        decided += [name for one in every for name in one.book.refusals]
+        found.needs = max(last.needs - sum(name[1:17] > begun for name in decided), 0)
+    changed = [dream for dream in dreams if dream.changes and not dream.is_by_person]
+    if changed:
+        latest = max(changed, key=lambda dream: (dream.at, dream.id))
+        run = [dream for dream in changed if dream.run == latest.run] if latest.run else [latest]
+        found.run, found.at = latest.run or latest.id, min(dream.at for dream in run)
+        found.numbers = learned(every, lambda dream: dream in run).numbers
+    return found
+
+
+class Lately(msgspec.Struct):
+    """What the history says.
+
+    Attributes:
+        last: the last run that reads sessions or dreams, or None; ``last_good`` is the last one without a failure.
+            One that never came to its end counts, also before another run has put it into the history.
+        last_good: its beginning, ISO time, or "".
+        hours: hours since the last one began, or None.
+        alarms: what the last run of each job raised.
+        budget: limits and last use of the language model.
+        at_work: runs that are at work now.
+        stopped: runs that never came to their end, and that no run has told of yet.
+        ahead: why the last run lies in the future, or "".
+        problems: what of the history cannot be read.
+    """
+
+    last: Night | None = None
+    last_good: str = ""
+    hours: float | None = None
+    alarms: list[Alarm] = []
+    budget: Budget = msgspec.field(default_factory=Budget)
+    at_work: list[AtWork] = []
+    stopped: list[Night] = []
+    ahead: str = ""
+    problems: list[str] = []
+
+
+def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> Lately:
+    """Return what happened lately; what cannot be read is told and stops nothing."""
+    try:
+        nights, problems = read_nights(environ)
+    except OSError as error:
+        return Lately(problems=[told(error, history_path(environ))])
+    found = Lately(problems=problems, budget=Budget(model.budget_tokens, model.budget_usd))
+    _look_at_notes(found, environ, {(night.run_id, night.at) for night in nights})
+    nights = sorted([*nights, *found.stopped], key=lambda night: night.began)
+    found.alarms = list({a.name: a for night in _latest_of_each(nights) for a in night.alarms}.values())
+    remembering = [night for night in nights if night.job in REMEMBERING]
+    if remembering:
+        last = found.last = remembering[-1]
+        found.hours = round((now - last.began).total_seconds() / 3600, 2)
+        if last.began > now:
+            found.ahead = f"it is {now:%Y-%m-%d %H:%M} UTC, before the last run began: the clock was moved"
+        found.last_good = next((night.at for night in reversed(remembering) if not night.failed), "")
+        _charge(found.budget, last.spent)
+    return found
+
+
+def _look_at_notes(found: Lately, environ: Mapping[str, str], known: set[tuple[str, str]]) -> None:
+    """Tell the runs that are at work from those that were stopped."""
+    notes, problems = read_notes(environ)
+    found.problems = [*found.problems, *problems]
+    for note in notes:
+        why = over_because(note)
+        if not why:
+            found.at_work.append(note)
+        elif (note.run_id, note.at) not in known:
+            found.stopped.append(stopped(note, why))
+
+
+def _charge(budget: Budget, spent: Spent) -> None:
+    budget.spent_tokens = spent.prompt_tokens + spent.completion_tokens
+    budget.spent_usd = spent.usd
+
+
+def _latest_of_each(nights: list[Night]) -> list[Night]:
+    """Return the last run of each job that came to its end, over all projects where there was one."""
+    ended = [night for night in nights if not night.partial and night.outcome != STOPPED]
+    return list({night.job: night for night in ended}.values())
+
+
+# What retention holds on to: the trash, the holds, and the last entry of the audit log.
+
+
+class Kept(msgspec.Struct):
+    """The numbers.
+
+    Attributes:
+        trash: items in the trash.
+        trash_bytes: their bytes.
+        holds: holds that are set.
+        last: ISO time of the last line of the audit log, or "".
+        rescued: packs of what a client was about to delete; ``rescued_bytes`` is the room that they take.
+        rescue_max_bytes: the room that they may take (``retention.rescue_max_bytes``), 0 for any.
+        rescue: within what time such a deletion is looked for (``retention.rescue``), or off.
+        problem: what of all that cannot be read, or "".
+    """
+
+    trash: int = 0
+    trash_bytes: int = 0
+    holds: int = 0
+    last: str = ""
+    rescued: int = 0
+    rescued_bytes: int = 0
+    rescue_max_bytes: int = 0
+    rescue: str = ""
+    problem: str = ""
+
+
+def kept_by(settings: RetentionSettings, environ: Mapping[str, str]) -> Kept:
+    """Return what there is now; what cannot be read is told and stops nothing."""
+    most = settings.rescue_max_bytes
+    kept = Kept(rescue=str(settings.rescue), rescue_max_bytes=0 if most.is_unlimited else int(most))
+    try:
+        archive = archive_folder(environ)
+        kept.rescued, kept.rescued_bytes = len(rescue_packs(archive)), rescued_bytes(archive)
+        items = trash_items(trash_folder(environ))
+        kept.trash, kept.trash_bytes = len(items), trash_size(items)
+        kept.holds = len(read_holds(environ))
+        last = AuditLog(environ).last()
+        kept.last = last.isoformat() if last else ""
+    except SlowwaveError as error:
+        kept.problem = str(error)
+    return kept
+
+
+# Backfills that wait for a person: paused, failed, killed, or taken back in part.
+
+How = Literal["paused", "failed", "unfinished", "rolling-back"]
+
+
+class Unfinished(msgspec.Struct, frozen=True):
+    """One of them.
+
+    Attributes:
+        run_id: its id.
+        how: paused; failed, with ``why``; unfinished: its process is gone; rolling-back: a part of it is taken back.
+        began: what time it was for the run, ISO time.
+        sessions: that it is about.
+        pieces: that were read, of so many.
+        of: see ``pieces``.
+        why: the first failure, or "".
+        command: what goes on with it.
+    """
+
+    run_id: str
+    how: How
+    began: str
+    sessions: int
+    pieces: int
+    of: int
+    why: str
+    command: str
+
+
+def unfinished(environ: Mapping[str, str]) -> tuple[list[Unfinished], list[str]]:
+    """Return the backfills that nobody is at and that are not done, and what could not be looked at."""
+    found: list[Unfinished] = []
+    problems: list[str] = []
+    plans = sorted(state_folder(environ).glob("backfills/*/plan.json"))
+    if not plans:
+        return found, problems
+    from slowwave.jobs.backfill.folder import Folder  # noqa: PLC0415 - loads what reads sessions; few have a backfill
+
+    for path in plans:
+        folder = Folder(path.parent)
+        try:
+            # one that is at work says so by a note of its own
+            if folder.standing not in ("done", "rolled-back") and not folder.is_led():
+                found.append(_look_at(folder))
+        except (SlowwaveError, OSError) as error:
+            problems.append(f"backfill {path.parent.name}: {error}")
+    return found, problems
+
+
+def _look_at(folder: "Folder") -> Unfinished:
+    plan, standing = folder.plan(), folder.standing
+    how: How = "rolling-back" if standing == "rolling-back" else "unfinished"
+    if how == "unfinished" and (folder.is_paused or standing == "failed"):
+        how = "paused" if folder.is_paused else "failed"
+    action = "rollback" if how == "rolling-back" else "resume"
+    return Unfinished(
+        run_id=plan.run_id,
+        how=how,
+        began=iso(plan.now),
+        sessions=plan.sessions,
+        pieces=sum(folder.has(number) for number in range(plan.pieces)),
+        of=plan.pieces,
+        why=folder.said("failed") if how == "failed" else "",
+        command=f"slowwave run backfill --{action} {plan.run_id}",
+    )
