@@ -6,8 +6,8 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.events import emit_event
 
 from slowwave.jobs.conclusion import Concluded
-from slowwave.observability.events import events_of
-from slowwave.observability.page.markdown import markdown_of
+from slowwave.observability.alarms import events_of
+from slowwave.observability.page import markdown_of
 
 
 def announce(concluded: Concluded | None) -> None:

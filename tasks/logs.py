@@ -10,8 +10,8 @@ from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.logging.handlers import APILogHandler
 
-from slowwave.observability.logs import ROOT, LoggedStages, heard_by
 from slowwave.observability.progress import watched_by, watcher
+from slowwave.observability.telemetry import ROOT, LoggedStages, heard_by
 from slowwave.secrets.logs import logger_of
 
 # what Prefect calls a run that nobody has named: "brave-otter"

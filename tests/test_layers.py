@@ -19,12 +19,13 @@ MOST_FILES = {
     "compaction": 30,
     "formats": 53,
     "jobs": 22,
+    "observability": 9,
     "retention": 27,
     "settings": 4,
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 511
+MOST_FILES_IN_ALL = 499
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

@@ -306,7 +306,7 @@ class Report(msgspec.Struct):
         memories: memory folder of each project that was worked on, by project key.
         unknown_types: records by a type that this version does not know, by ``dialect type``.
         phases: what each dream saw and did, by project key.
-        learned: what changed in the memories and what waits for a person (:mod:`slowwave.observability.learned`).
+        learned: what changed in the memories and what waits for a person (:mod:`slowwave.observability.lessons`).
         spans: what took how long; no part of what a job says it did, and not of its JSON.
     """
 

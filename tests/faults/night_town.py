@@ -17,9 +17,8 @@ from slowwave.cli import main
 from slowwave.clock import Clock
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
-from slowwave.observability.at_work import AtWork, read_notes
-from slowwave.observability.history import read_nights
-from slowwave.observability.night import Night
+from slowwave.observability.night import Night, read_nights
+from slowwave.observability.progress import AtWork, read_notes
 from slowwave.report import Report
 from slowwave.settings import Settings, load_settings
 from tests.faults.test_silent_failures import Village

@@ -15,7 +15,7 @@ from slowwave.errors import UnwritableError
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_entries
-from slowwave.observability.at_work import read_notes
+from slowwave.observability.progress import read_notes
 from slowwave.service.checks import runs
 from tests.faults.calls import GROWS, Fault, counted, in_child, refused
 from tests.faults.night_town import Town

@@ -11,7 +11,7 @@ import pytest
 
 from slowwave.jobs import story
 from slowwave.observability.night import STOPPED
-from slowwave.observability.page.store import report_path
+from slowwave.observability.page import report_path
 from slowwave.report import Report
 from tests.faults.calls import counted, killed_at
 from tests.faults.night_town import Town, in_child, killed_when, said

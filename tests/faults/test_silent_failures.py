@@ -12,7 +12,7 @@ from slowwave.clock import FixedClock
 from slowwave.consolidation import plan
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
-from slowwave.observability.history import read_nights
+from slowwave.observability.night import read_nights
 from slowwave.settings import load_settings
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.observability.receiver import receiving

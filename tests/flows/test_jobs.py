@@ -17,7 +17,7 @@ from slowwave.jobs.parameters import NightlyParameters, run_of
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
-from slowwave.observability.at_work import note_path, read_notes
+from slowwave.observability.progress import note_path, read_notes
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.launch import entrypoint_of, load_job

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from slowwave.memory.guard import guarded
-from slowwave.observability.at_work import read_notes
+from slowwave.observability.progress import read_notes
 from slowwave.samples import build
 from slowwave.service.server import own_server, stop
 

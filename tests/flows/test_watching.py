@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from slowwave.observability.history import read_nights
-from slowwave.observability.page.store import report_path
+from slowwave.observability.night import read_nights
+from slowwave.observability.page import report_path
 from slowwave.observability.progress import watched_by
 from slowwave.samples import build
 from slowwave.service.launch import entrypoint_of, load_job

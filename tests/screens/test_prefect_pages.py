@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from slowwave.jobs.parameters import BackfillParameters
-from slowwave.observability.page.store import report_path
+from slowwave.observability.page import report_path
 from slowwave.samples import build
 from slowwave.service.server import own_server
 from tests.browser import needs_chromium

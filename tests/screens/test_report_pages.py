@@ -18,11 +18,10 @@ from slowwave.jobs.story import run_job
 from slowwave.memory.book import Book
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.said import Source
-from slowwave.observability.learned import Ask, Change, Learned, Remembered
-from slowwave.observability.page.html import html_of
-from slowwave.observability.page.memories import Known, known_of
-from slowwave.observability.page.sections import View
-from slowwave.observability.weeks import Week
+from slowwave.observability.lessons import Ask, Change, Learned, Remembered
+from slowwave.observability.memories import Known, known_of
+from slowwave.observability.page import html_of
+from slowwave.observability.sections import View, Week
 from slowwave.samples import build
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.service.page_server import page_served

@@ -15,10 +15,9 @@ from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.transaction import recover
-from slowwave.observability.history import read_nights
-from slowwave.observability.learned import Dream, Learned, Remembered, in_words, learned, remembered, short_names
-from slowwave.observability.night import Night, state
-from slowwave.observability.page.section import duration
+from slowwave.observability.lessons import Dream, Learned, Remembered, in_words, learned, remembered, short_names
+from slowwave.observability.memories import duration
+from slowwave.observability.night import Night, read_nights, state
 
 _USUAL = 14
 _ACTIONS = ("list", "show")

@@ -17,7 +17,7 @@ from slowwave.clock import SystemClock
 from slowwave.consolidation.review import Parked
 from slowwave.errors import DONE, PARKED, RefusedError, SlowwaveError, UsageError
 from slowwave.jobs.review import Decision, Desk, Waits
-from slowwave.observability.learned import short_names
+from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
 from slowwave.retention.locks import beside_jobs
 

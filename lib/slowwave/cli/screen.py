@@ -1,6 +1,6 @@
 """What a person reads after a run: what was learned, what needs them, what was done besides, then the numbers.
 
-What was learned is told by :mod:`slowwave.observability.learned`, here as lines of a terminal: as wide as it is, and
+What was learned is told by :mod:`slowwave.observability.lessons`, here as lines of a terminal: as wide as it is, and
 where it is none, with everything in it.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 from slowwave.cli.output import bold, say, screen_width, wrapped
 from slowwave.cli.screen_retain import MOST_ROWS as MOST_SESSIONS
 from slowwave.cli.screen_retain import erased, retained
-from slowwave.observability.learned import Ask, Change, Learned, in_words, planned, short_names
+from slowwave.observability.lessons import Ask, Change, Learned, in_words, planned, short_names
 from slowwave.report import LEFT_OUT, Report
 from slowwave.report import counted as in_numbers
 

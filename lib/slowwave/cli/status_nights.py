@@ -14,7 +14,7 @@ _ASK = "slowwave doctor --model asks whether it is there"
 
 def of_morning(found: "Morning") -> Iterator[str]:
     """Yield what was learned last, and what needs a person: the first that somebody wants to know who comes back."""
-    from slowwave.observability.learned import in_words  # noqa: PLC0415 - --help stays fast
+    from slowwave.observability.lessons import in_words  # noqa: PLC0415 - --help stays fast
 
     if found.run:
         yield f"Learned {_time(found.at)}: {in_words(found.numbers)}  (slowwave nights show {found.run})"

@@ -21,18 +21,24 @@ from slowwave.jobs.model import journal_of
 from slowwave.jobs.run import folders_of, memory_folders
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
-from slowwave.observability.alarms import REMEMBERING, alarms_of
-from slowwave.observability.at_work import Noting, begun, end_note, note_path, settle, write_note
-from slowwave.observability.folders import footprints
-from slowwave.observability.history import append_night, history_path, read_nights
-from slowwave.observability.logs import log_night
-from slowwave.observability.night import BROKEN, Limits, Night, Seen, Spent, night_of
-from slowwave.observability.page.memories import Known, known_of
-from slowwave.observability.page.sections import View
-from slowwave.observability.page.store import view_with, write_page
-from slowwave.observability.progress import watched_by, watcher
-from slowwave.observability.telemetry import export
-from slowwave.observability.webhook import post
+from slowwave.observability.alarms import REMEMBERING, alarms_of, post
+from slowwave.observability.memories import Known, known_of
+from slowwave.observability.night import (
+    BROKEN,
+    Limits,
+    Night,
+    Seen,
+    Spent,
+    append_night,
+    footprints,
+    history_path,
+    night_of,
+    read_nights,
+)
+from slowwave.observability.page import view_with, write_page
+from slowwave.observability.progress import Noting, begun, end_note, note_path, settle, watched_by, watcher, write_note
+from slowwave.observability.sections import View
+from slowwave.observability.telemetry import export, log_night
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.secrets.key import redactor_of

@@ -20,7 +20,7 @@ from slowwave.memory.delivery.deliver import REFUSED, refresh
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.said import Source, sources_of
 from slowwave.memory.undo import undo
-from slowwave.observability.learned import Ask, ask_of, ask_of_dream, urgency
+from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, urgency
 from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor

@@ -27,10 +27,9 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import iso
 from slowwave.memory.names import name_from_json
 from slowwave.observability.alarms import REMEMBERING
-from slowwave.observability.at_work import AtWork, over_because, read_notes, stopped
-from slowwave.observability.history import history_path, read_nights
-from slowwave.observability.learned import Kind, learned, remembered
-from slowwave.observability.night import STOPPED, Alarm, Night, Spent
+from slowwave.observability.lessons import Kind, learned, remembered
+from slowwave.observability.night import STOPPED, Alarm, Night, Spent, history_path, read_nights
+from slowwave.observability.progress import AtWork, over_because, read_notes, stopped
 from slowwave.places import archive_folder, home_folder, state_folder
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog

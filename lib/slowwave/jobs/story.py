@@ -27,8 +27,8 @@ from slowwave.jobs.steps import (
     finish_erasing,
     retains,
 )
-from slowwave.observability.logs import json_logs, log_report
 from slowwave.observability.progress import LOOK, watcher
+from slowwave.observability.telemetry import json_logs, log_report
 from slowwave.report import Report
 from slowwave.retention.locks import beside_jobs
 from slowwave.retention.policy import check

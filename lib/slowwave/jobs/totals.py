@@ -18,10 +18,10 @@ from slowwave.jobs.run import Run, discreet, require_places
 from slowwave.jobs.steps import asks_by_batch, retains
 from slowwave.jobs.story import began_of, first_look
 from slowwave.memory.difference import difference
-from slowwave.observability.learned import Learned
-from slowwave.observability.logs import json_logs, log_report
-from slowwave.observability.page.markdown import learned_lines, literal
-from slowwave.observability.weeks import weeks_of
+from slowwave.observability.lessons import Learned
+from slowwave.observability.page import learned_lines, literal
+from slowwave.observability.sections import weeks_of
+from slowwave.observability.telemetry import json_logs, log_report
 from slowwave.report import PARKED_FOR_REVIEW, Report, RetainItem
 from slowwave.retention.audit import Line
 from slowwave.secrets.redactor import NAMELESS

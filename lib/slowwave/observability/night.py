@@ -1,14 +1,23 @@
-"""What is kept of a run for good: numbers, names of projects and failures, and nothing that anybody said."""
+"""A night: what is kept of a run for good, numbers, names and failures, in a history that only grows."""
 
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
+from slowwave.consolidation.backlog import backlog_of
+from slowwave.errors import SlowwaveError, UnreadableError
+from slowwave.files import at_fault_point, file_bytes, private_folder, write_all
+from slowwave.formats.append import locked_file
 from slowwave.formats.times import parse_time
-from slowwave.observability.folders import Footprint
+from slowwave.memory.book import read_book
+from slowwave.memory.topics import INDEX
+from slowwave.places import state_folder
 from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
 
 VERSION = 1
@@ -52,6 +61,30 @@ class Limits(msgspec.Struct, frozen=True):
 
     lines: int = 0
     bytes: int = 0
+
+
+class Footprint(msgspec.Struct, frozen=True):
+    """One project's memory.
+
+    Attributes:
+        project: its key.
+        memories: active memories.
+        lines: lines of its index.
+        bytes: bytes of its index.
+        backlog: candidates that no dream has looked at.
+        oldest: when the first of them was noted, ISO time, or "".
+    """
+
+    project: str
+    memories: int = 0
+    lines: int = 0
+    bytes: int = 0
+    backlog: int = 0
+    oldest: str = ""
+
+    def share(self, lines: int, size: int) -> float:
+        """Return how full the index is, of its lines or its bytes, whichever is fuller; 1.0 is full."""
+        return max(self.lines / lines if lines else 0.0, self.bytes / size if size else 0.0)
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,3 +264,95 @@ def _by_step(spans: Sequence[Span]) -> dict[str, float]:
     for span in spans:
         sums[span.step] = sums.get(span.step, 0.0) + span.seconds
     return {step: round(seconds, 3) for step, seconds in sums.items()}
+
+
+# What stands in a memory folder now: how large it is, and what waits there that no dream has looked at.
+
+
+def footprints(folders: Sequence[tuple[str, Path]]) -> tuple[list[Footprint], list[str]]:
+    """Return the footprint of each memory folder, given with its project's key, and what could not be read."""
+    found: list[Footprint] = []
+    problems: list[str] = []
+    for project, memory in folders:
+        try:
+            found.append(footprint(project, memory))
+        except (SlowwaveError, OSError) as error:
+            problems.append(f"{project}: {error}")
+    return found, problems
+
+
+def footprint(project: str, memory: Path) -> Footprint:
+    """Return the footprint of one memory folder.
+
+    Raises:
+        CorruptStateError: ledger or state are damaged.
+        UnreadableError: a file cannot be read.
+        OSError: as above.
+    """
+    if not memory.is_dir():
+        return Footprint(project)
+    book = read_book(memory)
+    index = memory / INDEX
+    data = file_bytes(index) if index.is_file() else b""
+    times = [noted for _, noted in backlog_of(memory, book)]
+    return Footprint(
+        project, len(book.active), len(data.splitlines()), len(data), len(times), min(filter(None, times), default="")
+    )
+
+
+# The history of nights: a file that only grows, a line a run, beside the catalogue in the state folder.
+
+FILE = "nights.jsonl"
+
+
+def history_path(environ: Mapping[str, str]) -> Path:
+    """Return where the history is."""
+    return state_folder(environ) / FILE
+
+
+def append_night(environ: Mapping[str, str], night: Night) -> None:
+    """Add a night; a line that a killed process left torn is ended first, so that it costs itself only.
+
+    Raises:
+        LockHeldError: another process kept the history locked.
+        OSError: the disk is full, or the state folder cannot be written.
+    """
+    path = history_path(environ)
+    private_folder(path.parent)
+    with locked_file(path, create=True, append=True) as fd:
+        size = os.fstat(fd).st_size
+        torn = b"\n" if size and os.pread(fd, 1, size - 1) != b"\n" else b""
+        at_fault_point("write", path)
+        try:
+            write_all(fd, torn + msgspec.json.encode(night) + b"\n")
+        except OSError:
+            # half a line would be told as damage for good
+            os.ftruncate(fd, size)
+            raise
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+
+
+def read_nights(environ: Mapping[str, str]) -> tuple[list[Night], list[str]]:
+    """Return every night by its time, and what of the file could not be read.
+
+    Raises:
+        OSError: the file is there and cannot be read.
+    """
+    path = history_path(environ)
+    times: list[tuple[datetime, Night]] = []
+    problems: list[str] = []
+    try:
+        lines = file_bytes(path).split(b"\n") if path.exists() else []
+    except UnreadableError as error:
+        return [], [str(error)]
+    for number, line in enumerate(lines, 1):
+        try:
+            if line and (night := msgspec.json.decode(line, type=Night)).v <= VERSION:
+                times.append((night.began, night))
+            elif line:
+                problems.append(f"{path}: line {number} was written by a newer slowwave; install that one to see it")
+        except ValueError as error:
+            # bytes that are no text, text that is no night, a night at no time
+            problems.append(f"{path}: line {number} does not parse ({error}); it is left out")
+    return [night for _, night in sorted(times, key=itemgetter(0))], problems

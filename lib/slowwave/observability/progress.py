@@ -1,13 +1,28 @@
-"""How far a run is: whoever watches is told after every step, and nobody is by default.
+"""How far a run is: whoever watches is told after every step, and a note tells of runs that were killed.
 
 The one who watches is a context variable: the story of a job tells it the same way in this process and inside a flow,
 and its functions need not hand it on.
 """
 
-from collections.abc import Generator
-from contextlib import contextmanager
+import os
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from datetime import datetime, timedelta
+from operator import itemgetter
+from pathlib import Path
 from typing import Protocol
+
+import msgspec
+
+from slowwave.consolidation.owner import Owner, is_provably_dead, this_process
+from slowwave.errors import UnreadableError
+from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file
+from slowwave.observability.night import STOPPED, Night, append_night, moment, read_nights
+from slowwave.places import state_folder
+from slowwave.secrets.logs import logger_of
+from slowwave.secrets.redactor import NAMELESS
 
 # what a person calls each step, without a scheduler and through Prefect; before the first one a run looks around
 LOOK, REACH, START = "look", "reach_server", "start_server"
@@ -74,3 +89,233 @@ def watched_by(one: Watcher) -> Generator[None]:
         yield
     finally:
         _watching.reset(token)
+
+
+# Runs that are at work, each with a note in the state folder: so one that was killed is told of as well.
+#
+# A note says which process does what and how far it is. It is written whole when its run begins, and from then on in
+# place: its block is on the disk, so that a run can still say how it ended when there is no room for anything else. It
+# goes when the run stands in the history. What is left is of a run at work, or of one that never came to its end.
+
+VERSION = 1
+SUFFIX = ".run.json"
+# one page of memory: a write of it is whole or not at all for whoever kills the process
+SIZE = 4096
+_MOST_WORDS = 1500
+# A run on another machine cannot be looked at. No step of it may take longer than four hours (tasks/).
+SILENT_S = timedelta(hours=24).total_seconds()
+
+log = logger_of(__name__)
+
+
+class AtWork(msgspec.Struct, frozen=True, kw_only=True):
+    """What the note of a run says.
+
+    Attributes:
+        v: version of the form.
+        job: name of the job.
+        run_id: id of the run.
+        at: when it began, ISO time, as its own clock said.
+        partial: whether only chosen projects are worked on.
+        owner: the process.
+        step: the step that it is in, "" before the first.
+        done: how much of the step is done.
+        of: how much there is to do.
+        seconds: how long it had been at work at its last sign.
+        sign: when that was, in seconds since 1970.
+        ended: why it ended before it was over, or how it ended where the history could not be written; "" while it
+            works, and for good where it was killed.
+    """
+
+    v: int = VERSION
+    job: str
+    run_id: str
+    at: str
+    owner: Owner
+    partial: bool = False
+    step: str = ""
+    done: int = 0
+    of: int = 0
+    seconds: float = 0.0
+    sign: float = 0.0
+    ended: str = ""
+
+    @property
+    def where(self) -> str:
+        """How far it is, in words."""
+        return f"while {words(self.step)}, {self.done} of {self.of} done" if self.step else "before its first step"
+
+
+def note_path(environ: Mapping[str, str], run_id: str) -> Path:
+    """Return where the note of a run is."""
+    return state_folder(environ) / "runs" / f"{run_id}{SUFFIX}"
+
+
+def write_note(environ: Mapping[str, str], note: AtWork) -> Path:
+    """Write the note of a run that begins, and return where it is.
+
+    Raises:
+        OSError: the state folder cannot be written, or is full.
+    """
+    path = note_path(environ, note.run_id)
+    private_folder(path.parent)
+    atomic_write(path, _page(note))
+    return path
+
+
+def begun(job: str, run_id: str, at: str, *, partial: bool = False) -> AtWork:
+    """Return the note of a run that this process begins now."""
+    now = time.time()
+    return AtWork(job=job, run_id=run_id, at=at, partial=partial, owner=this_process(""), sign=now)
+
+
+def change_note(path: Path, change: Callable[[AtWork], AtWork]) -> None:
+    """Write a note anew in its place; one that is gone stays gone.
+
+    Raises:
+        OSError: it cannot be read or written.
+        msgspec.MsgspecError: it is damaged.
+    """
+    with suppress(FileNotFoundError):
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            require_file(path, os.fstat(fd))
+            page = _page(change(msgspec.json.decode(os.pread(fd, SIZE, 0), type=AtWork)))
+            at_fault_point("write", path)
+            os.pwrite(fd, page, 0)
+        finally:
+            os.close(fd)
+
+
+def end_note(path: Path, why: str) -> None:
+    """Note why a run ended; what cannot be noted is logged: the run has more important things to say."""
+    words = NAMELESS(" ".join(why.split()))[:_MOST_WORDS].encode("utf-8", "backslashreplace").decode()
+    try:
+        change_note(path, lambda note: msgspec.structs.replace(note, ended=words or "without a word"))
+    except (OSError, msgspec.MsgspecError) as error:
+        log.warning("%s: cannot be written (%s)", path, error)
+
+
+def _page(note: AtWork) -> bytes:
+    data = msgspec.json.encode(note)
+    if len(data) >= SIZE:
+        data = msgspec.json.encode(msgspec.structs.replace(note, ended=note.ended[: _MOST_WORDS // 6]))
+    return data.ljust(SIZE - 1) + b"\n"
+
+
+class Noting:
+    """Notes how far a run is, and tells whoever else watches."""
+
+    def __init__(self, path: Path, other: Watcher, timer: Callable[[], float] = time.monotonic) -> None:
+        """Begin to count the time."""
+        self._path, self._other, self._timer, self._began = path, other, timer, timer()
+        self._is_broken = False
+        # steps may take turns: a backfill reads and lands
+        self._steps: dict[str, tuple[int, int]] = {}
+
+    def plan(self, step: str, total: int) -> None:
+        """Note what begins, or keep it for later while another step is under way."""
+        is_next = all(done >= of for done, of in self._steps.values())
+        self._steps[step] = 0, total
+        if is_next:
+            self._note(step, 0, total)
+        self._other.plan(step, total)
+
+    def done(self, step: str, what: str) -> None:
+        """Note that one more is done."""
+        done, of = self._steps.get(step, (0, 0))
+        self._note(step, done + 1, of)
+        self._other.done(step, what)
+
+    def _note(self, step: str, done: int, of: int) -> None:
+        self._steps[step] = done, of
+        if self._is_broken:
+            return
+        seconds, sign = round(self._timer() - self._began, 3), time.time()
+        now = {"step": step, "done": done, "of": of, "seconds": seconds, "sign": sign}
+        try:
+            change_note(self._path, lambda note: msgspec.structs.replace(note, **now))
+        except (OSError, msgspec.MsgspecError, UnreadableError) as error:
+            self._is_broken = True
+            log.warning("%s: how far the run is cannot be noted any more (%s)", self._path, error)
+
+
+def read_notes(environ: Mapping[str, str]) -> tuple[list[AtWork], list[str]]:
+    """Return the notes by the time at which their runs began, and what could not be read."""
+    notes: list[tuple[datetime, AtWork]] = []
+    problems: list[str] = []
+    for path in sorted((state_folder(environ) / "runs").glob(f"*{SUFFIX}")):
+        try:
+            note = msgspec.json.decode(file_bytes(path), type=AtWork)
+            notes.append((moment(note.at), note))
+        except FileNotFoundError:
+            continue  # it has come to its end this moment
+        except (OSError, ValueError, UnreadableError) as error:
+            problems.append(f"{path}: tells nothing of its run ({error}); remove it")
+    return [note for _, note in sorted(notes, key=itemgetter(0))], problems
+
+
+def over_because(note: AtWork, wall: Callable[[], float] = time.time) -> str:
+    """Return why a run is over that never came to its end, or "" when it is, or may be, at work."""
+    if note.ended:
+        return note.ended
+    owner = note.owner
+    if is_provably_dead(owner):
+        return f"its process {owner.pid} is gone: it was killed, or the machine had no memory left"
+    here = this_process("")
+    if owner.host == here.host and owner.boot != here.boot:
+        return "the machine was restarted meanwhile"
+    silent = wall() - note.sign
+    is_elsewhere = (owner.host, owner.pid_namespace) != (here.host, here.pid_namespace)
+    if is_elsewhere and silent > SILENT_S:
+        return f"no sign of process {owner.pid} on {owner.host} for {silent / 3600:.0f} h"
+    return ""
+
+
+def stopped(note: AtWork, why: str, found_by: str = "") -> Night:
+    """Return what the history says of a run that never came to its end."""
+    resumes = note.job == "backfill"
+    remedy = f"go on with slowwave run backfill --resume {note.run_id}" if resumes else "the next run does what it left"
+    return Night(
+        job=note.job,
+        run_id=note.run_id,
+        at=note.at,
+        seconds=note.seconds,
+        outcome=STOPPED,
+        partial=note.partial,
+        failed=1,
+        failures=[f"{note.job} stopped {note.where}: {why}; {remedy}"],
+        found_by=found_by,
+    )
+
+
+def overdue(environ: Mapping[str, str]) -> Iterator[tuple[AtWork, str]]:
+    """Yield each run that is over and never came to its end, and why."""
+    for note in read_notes(environ)[0]:
+        if why := over_because(note):
+            yield note, why
+
+
+def settle(environ: Mapping[str, str], found_by: str) -> list[Night]:
+    """Put every run that never came to its end into the history, and return what was put there.
+
+    Args:
+        environ: the environment.
+        found_by: the run that is at work, which tells of them.
+
+    Raises:
+        SlowwaveError: another process kept the history locked.
+        OSError: the history cannot be read or written.
+    """
+    found: list[Night] = []
+    over = list(overdue(environ))
+    # the history grows with every night, and most nights nothing was stopped
+    known = {(night.run_id, night.at) for night in read_nights(environ)[0]} if over else set[tuple[str, str]]()
+    for note, why in over:
+        night = stopped(note, why, found_by)
+        # killed right behind its line in the history
+        if (night.run_id, night.at) not in known:
+            append_night(environ, night)
+            found.append(night)
+        note_path(environ, note.run_id).unlink(missing_ok=True)
+    return found

@@ -25,8 +25,8 @@ from slowwave.memory.topics import INDEX
 from slowwave.models.base import Ask, ModelError, model_of
 from slowwave.models.command.process import found_program
 from slowwave.models.meter import Meter
+from slowwave.observability.alarms import host_of
 from slowwave.observability.night import Night
-from slowwave.observability.webhook import host_of
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.archive.shelf import Shelf

@@ -26,8 +26,8 @@ from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.conclusion import Around, view_now
 from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.jobs.run import memory_folders
-from slowwave.observability.page.html import html_of
-from slowwave.observability.page.memories import known_of
+from slowwave.observability.memories import known_of
+from slowwave.observability.page import html_of
 from slowwave.places import home_folder, state_folder
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.logs import logger_of

@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.cli.screen import MOST_ASKS, MOST_CHANGES, Screen, lines
 from slowwave.jobs.conclusion import outcome_of
-from slowwave.observability.learned import Ask, Change, Dream, Kind, Learned
+from slowwave.observability.lessons import Ask, Change, Dream, Kind, Learned
 from slowwave.report import COUNTERS, Gate, Item, Report, counted
 
 LIBRARY = Path(__file__).parents[3] / "lib" / "slowwave"

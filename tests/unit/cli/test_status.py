@@ -9,8 +9,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.cli.status_nights import of_nights
 from slowwave.jobs.status import Budget, Lately
-from slowwave.observability.history import append_night, history_path
-from slowwave.observability.night import Alarm
+from slowwave.observability.night import Alarm, append_night, history_path
 from tests.unit.observability.nights import a_night
 
 

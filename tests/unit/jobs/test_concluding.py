@@ -15,9 +15,8 @@ from slowwave.jobs.run import Run
 from slowwave.jobs.status import lately, standings
 from slowwave.jobs.story import run_job
 from slowwave.jobs.totals import Tally, plan_job
-from slowwave.observability.history import history_path, read_nights
-from slowwave.observability.night import Night
-from slowwave.observability.page.store import report_path
+from slowwave.observability.night import Night, history_path, read_nights
+from slowwave.observability.page import report_path
 from slowwave.samples import build, secrets
 from slowwave.settings import load_settings
 from tests.unit.observability.receiver import receiving

@@ -10,7 +10,7 @@ from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
-from slowwave.observability.history import read_nights
+from slowwave.observability.night import read_nights
 from slowwave.report import Report
 from slowwave.settings import Settings
 from tests.unit.retention.homes import DIALECTS, NOW, Home

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from slowwave.jobs.totals import MOST_ROWS, Plan, Tally, funnel, memory_diff, plan_rows
-from slowwave.observability.learned import Change, Learned
+from slowwave.observability.lessons import Change, Learned
 from slowwave.report import Gate, Item, Phases, Report
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.observability.folders import Footprint
-from slowwave.observability.night import Alarm, Limits, Night, Spent
+from slowwave.observability.night import Alarm, Footprint, Limits, Night, Spent
 from slowwave.report import Span
 
 FIRST = datetime(2026, 3, 1, 3, 30, tzinfo=UTC)

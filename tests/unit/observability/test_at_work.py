@@ -11,11 +11,13 @@ import msgspec
 import pytest
 
 from slowwave.consolidation.owner import this_process
-from slowwave.observability import at_work
+from slowwave.observability import progress
 from slowwave.observability.alarms import alarms_of
-from slowwave.observability.at_work import (
+from slowwave.observability.night import STOPPED, append_night, read_nights
+from slowwave.observability.progress import (
     SIZE,
     AtWork,
+    Nobody,
     Noting,
     begun,
     end_note,
@@ -25,9 +27,6 @@ from slowwave.observability.at_work import (
     settle,
     write_note,
 )
-from slowwave.observability.history import append_night, read_nights
-from slowwave.observability.night import STOPPED
-from slowwave.observability.progress import Nobody
 from slowwave.watching import AlarmSettings
 from tests.unit.observability.nights import FIRST, a_night
 
@@ -101,11 +100,11 @@ def test_a_process_that_is_gone_a_machine_that_was_restarted_and_one_that_says_n
         note = msgspec.structs.replace(mine, owner=msgspec.structs.replace(mine.owner, **owner), sign=sign)
         return over_because(note, lambda: now)
 
-    assert why() == why(sign=now - 10 * at_work.SILENT_S) == ""
+    assert why() == why(sign=now - 10 * progress.SILENT_S) == ""
     assert why(boot="another") == "the machine was restarted meanwhile"
-    assert why(host="other", sign=now - at_work.SILENT_S + 1) == ""
+    assert why(host="other", sign=now - progress.SILENT_S + 1) == ""
     assert why(host="other", sign=now + 7200) == ""
-    assert "on other for 24 h" in why(host="other", sign=now - at_work.SILENT_S - 1)
+    assert "on other for 24 h" in why(host="other", sign=now - progress.SILENT_S - 1)
     assert "was killed" in over_because(of_a_gone_process())
     reused = msgspec.structs.replace(this_process(""), started="1")
     assert "was killed" in over_because(msgspec.structs.replace(mine, owner=reused))

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slowwave.observability.history import append_night, history_path, read_nights
+from slowwave.observability.night import append_night, history_path, read_nights
 from tests.unit.observability.nights import a_busy_month, a_night
 
 

@@ -9,7 +9,7 @@ from slowwave.consolidation.inbox import accept_fact, inbox
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.model import RETRACTS
 from slowwave.memory.undo import undo
-from slowwave.observability.learned import (
+from slowwave.observability.lessons import (
     Change,
     Learned,
     asked,

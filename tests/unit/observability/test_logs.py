@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
-from slowwave.observability.logs import json_logs, log_night, log_report, log_step
 from slowwave.observability.night import Alarm
+from slowwave.observability.telemetry import json_logs, log_night, log_report, log_step
 from slowwave.report import Gate, Phases, Report, Span
 from slowwave.secrets.logs import logger_of
 from tests.unit.observability.nights import a_night
@@ -99,6 +99,8 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
 
 
 def test_where_nobody_listens_the_report_alone_tells(capfd: pytest.CaptureFixture[str]) -> None:
-    done = "from slowwave.observability.logs import *; log_report(Report('nightly', warnings=['w'], failures=['f']))"
+    done = (
+        "from slowwave.observability.telemetry import *; log_report(Report('nightly', warnings=['w'], failures=['f']))"
+    )
     assert subprocess.run([sys.executable, "-c", done], check=True).returncode == 0
     assert capfd.readouterr().err == ""

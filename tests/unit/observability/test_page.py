@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.observability.page.html import html_of
-from slowwave.observability.page.markdown import markdown_of
-from slowwave.observability.page.sections import View, sections
-from slowwave.observability.weeks import Week, weeks_of
+from slowwave.observability.page import html_of, markdown_of
+from slowwave.observability.sections import View, Week, sections, weeks_of
 from slowwave.retention.audit import Action, Line
 from tests.unit.observability.nights import a_busy_month, a_night
 

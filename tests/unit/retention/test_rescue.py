@@ -16,7 +16,7 @@ from slowwave.jobs.status import kept_by
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import append_batches
 from slowwave.memory.model import ExtractedRange, SessionRef
-from slowwave.observability.history import read_nights
+from slowwave.observability.night import read_nights
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.rescue import cleanup_days

@@ -16,7 +16,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.observability.at_work import begun, end_note, write_note
+from slowwave.observability.progress import begun, end_note, write_note
 from slowwave.samples import build, codex_rollout, envelope, opencode
 from slowwave.service import checks
 from slowwave.service.checks import TESTED, Check, archive, clients, disk, private, runs, storage, telling

@@ -10,10 +10,8 @@ from slowwave.extraction import job
 from slowwave.jobs.backfill import landing, plan, shard
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.status import unfinished
-from slowwave.observability.at_work import read_notes
-from slowwave.observability.history import read_nights
-from slowwave.observability.night import Night
-from slowwave.observability.progress import watched_by
+from slowwave.observability.night import Night, read_nights
+from slowwave.observability.progress import read_notes, watched_by
 from slowwave.report import Report
 from tests.model_server.scripted import notes, serving
 from tests.unit.jobs.backfill.rig import World, filled

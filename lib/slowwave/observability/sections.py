@@ -1,21 +1,30 @@
 """The sections of the report: pure, out of the history of nights and the weeks of the audit log."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
 
 from slowwave.observability.alarms import REMEMBERING
+from slowwave.observability.memories import NOTHING_KNOWN, Bar, Chart, Known, Section, duration, number
 from slowwave.observability.night import Night, state
-from slowwave.observability.page.memories import NOTHING_KNOWN, Known
-from slowwave.observability.page.section import Bar, Chart, Section, duration, number
-from slowwave.observability.weeks import Week
 from slowwave.report import counted, readable
+from slowwave.retention.audit import Line
 
 # a quarter of a year; older nights stay in the history
 MOST_NIGHTS = 90
 MOST_ROWS = 14
 MOST_WEEKS = 52
 _ALMOST_FULL = 0.9
+
+
+class Week(NamedTuple):
+    """One week: its Monday, and bytes."""
+
+    begin: date
+    trashed: int
+    freed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,3 +279,16 @@ def _when(night: Night) -> str:
 
 def _column(night: Night, value: float, unit: str) -> Bar:
     return Bar(_when(night), value, f"{number(value)} {unit}")
+
+
+# Bytes that retention moved into the trash and freed, week by week, out of the audit log.
+
+
+def weeks_of(lines: Iterable[Line]) -> list[Week]:
+    """Return the weeks in which anything went, oldest first."""
+    sums: dict[date, dict[str, int]] = defaultdict(lambda: {"trash": 0, "free": 0})
+    for line in lines:
+        if line.action in ("trash", "free"):
+            day = datetime.fromisoformat(line.at).date()
+            sums[day - timedelta(days=day.weekday())][line.action] += line.size
+    return [Week(begin, went["trash"], went["free"]) for begin, went in sorted(sums.items())]
