@@ -22,8 +22,7 @@ from slowwave.memory.said import said_at
 from slowwave.memory.standing import Standing, standing_of
 from slowwave.memory.verify import totals, verify
 from slowwave.moments import moment
-from slowwave.secrets.key import redactor_of
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.redactor import Redactor, redactor_of
 
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 

@@ -20,7 +20,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.shared import OtherLine, mine_of, read_others
 from slowwave.places import agent_around
-from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 

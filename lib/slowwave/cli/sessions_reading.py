@@ -11,7 +11,7 @@ from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.errors import DONE
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
-from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import redactor_of
 
 _WIDTH = 160
 

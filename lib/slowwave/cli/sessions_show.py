@@ -76,11 +76,11 @@ def _told(transcript: Transcript, target: Target) -> Mapping[str, Any]:
 
 def _tell_erased(args: argparse.Namespace, target: Target) -> None:
     """Say when somebody had the session erased: whoever names it sees it, and nobody else does."""
-    from slowwave.secrets.blocked import any_blocked  # noqa: PLC0415 - --help stays fast
+    from slowwave.secrets.blocklist import any_blocked  # noqa: PLC0415 - --help stays fast
 
     if not any_blocked(os.environ):
         return
-    from slowwave.secrets.key import blocked_by  # noqa: PLC0415 - most people never erased anything
+    from slowwave.secrets.redactor import blocked_by  # noqa: PLC0415 - most people never erased anything
     from slowwave.stores.catalogue import PROBLEM, is_erased  # noqa: PLC0415 - as above
 
     if is_erased(target.found, blocked_by(settings_of(args), os.environ)):
@@ -133,7 +133,7 @@ def _rows_around(
     settings: "Settings", transcript: Transcript, target: Target, problems: list[Problem]
 ) -> "list[SessionRow]":
     """Return the sessions among which those are that belong to one."""
-    from slowwave.secrets.key import blocked_by  # noqa: PLC0415  # only a tree needs the stores
+    from slowwave.secrets.redactor import blocked_by  # noqa: PLC0415  # only a tree needs the stores
     from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # as above
     from slowwave.stores.model import StoreProblem  # noqa: PLC0415  # as above
     from slowwave.stores.search.kin import rows_around  # noqa: PLC0415  # as above

@@ -10,7 +10,7 @@ from slowwave.hostile import is_hostile
 from slowwave.memory.model import Candidate, SessionRef
 from slowwave.reading.echo import echoes
 from slowwave.reading.items import Meaning, Reading, Said
-from slowwave.secrets.blocked import ERASED
+from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.

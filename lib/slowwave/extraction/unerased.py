@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from slowwave.formats.model import Message
-from slowwave.secrets.blocked import Blocked
-from slowwave.secrets.records import record_name
+from slowwave.secrets.blocklist import Blocked, record_name
 
 
 def unerased(messages: Sequence[Message], blocked: Blocked | None) -> Sequence[Message]:

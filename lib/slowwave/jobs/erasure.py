@@ -34,9 +34,8 @@ from slowwave.retention.erase.sessions import along, forks_of
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.erase.transcripts import FOLDER as JOURNALS
 from slowwave.retention.locks import erasing
-from slowwave.secrets.blocked import Blocked, block, read_blocked
-from slowwave.secrets.key import redactor_of
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.blocklist import Blocked, block, read_blocked
+from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 

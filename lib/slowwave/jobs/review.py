@@ -22,8 +22,7 @@ from slowwave.memory.said import Source, sources_of
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, urgency
 from slowwave.retention.locks import beside_jobs
-from slowwave.secrets.key import redactor_of
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.settings import Settings
 
 Verb = Literal["accept", "edit", "reject"]

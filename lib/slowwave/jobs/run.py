@@ -24,8 +24,7 @@ from slowwave.memory.folder import MemoryFolder
 from slowwave.places import archive_folder, home_folder, state_folder
 from slowwave.report import Gate, Item, Report, Span
 from slowwave.retention.sessions import remove_leftovers
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets.redactor import NAMELESS, logger_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project

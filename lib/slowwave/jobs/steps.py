@@ -27,7 +27,7 @@ from slowwave.retention.erase.machine import finish
 from slowwave.retention.erase.project import erase_project
 from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.job import retain
-from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project, StoredSession

@@ -32,7 +32,7 @@ from slowwave.observability.telemetry import json_logs, log_report
 from slowwave.report import Report
 from slowwave.retention.locks import beside_jobs
 from slowwave.retention.policy import check
-from slowwave.secrets.key import redactor_of
+from slowwave.secrets.redactor import redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
 

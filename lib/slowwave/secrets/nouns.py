@@ -1,7 +1,11 @@
 """What secrets are called in many languages, and what ties a value to its name: the words of ``nouns.txt``."""
 
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+
+from slowwave.secrets.validity import oddness
 
 _FILE = Path(__file__).with_name("nouns.txt")
 
@@ -24,3 +28,279 @@ def _blocks() -> dict[str, tuple[str, ...]]:
         every = ",".join(lines.split("\n")[1:]).split(",")
         found[head] = tuple(dict.fromkeys(word.strip() for word in every if word.strip()))
     return found
+
+
+# The words between the name of a secret and its value: where they end, how many they are, how they tie the two.
+
+Span = tuple[int, int]
+# how far from the noun values are looked for
+REACH = 120
+BEFORE = 80
+MOST_WORDS = 12
+FEW_WORDS = 3
+# how odd a value must be, and how plainly it is tied to its noun
+BEYOND_DOUBT = 3
+CLEAR = 2
+BONDS = frozenset(words("bond"))
+_ENDINGS = words("bond-ending")
+OF_CODE = frozenset("_$./@\\")
+# scripts without blanks, or whose particles stand at the end of a foreign word, and their punctuation
+DENSE = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3000-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    r"\uff01-\uff0f\uff1a-\uff20\uff5b-\uffef"
+)
+TOKEN = re.compile(rf"[{DENSE}]+|[^\s{DENSE}]+")
+IS_DENSE = re.compile(rf"[{DENSE}]")
+OPENERS = "\"'`\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb*([<{\u300c\u300e\u3010\uff08"
+_QUOTES = "\"'`"
+_CLOSERS = ".,;:?)]}>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb\u300d\u300f\u3011\uff09"
+STOP = (".", "!", "?", ";", "\u3002", "\uff01", "\uff1f")
+ASKS = ("?", "\uff1f", "\u061f", "\u037e")
+COLONS = (":", "=", "\uff1a", "\uff1d")
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the words of a text; a part in a script without blanks is one."""
+    return text.split() if text.isascii() else TOKEN.findall(text)
+
+
+def are_parted(between: str, tokens: list[str]) -> bool:
+    """Say whether a sentence or a paragraph ends in these words."""
+    if "\n" in between and not between.split("\n", 1)[0].rstrip(" \t\"'`*").endswith(COLONS):
+        return True
+    if '",' in between:
+        return True  # the next value of JSON
+    # what follows a question may be the answer
+    if tokens and (
+        tokens[-1].endswith(ASKS) or (len(tokens) > 1 and tokens[-2].endswith(ASKS) and tokens[-1].endswith(COLONS))
+    ):
+        tokens = tokens[:-2]
+    return any(token.endswith(STOP) for token in tokens) or "\u3002" in between
+
+
+def gap_of(tokens: list[str]) -> tuple[int, int]:
+    """Return how many words stand between noun and value, and how plainly the last one ties the two (2, 1 or 0)."""
+    bare = [token.strip("\"'`*(,\u201c\u00ab").lower() for token in tokens]
+    ties = [
+        not token
+        or token in BONDS
+        or token.endswith((*COLONS, *ASKS))
+        or (token.endswith(_ENDINGS) and not token.isascii())
+        for token in bare
+    ]
+    bound = CLEAR if ties and ties[-1] else 1 if True in ties[-2:] else 0
+    # a word before a colon is one, too: it may be another name
+    named = sum(token.endswith(COLONS) and token[0].isalpha() for token in bare if token and token not in BONDS)
+    return ties.count(False) + named, bound
+
+
+def is_last(text: str, at: int) -> bool:
+    """Say whether a sentence or a line ends with the word that ends here."""
+    return text[at : at + 1] in ("", "\n", "\r", '"', "'", "`", "\\") or text[at - 1] in ".!?;,)"
+
+
+def trimmed(text: str, begin: int, stop: int) -> Span:
+    """Return where a value lies within a word: without the quotes around it and the punctuation behind it."""
+    raw = text[begin:stop]
+    left = begin + len(raw) - len(raw.lstrip(OPENERS))
+    if left > begin and text[left - 1] in _QUOTES and (close := text.find(text[left - 1], left, stop)) > left:
+        return left, close
+    if end := _VALUE_END.search(text, left, stop):
+        raw = text[begin : end.start()]
+    return left, max(left, begin + len(raw.rstrip(_CLOSERS)))
+
+
+# a value of JSON, or a line or a tag, ends within the word
+_VALUE_END = re.compile(r"\\?[\"'`](?=[,:;}\])<\\]|$)|</|\\n")
+
+
+# A few digits, and what somebody logs in with: values that need a noun and its neighbours to be anything at all.
+
+PIN_DIGITS = 4
+CARD_DIGITS = 3
+_DIGITS = re.compile(
+    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d[ \-]\d\d"
+    r"|\d(?P<by>[ \-.,]|, |\u00a0)(?:\d(?P=by)){2,6}\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
+)
+_PAIR = re.compile(
+    r"(?<![\w./@:\-])(?P<user>[^\W\d_][\w.@+\-]{0,60})[\"'`]?"
+    r"(?P<by>[ \t]{0,3}(?:[/:|,;&]|->|\u2192|and|y|und|et|e|i|en|og|och|a|\u0438|\u0442\u0430|ve|"
+    rf"{'|'.join(words('with'))})[ \t]{{1,3}}|[/:|])"
+    r"(?:(?:password|pass|pw|pwd)[:=]?[ \t])?[\"'`(]?(?P<secret>[^\s\"'`]{5,80})"
+)
+
+
+def few_digits(text: str, at: int, least: int, *, is_rare: bool) -> list[Span]:
+    """Return the few digits that a noun of a number tells.
+
+    Args:
+        text: the text.
+        at: where the noun ends.
+        least: how many digits there must be.
+        is_rare: the noun means nothing else: a few words may come between, when nothing follows.
+    """
+    size = min(len(text), at + REACH)
+    for found in _DIGITS.finditer(text, at, size):
+        between = text[at : found.start()]
+        tokens = tokens_of(between)
+        gap, bound = gap_of(tokens)
+        is_told = (
+            bound == CLEAR
+            or not gap
+            or (gap == 1 and bound)
+            or (gap <= FEW_WORDS and is_rare and is_last(text, found.end()))
+        )
+        if are_parted(between, tokens) or len(tokens) > MOST_WORDS or not is_told:
+            break
+        if between.strip(OPENERS + ":=\uff1a ")[-1:] in OF_CODE or len(found[0]) < least:
+            continue
+        return [found.span()]
+    return []
+
+
+def of_user(text: str, at: int) -> list[Span]:
+    """Return the password right behind the name of a user."""
+    if (word := _AT_USER.match(text, at)) is None:
+        return []
+    left, right = trimmed(text, *word.span("secret"))
+    value = text[left:right]
+    return [(left, right)] if "/" not in value and ":" not in value and oddness(value) >= BEYOND_DOUBT else []
+
+
+_AT_USER = re.compile(r"[/:](?P<secret>[^\s/:]{8,80})(?!\S)")
+
+
+def opening(text: str, start: int, at: int) -> list[Span]:
+    """Return the few digits of a code for a door or the like, which is named on either side of the noun."""
+    begin = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    stop = text.find("\n", at, at + BEFORE)
+    stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    for code in _CODE_WORD.finditer(text, begin, stop):
+        apart = text[min(at, code.end()) : max(start, code.start())]
+        is_about = text[at : at + 1] in COLONS and at < code.start()
+        if not is_about and any(sign in apart for sign in ",;!?\u3002\uff0c"):
+            continue
+        if not is_about and len(tokens_of(apart)) > FEW_WORDS - 1 + 2 * (code.end() < start):
+            continue  # the one has nothing to do with the other
+        for found in _DIGITS.finditer(text, code.end(), stop):
+            between = text[code.end() : found.start()]
+            tokens = tokens_of(between)
+            gap, bound = gap_of(tokens)
+            is_behind = code.end() <= at <= found.start() and not text[at : found.start()].strip(" :")
+            if (
+                len(found[0]) >= PIN_DIGITS
+                and (not gap or bound == CLEAR or is_behind or (bound and is_last(text, found.end())))
+                and not are_parted(between, tokens)
+            ):
+                return [found.span()]
+            break
+    return []
+
+
+# letters of scripts without blanks end no word
+_CODE_WORD = re.compile(
+    "|".join(word if IS_DENSE.match(word) else rf"{word}[^\W\d_]{{0,3}}(?![^\W\d_])" for word in words("code")),
+    re.IGNORECASE,
+)
+
+# before the name of a user
+_AS = frozenset(words("as"))
+_TYING = frozenset(words("with"))
+# what ties the pair to the noun
+_WITH = re.compile(rf"\b(?:{'|'.join(words('with'))}) (?:\w+ )?\Z")
+
+
+def pair_of(text: str, at: int) -> list[Span]:
+    """Return the passwords of pairs of a name and a password behind a noun of logging in."""
+    found: list[Span] = []
+    stop = text.find("\n", at, at + REACH)
+    end = min(len(text), at + REACH) if stop < 0 else stop
+    is_bound = text[at : at + 1] in COLONS
+    begin = at
+    while pair := _PAIR.search(text, begin, end):
+        left, right = trimmed(text, *pair.span("secret"))
+        value = text[left:right]
+        by = pair["by"]
+        is_bound = is_bound or _WITH.search(text, at, pair.start()) is not None
+        is_named = text[at : pair.start()].rstrip().rpartition(" ")[2].lower() in _AS
+        is_tied = by.strip() in _TYING and (is_named or is_last(text, pair.end()))
+        needed = (
+            1 if is_bound or is_tied or (by != by.strip() and not by.strip().isalnum() and by.strip() != ",") else CLEAR
+        )
+        if not value.isdigit() and "/" not in value[:-1] and oddness(value) >= needed:
+            found.append((left, right))
+        begin = right if found and found[-1][1] == right else pair.end("user")
+    return found
+
+
+# Numbers of payment cards in groups of digits, with the date and the code behind them.
+#
+# Beside a word for cards the groups may be parted by anything that looks like a blank, also by ends of lines.
+
+# digits, what parts their groups, and anything else
+_SIGNS = bytes(48 if chr(c).isdecimal() and c < 128 else 32 if chr(c) in " -.?\xa0" else 120 for c in range(256))  # noqa: PLR2004
+_BEGIN = b"0000 000"
+_PLAIN = b"0" * 15
+_LEAST = 17
+_BLANK = r"[ \-.\u00a0\u2000-\u200a\u202f\u205f\u3000]"
+_NUMBER = re.compile(
+    rf"(?<![\d.\-])(?:[3-6]\d{{3}}({_BLANK})\d{{4}}\1\d{{4}}\1\d{{4}}|3\d{{3}}({_BLANK})\d{{6}}\2\d{{5}})(?![\w\-])"
+)
+# beside a word for cards
+_LOOSE = re.compile(
+    r"(?:[4-6](?<![\w.\-].)(?:[\s.\-_>|]{0,6}\d){15}|3(?<![\w.\-].)(?:[\s.\-_>|]{0,6}\d){14})(?![\w\-])"
+)
+# without groups it may be any number: a word for cards must stand near
+_BARE = re.compile(r"(?<![\d.\-])(?:[4-6]\d{15}|3\d{14})(?![\w\-])")
+_NAMES = re.compile("|".join(words("card")), re.IGNORECASE)
+_BEHIND = re.compile(
+    r"[ ,;/(|]{1,3}(?:\w{1,12}[.:]?[ ])?(?P<date>\d\d[/\-]\d{2,4})?"
+    r"(?:[ ,;/(|]{1,3}(?:\w{1,12}[.:]?[ ])?)?(?P<code>\d{3,4})?(?![\w/:.])"
+)
+_NEAR = 60
+
+
+def cards(text: str, signs: bytes, places: Iterable[int] = ()) -> list[tuple[int, int]]:
+    """Return where numbers of cards lie in a text, and the codes right behind them.
+
+    Args:
+        text: the text.
+        signs: the same, one byte a character.
+        places: where words for cards stand.
+    """
+    if len(signs) < _LEAST:
+        return []
+    shape = signs.translate(_SIGNS)
+    found = list(_cards(text, shape)) if _BEGIN in shape or _PLAIN in shape else []
+    done = 0
+    for place in places:
+        for number in _LOOSE.finditer(text, max(done, place - _NEAR), place + 2 * _NEAR):
+            done = number.end()
+            if _is_valid(number[0]):
+                found.append(number.span())
+    return found
+
+
+def _cards(text: str, shape: bytes) -> Iterator[tuple[int, int]]:
+    at = shape.find(_BEGIN)
+    while at >= 0:
+        number = _NUMBER.match(text, at)
+        if number and _is_valid(number[0]):
+            yield number.span()
+            behind = _BEHIND.match(text, number.end())
+            if behind and behind["date"] and behind["code"]:
+                yield behind.span("code")
+        at = shape.find(_BEGIN, at + 4)
+    at = shape.find(_PLAIN)
+    while at >= 0:
+        number = _BARE.match(text, at)
+        if number and _is_valid(number[0]) and _NAMES.search(text, max(0, at - _NEAR), at + 2 * _NEAR):
+            yield number.span()
+        at = shape.find(_PLAIN, number.end() if number else at + 1)
+
+
+def _is_valid(number: str) -> bool:
+    """Say whether the last digit checks the others (Luhn), and these are not all the same few."""
+    digits = [int(c) for c in number if c.isdecimal()]
+    total = sum(sum(divmod(2 * d, 10)) if rank % 2 else d for rank, d in enumerate(reversed(digits)))
+    return total % 10 == 0

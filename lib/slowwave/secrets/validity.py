@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections import Counter
+from itertools import pairwise
 
 _PLACEHOLDER = re.compile(
     r"x{4,}|\*{3,}|\.{3,}|…|example|placeholder|changeme|change[-_]me|dummy|redacted|your[-_ ]|<[^<>]{0,80}>"
@@ -140,3 +141,92 @@ def _is_plain(secret: str) -> bool:
     # names in camel case have long parts and hardly a digit
     parts = len(re.findall("[A-Z]+", secret)) + 1
     return bool(_CAMEL.fullmatch(secret)) and len(secret) >= _PART * parts and len(re.findall(r"\d", secret)) <= _DIGITS
+
+
+# How little a value looks like a word: what people choose for a password, beside what they write anyway.
+
+# so many characters make chance unlikely
+_MIN, _SOME, _LONG = 4, 6, 8
+_WORDS_OF_PHRASE = 4
+_TURNS = 3
+# signs that join words and numbers anyway
+_SOFT = frozenset("()[]{}._-/:+,'\u2019|~%\u2013\u2014…·")
+_UNSAID = re.compile(
+    r"x{4,}|\*{4,}|\.{3}|…|•|<[^<>]{0,80}>|\$\{|\{\{|%[sd]\b|redacted|changeme|your[-_]|example|placeholder|secret:",
+    re.IGNORECASE,
+)
+_CODE_LIKE = re.compile(
+    r"[$%@&.]?[A-Za-z_][\w./]*[(\[{].*|.*\?\..*|[\w@/.\-]+@v?\d+(?:\.\d+)+\S*|[\w.\-/]+\.[a-z]{1,4}:\d[\d,\-]*|.*[)\]}]|[$%][A-Za-z_({].*|[@#][A-Za-z_\-/]*\d{0,4}|#[0-9a-fA-F]{3,8}|--?[A-Za-z][\w\-]*(?:=.*)?|[A-Za-z_][\w.\-]*=.*"
+    r"|~?\.{0,2}/.*|[A-Za-z][\w+.\-]*://.*|[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]{2,}|(?:[\w\-]*[A-Za-z][\w\-]*\.)+[A-Za-z_][\w\-]*(?::\d+)*"
+    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|.*(?:\\|=>|->|::|&&|\|\||==|!=|<=|>=|[<>\"`;{}]).*|0x[0-9a-fA-F]+|[\w\-]+(?:/[\w.\-]+){2,}"
+)
+_NUMBER = re.compile(
+    r"[~<>≤≥±]?[$€£¥#]?v?\d[\d.,:/\-\u2013x\xd7%_]*(?:[A-Za-zµ°%€$£]{1,4}|[a-z]+s?|bytes|(?:-?(?:rc|beta|alpha|dev)\.?\d*))?",
+    re.IGNORECASE,
+)
+# names of methods, formats and machines that hold a digit
+_TECHNICAL = re.compile(
+    r"(?:(?:sha|md|hmac|pbkdf|aes|des|rsa|ecdsa|ed|curve|chacha|blake|base|utf|ucs|iso|rfc|cve|cwe|owasp|argon|bcrypt|scrypt|crc|oauth"
+    r"|oidc|saml|totp|hotp|u2f|fido|auth|jwt|tls|ssl|http|ipv|x(?=\d{2,3}\b)|hs|rs|es|ps|p|k|i|l|a|s|ec|h|mp|win|arm|amd|python|py|node|php|ruby|java|jdk"
+    r"|go|perl|postgres|postgresql|mysql|mariadb|redis|mongo|web|vue|angular|react|next|gpt|claude|llama|windows|ios|android|macos"
+    r"|step|phase|part|section|chapter|figure|table|line|page|issue|pr|bug|ticket|task|item|case|test|level|layer|version|ver|rev|round"
+    r"|day|week|month|year|q|h|room|port|tier|type|option|method)[-_./]?\d{1,5})[a-z]{0,3}(?:[-_./][a-z0-9]{1,8}){0,3}",
+    re.IGNORECASE,
+)  # fmt: skip
+_HEX = re.compile(r"[0-9a-f]{7,64}")
+_CASED = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}", re.IGNORECASE)
+_PARTS = re.compile(r"[._\-/:+,'\u2019|~]+")
+
+
+def oddness(value: str) -> int:
+    """Return how sure one can be that nobody writes this but as a secret.
+
+    Returns:
+        0 for words, numbers, code, addresses and names of things; 1 for what stands in texts, too (``server2``); 2 for
+        a mixture that is rare; 3 for one that is a secret wherever it stands near the name of one.
+    """
+    if len(value) < _MIN or value.isdigit():
+        return int(len(value) >= _MIN)
+    if _is_said(value):
+        return 0
+    digits = sum(c.isdigit() for c in value)
+    letters = sum(c.isalpha() for c in value)
+    hard = [at for at, c in enumerate(value) if not c.isalnum() and c not in _SOFT]
+    if not digits and not [at for at in hard if at < len(value) - 1]:
+        return _of_letters(value)
+    if not letters:
+        return 2 if hard and digits >= _MIN else 0
+    return _of_mixture(value, digits, len(hard))
+
+
+def _is_said(value: str) -> bool:
+    """Say whether a value is a placeholder, an id, code, a number or the name of a method."""
+    if _UNSAID.search(value) or is_masked(value) or is_thing(value):
+        return True
+    return any(kind.fullmatch(value) for kind in (_CODE_LIKE, _NUMBER, _TECHNICAL))
+
+
+def _of_mixture(value: str, digits: int, hard: int) -> int:
+    """Return the oddness of letters with digits or signs that join no words."""
+    parts = [part for part in _PARTS.split(value) if part]
+    turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(filter(str.isalnum, value)))
+    is_name = not hard and (turns <= 1 or all(part.isdigit() or part.isalpha() for part in parts))
+    if is_name or len(value) < _SOME:
+        return 1
+    is_strong = turns >= _TURNS or bool(digits and hard)
+    return 3 if is_strong and len(value) >= _LONG and not _HEX.fullmatch(value) else 2
+
+
+def _of_letters(value: str) -> int:
+    """Return the oddness of letters alone: cases that change at random, no vowel, or a row of words."""
+    words = _PARTS.split(value)
+    if len(words) >= _WORDS_OF_PHRASE and all(len(w) >= _MIN - 1 and w.islower() for w in words):
+        return 1
+    bare = value.rstrip("!")
+    if not bare.isascii() or not bare.isalpha() or len(bare) < _LONG:
+        return 0
+    pieces = _CASED.findall(bare)
+    if not bare.islower() and not bare.isupper() and len(bare) < (_MIN - 1) * len(pieces):
+        return 2
+    return int(bool(_NO_VOWEL.search(bare)))

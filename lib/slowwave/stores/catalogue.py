@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.places import state_folder
-from slowwave.secrets.blocked import ERASED, Blocked
-from slowwave.secrets.key import blocked_by
+from slowwave.secrets.blocklist import ERASED, Blocked
+from slowwave.secrets.redactor import blocked_by
 from slowwave.settings import Settings
 from slowwave.stores.kinds import Place
 from slowwave.stores.model import StoreProblem

@@ -12,7 +12,7 @@ from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Problem, SessionFiles, SessionKind
 from slowwave.formats.times import parse_time
 from slowwave.places import archive_folder, is_for_questions
-from slowwave.secrets.blocked import Blocked
+from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of
 from slowwave.stores.kinds import BY_NAME, FOLDER_OF_PROJECT, Place

@@ -10,7 +10,7 @@ from slowwave.extraction.redact import redactor_for
 from slowwave.extraction.taking import EXTRACTOR, Taken, taken
 from slowwave.memory.model import SessionRef
 from slowwave.reading.items import Meaning
-from slowwave.secrets.blocked import ERASED
+from slowwave.secrets.blocklist import ERASED
 from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.reading.clients import of_talk
 

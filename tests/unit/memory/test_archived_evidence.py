@@ -12,7 +12,7 @@ import zstandard
 from slowwave.memory.evidence import check_all, unproven
 from slowwave.memory.model import Evidence
 from slowwave.memory.said import said_at, sources_of
-from slowwave.secrets.blocked import Blocked, block, read_blocked
+from slowwave.secrets.blocklist import Blocked, block, read_blocked
 from slowwave.secrets.redactor import NAMELESS, Redactor
 from slowwave.stores.archive.pack import Pack, PackedSession
 from slowwave.stores.archive.writer import Wanted, write_pack

@@ -19,8 +19,8 @@ from slowwave.retention.erase.mask import masked
 from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.erase.transcripts import apply_file, plan_file
 from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.model import Finding
 from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.rules import Finding
 from tests.unit.extraction.talk import CWD, RULES, Talk
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -7,8 +7,8 @@ import pytest
 
 from slowwave.secrets.finder import find_secrets
 from slowwave.secrets.layers import FOLDED, folded
-from slowwave.secrets.oddness import oddness
 from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets.validity import oddness
 from tests.quality.blocks import blocks
 from tests.quality.secret_fresh import (
     CARRIERS,

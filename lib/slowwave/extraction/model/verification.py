@@ -21,7 +21,7 @@ from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
 from slowwave.memory.model import DROPS, RETRACTS, Candidate, CandidateOrigin, Replaces, SessionRef, candidate_id
 from slowwave.models.base import Answer
-from slowwave.secrets.blocked import ERASED
+from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import Redactor
 from slowwave.shell.outside import outside
 

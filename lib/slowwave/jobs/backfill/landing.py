@@ -30,9 +30,8 @@ from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.memory.names import name_from_json
 from slowwave.report import Report, Span
 from slowwave.retention.sessions import remove_leftovers
-from slowwave.secrets.blocked import ERASED
-from slowwave.secrets.key import redactor_of
-from slowwave.secrets.redactor import NAMELESS, Redactor
+from slowwave.secrets.blocklist import ERASED
+from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.model import Project
 
 

@@ -27,8 +27,7 @@ from slowwave.models.batch.model import DISCOUNT
 from slowwave.models.meter import prices_of
 from slowwave.places import home_folder
 from slowwave.report import Item, Report
-from slowwave.secrets.key import redactor_of
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.model import StoredSession
 
 T = TypeVar("T")

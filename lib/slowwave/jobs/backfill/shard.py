@@ -38,8 +38,7 @@ from slowwave.observability.progress import watcher
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.retention.locks import beside_jobs
-from slowwave.secrets.key import redactor_of
-from slowwave.secrets.redactor import NAMELESS, Redactor
+from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.model import Project, StoredSession
 
 # Reading no faster than asked: a worker waits before a session until its share of the pace allows it.

@@ -17,7 +17,7 @@ from slowwave.retention.erase.memory import what_goes
 from slowwave.retention.erase.places import ACTION, NEVER
 from slowwave.retention.erase.sessions import unknown
 from slowwave.retention.erase.subjects import Asked, Subjects
-from slowwave.secrets.blocked import Blocked
+from slowwave.secrets.blocklist import Blocked
 from slowwave.stores.model import Project
 
 FOLDER = "certificates"

@@ -22,7 +22,7 @@ from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.holds import Facts, facts_of_item, facts_of_shelved, texts_in
 from slowwave.retention.removal import as_found
 from slowwave.retention.sessions import Fleet, session_files
-from slowwave.secrets.records import record_name, record_names
+from slowwave.secrets.blocklist import record_name, record_names
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.catalogue import own_catalogue

@@ -14,8 +14,8 @@ import msgspec
 from slowwave.errors import UsageError
 from slowwave.retention.erase.needles import Many, Needle, signs_of
 from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.model import Finding
 from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.rules import Finding
 
 # shorter ones stand in every other word
 _FEWEST = 3
@@ -27,7 +27,7 @@ _LONGEST_PATH = 4096
 _PARTS = rb"\s\"'`<>|()\[\]{},;=:"
 # from the root, a home or a drive up to what is looked at
 _PATH_BEGINS = re.compile(rb"(?:(?<![^%b\\])~?/|(?<![A-Za-z])[A-Za-z]:[\\/])[^%b]*\Z" % (_PARTS, _PARTS))
-# what stands where a subject stood, when there is room: `slowwave.secrets.blocked` puts the same
+# what stands where a subject stood, when there is room: `slowwave.secrets.blocklist` puts the same
 ERASED = b"[erased]"
 
 

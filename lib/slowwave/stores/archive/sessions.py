@@ -18,7 +18,7 @@ from slowwave.errors import CorruptStateError
 from slowwave.files import private_folder, write_all
 from slowwave.formats.codex.home import ARCHIVED, INDEX, SESSIONS, home_of
 from slowwave.places import archive_folder, state_folder
-from slowwave.secrets.blocked import Blocked
+from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import Pack, PackedFile
 from slowwave.stores.archive.shelf import Shelf, Shelved, rows_of

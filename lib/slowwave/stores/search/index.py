@@ -19,7 +19,7 @@ from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import RecordDialect, by_name
 from slowwave.formats.tail import hash_before
 from slowwave.places import archive_folder
-from slowwave.secrets.blocked import Blocked
+from slowwave.secrets.blocklist import Blocked
 from slowwave.stores.archive.sessions import laid_out
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.roots import session_of_file

@@ -16,7 +16,7 @@ from slowwave.files import private_folder
 from slowwave.formats.messages import without_reminders
 from slowwave.formats.model import REFUSALS, Injected, Message, Text
 from slowwave.places import state_folder
-from slowwave.secrets.blocked import ERASED, Blocked
+from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.search.words import plain, spaced
 

@@ -15,7 +15,7 @@ from slowwave.extraction.model.quotations import (
 )
 from slowwave.extraction.model.verification import FROM_OUTSIDE, TASK, UNJUDGED
 from slowwave.memory.model import DROPS, RETRACTS, Replaces
-from slowwave.secrets.blocked import Blocked, Kept, phrase_of
+from slowwave.secrets.blocklist import Blocked, Kept, phrase_of
 from slowwave.secrets.redactor import Redactor
 from slowwave.shell.outside import outside
 from tests.model_server.scripted import note

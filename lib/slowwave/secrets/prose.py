@@ -9,17 +9,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 
-from slowwave.secrets.answers import answered, fed, halves, security_answer, spelled
-from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, few_digits, of_user, opening, pair_of
-from slowwave.secrets.nouns import words
-from slowwave.secrets.oddness import oddness
-from slowwave.secrets.phrases import (
+from slowwave.secrets.nouns import (
     ASKS,
     BEFORE,
     BEYOND_DOUBT,
     BONDS,
+    CARD_DIGITS,
     CLEAR,
     COLONS,
     DENSE,
@@ -27,15 +24,235 @@ from slowwave.secrets.phrases import (
     IS_DENSE,
     MOST_WORDS,
     OF_CODE,
+    OPENERS,
+    PIN_DIGITS,
     REACH,
     STOP,
     TOKEN,
     Span,
     are_parted,
+    few_digits,
     gap_of,
     is_last,
+    of_user,
+    opening,
+    pair_of,
     tokens_of,
     trimmed,
+    words,
+)
+from slowwave.secrets.validity import is_masked, is_url_password, oddness
+
+# Values that are offered where a secret is asked for: to a prompt, to a program's input, to a question of security.
+#
+# Here the noun of the secret itself may be missing: who asks, and what one does with the value, take its place. Values
+# that are told letter by letter, or in two halves, are here too: the words around say what they are.
+
+_LEAST = 4
+_ENTERING = frozenset(words("entering"))
+_DENSE_ENTERING = tuple(word for word in _ENTERING if IS_DENSE.match(word))
+_TIES = BONDS | _ENTERING | {"it's", "with", "mit", "con", "avec", "met"}
+_ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])(?=[^\s{DENSE}\"'`]{{0,80}}?[0-9])[^\s{DENSE}\"'`]{{4,80}}")
+_DIGIT = re.compile(r"[0-9]")
+
+
+@cache
+def _needles(*heads: str) -> tuple[str, ...]:
+    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, if any."""
+    every = dict.fromkeys(word.lower() for head in heads for word in words(head))
+    return tuple(word if IS_DENSE.match(word) else f" {_SIGNS.sub(' ', word)}" for word in every)
+
+
+def _spaced(text: str) -> str:
+    """Return a text in lower case, its signs as blanks: one character for one."""
+    return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
+
+
+def _has(text: str, *heads: str) -> bool:
+    """Say whether a text has a word that is below one of the heads."""
+    spaced = _spaced(text)
+    return any(word in spaced for word in _needles(*heads))
+
+
+_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff]|_")
+
+
+def answered(text: str, start: int, at: int) -> list[Span]:
+    """Return what is to be typed when something asks for a secret; the word for asking lies between the two places."""
+    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    stop = text.find("\n", at, at + BEFORE)
+    stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    if _DIGIT.search(text, first, stop) is None:
+        return []
+    is_asked = _has(text[first:stop], "asker")
+    found: list[Span] = []
+    for word in _ODD.finditer(text, first, stop):
+        left, right = trimmed(text, *word.span())
+        before = text[max(first, left - _TIE) : left].rstrip(" \"'`\u201c\u00ab")
+        last = before.rpartition(" ")[2].lower().rpartition("\\n")[2].lstrip(OPENERS)
+        behind = TOKEN.match(text, right + len(text[right:stop]) - len(text[right:stop].lstrip(" \"'`\u201d\u00bb")))
+        is_tied = (
+            last in _TIES
+            or last.endswith((*COLONS, ",", *_DENSE_ENTERING))
+            or (behind is not None and _is_entering(behind[0]))
+        )
+        between = text[right:start] if right <= start else text[at:left]
+        if not (is_asked or is_tied) or '",' in between or (right <= start and are_parted(between, tokens_of(between))):
+            continue
+        needed = CLEAR + (not is_asked)
+        if (is_asked and is_tied) or (last in _ENTERING and is_last(text, word.end())):
+            needed = 1
+        value = text[left:right]
+        if value and not value.isdigit() and oddness(value) >= needed:
+            found.append((left, right))
+    return found
+
+
+_TIE = 24
+
+
+def _is_entering(word: str) -> bool:
+    return word.partition("\\")[0].rstrip(".,;:!?\"'`)}]").lower() in _ENTERING or word.startswith(_DENSE_ENTERING)
+
+
+def fed(text: str, start: int, at: int) -> list[Span]:
+    """Return what a shell line feeds to a program that reads a secret from its standard input."""
+    first = max(text.rfind("\n", 0, start) + 1, start - _LINE)
+    stop = text.find("\n", at, at + _LINE)
+    stop = min(len(text), at + _LINE) if stop < 0 else stop
+    if text.startswith("-", at - 1) and not _FROM_INPUT.match(text, at - 1, stop):
+        return []  # one of the options only
+    given = _HERE.search(text, first, stop)
+    every = [*[*_ECHO.finditer(text, first, start + 1)][-1:], *([given] if given else [])]
+    spans = [one.span("quoted" if one["quoted"] is not None else "bare") for one in every]
+    return [(a + (text.find(":", a, b) + 1 - a if ":" in text[a:b] else 0), b) for a, b in spans if _is_fed(text[a:b])]
+
+
+def _is_fed(value: str) -> bool:
+    return len(value) >= _LEAST and is_url_password(value) and not is_masked(value) and "$(" not in value
+
+
+_LINE = 200
+_FROM_INPUT = re.compile(r"(?:-(?!S)\w{1,12}\s+)*-\w*S|-(?:-\w{1,12}\s+-)*-stdin")
+_ECHO = re.compile(
+    r"\b(?:echo|printf|print|Write-Output)\s+(?:-[neE]+\s+)?(?:[\"']?%s(?:\\n)?[\"']?\s+)?"
+    r"(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80}?)(?:\\n)?(?P=q)|(?P<bare>[^\s\"'|<>;&]{4,80}))\s*\|(?!\|)"
+)
+_HERE = re.compile(r"<<<\s*(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80})(?P=q)|(?P<bare>[^\s\"'|<>;&]{4,80}))")
+
+
+def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[Span]:
+    """Return the answer to a question of security: it may be any word, so it must be plainly said.
+
+    Args:
+        text: the text.
+        start: where the question begins.
+        at: where it ends.
+        is_short: the question has a few words that may be about something else: nothing may come between.
+    """
+    stop = text.find("\n", at, at + BEFORE)
+    stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    if text[at : at + 1].isalnum() and not IS_DENSE.match(text, at) and text[at - 1].isascii():
+        return []
+    direct = _NAMED_AT_ONCE.match(text, at, stop)
+    if direct and not is_short and text[start].islower() and is_last(text, direct.end()):
+        return [trimmed(text, *direct.span("value"))]
+    for tie in _SAYS.finditer(text, at, stop):
+        between = text[at : tie.start()]
+        tokens = tokens_of(between)
+        if len(tokens) > (1 if is_short else FEW_WORDS + 2) or are_parted(between, tokens):
+            break
+        answer = _ANSWER.match(text, tie.end(), stop)
+        if answer is None or _ASKED.match(text, answer.end(), stop):
+            break
+        left, right = trimmed(text, *answer.span())
+        value = text[left:right]
+        is_bound = text[left - 1 : left] in "\"'`\u201c\u00ab"
+        is_name = value[:1].isupper() or (not value[:1].isascii() and not value[:1].islower())
+        is_name = is_name or (text[tie.start()] in COLONS and is_last(text, answer.end()) and not is_short)
+        return [(left, right)] if right - left > 1 and (is_bound or is_name) else []
+    return []
+
+
+# a question follows, no answer
+_ASKED = re.compile(r"[^.!\n]{0,60}[?\uff1f]")
+
+_AS = frozenset((*words("as"), *words("article")))
+_SAYS = re.compile(
+    r"[:=\uff1a]\s{0,3}|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
+    r"(?<=[\s\"'])(?:"
+    + "|".join(
+        re.escape(w)
+        for w in sorted(BONDS | set(words("with")), key=len, reverse=True)
+        if w.isalpha() and not IS_DENSE.match(w) and w not in _AS
+    )
+    + r")(?:\s(?:called|named|always|still))?\s|\bcalled\s|\bnamed\s"
+)
+_NAMED_AT_ONCE = re.compile(rf"[^\W\d_{DENSE}]{{0,6}} (?P<value>[A-Z\u00c0-\u00de\u0410-\u042f][\w'\-]{{2,30}})")
+_ANSWER = re.compile(
+    rf"[{re.escape(OPENERS)}]?(?:[{DENSE}]{{2,12}}|[^\s{DENSE}]{{2,40}}(?: [A-Z\u00c0-\u00de][\w'\-]{{1,30}})?)"
+)
+
+
+def spelled(text: str, at: int) -> list[Span]:
+    """Return a value that is told letter by letter, behind its noun."""
+    one = _SPELLED.search(text, at, at + BEFORE)
+    if one is None:
+        return []
+    between = text[at : one.start("value")]
+    tokens = tokens_of(between)
+    gap, bound = gap_of(tokens)
+    if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS + 2:
+        return []
+    return [one.span("value")]
+
+
+# single letters and digits, all parted by the same sign
+_SPELLED = re.compile(
+    r"[\s:=\"'`(](?P<value>[^\W_](?P<by>[ \-._,]|, |\u00a0|  | - )(?:[\w!#$%&*+?@^](?P=by)){3,40}[\w!#$%&*+?@^])(?!\w)"
+)
+
+
+def halves(text: str, start: int, at: int) -> list[Span]:
+    """Return the parts of a value that is told in two, when a noun of secrets stands near; one half is told here."""
+    here = _part(text, at)
+    if here is None:
+        return []
+    first = max(0, start - _NEAR_HALF)
+    stop = min(len(text), at + _NEAR_HALF)
+    spaced = _spaced(text[first:stop])
+    places = [spaced.find(word) + len(word) - 1 for word in _needles("half") if word in spaced]
+    others = [_part(text, first + place) for place in places]
+    if len(others) < 2 or not _has(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
+        return []
+    for other in others:
+        if other is None or other == here:
+            continue
+        spans = sorted((here, other))
+        if oddness("".join(text[slice(*span)] for span in spans)):
+            return spans
+    return []
+
+
+def _part(text: str, at: int) -> Span | None:
+    """Return what follows a word for a part: at once where it is odd, else behind a word that ties it."""
+    word = _NEXT.match(text, at)
+    if word and (rest := word["value"][1:].rstrip(".,;:")).isalpha() and rest.islower():
+        word = None
+    word = word or _TIED.match(text, at)
+    if word is None:
+        return None
+    left, right = trimmed(text, *word.span("value"))
+    return (left, right) if right - left > 1 else None
+
+
+_NEAR_HALF = 160
+_VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
+_NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")
+_TIED = re.compile(
+    r"[^\n.;,]{0,50}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
+    + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
+    + rf")(?=\s)){_VALUE}"
 )
 
 
@@ -77,7 +294,6 @@ _ENDS = {
 _WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
 COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED, Kind.ASKS, Kind.HALF)
 _BEGINNING = (Kind.OPENED, Kind.ASKS, Kind.HALF, Kind.ANSWER, Kind.SHORT_ANSWER, Kind.FED)
-_ENTERING = frozenset(words("entering"))
 _WITH = frozenset(words("with"))
 # these stand in addresses and in commands
 _IN_CODE = (Kind.USER, Kind.FED)
@@ -112,11 +328,9 @@ def _near_digit(text: str, at: int) -> re.Match[str] | None:
     return _DIGIT.search(text, max(0, at - BEFORE), at + BEFORE)
 
 
-_DIGIT = re.compile(r"[0-9]")
 _SOME_DIGITS = re.compile(r"[0-9]{4}|[0-9]{3}[ \-][0-9]{3}")
 _NEARS = {Kind.KEY: _NEAR_KEY.match, Kind.OPENED: _near_code, Kind.ASKS: _near_digit, Kind.HALF: _near_digit}
 _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
-
 
 _SOME_BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 _OWNER = re.compile(
@@ -210,11 +424,10 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     found: list[Span] = []
     for kind in noun.kinds:
         found = found or _of_kind(text, start, at, kind)
-    return found or (spelled(text, at) if noun.kinds[0] in _SPELLED else found)
+    return found or (spelled(text, at) if noun.kinds[0] in _SPELLED_KINDS else found)
 
 
-_SPELLED = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.KEY, Kind.PIN)
-
+_SPELLED_KINDS = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.KEY, Kind.PIN)
 
 _ANSWERS: dict[Kind, Callable[[str, int, int], list[Span]]] = {
     Kind.ASKS: answered,
