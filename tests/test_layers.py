@@ -19,6 +19,7 @@ MOST_FILES = {
     "compaction": 30,
     "formats": 53,
     "jobs": 22,
+    "models": 9,
     "observability": 9,
     "retention": 27,
     "secrets": 10,
@@ -26,7 +27,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 486
+MOST_FILES_IN_ALL = 475
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from slowwave.models.base import Ask
-from slowwave.models.command.model import CommandModel
+from slowwave.models.command import CommandModel
 from slowwave.models.meter import Meter
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.discovery import find_projects

@@ -17,7 +17,7 @@ from slowwave.memory.index import best_lines
 from slowwave.memory.pages import target_of
 from slowwave.memory.section import section_of, with_section
 from slowwave.memory.standing import standing_of
-from slowwave.models.tokens import bytes_of
+from slowwave.models.meter import bytes_of
 
 VERSION = 1
 BESIDE = "check this: a tool's output brought the same into"

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowwave.errors import SlowwaveError, told
-from slowwave.models.base import LanguageModel, ModelError, model_of
+from slowwave.models import model_of
+from slowwave.models.base import LanguageModel, ModelError
 from slowwave.models.meter import Account, Meter, read_account
 from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
-    from slowwave.models.batch.provider import Provider
-    from slowwave.models.batch.spool import Spool
+    from slowwave.models.batch import Provider
+    from slowwave.models.spool import Spool
 
 
 class _Key(NamedTuple):
@@ -105,7 +106,7 @@ def fetch_answers(report: Report, settings: Settings, environ: Mapping[str, str]
 
     A damaged spool is named as a failure and costs the night nothing else.
     """
-    from slowwave.models.batch.rounds import Fetched, fetch  # noqa: PLC0415 - the usual night has no model
+    from slowwave.models.batch import Fetched, fetch  # noqa: PLC0415 - the usual night has no model
 
     done = Fetched()
     with _contained(report, environ):
@@ -123,7 +124,7 @@ def hand_over_questions(report: Report, settings: Settings, environ: Mapping[str
 
     A damaged spool is named as a failure and costs the night nothing else.
     """
-    from slowwave.models.batch.rounds import Handed, hand_over  # noqa: PLC0415 - the usual night has no model
+    from slowwave.models.batch import Handed, hand_over  # noqa: PLC0415 - the usual night has no model
 
     handed = Handed()
     with _contained(report, environ):
@@ -159,10 +160,9 @@ def _contained(report: Report, environ: Mapping[str, str]) -> Generator[None]:
 
 
 def _ends(settings: Settings, environ: Mapping[str, str]) -> "tuple[Spool, Provider]":
-    from slowwave.models.batch.model import spool_folder  # noqa: PLC0415 - the usual night has no model
-    from slowwave.models.batch.provider import Provider  # noqa: PLC0415 - as above
-    from slowwave.models.batch.spool import Spool  # noqa: PLC0415 - as above
-    from slowwave.models.exchange import Exchange  # noqa: PLC0415 - as above
+    from slowwave.models.batch import Provider, spool_folder  # noqa: PLC0415 - the usual night has no model
+    from slowwave.models.client import Exchange  # noqa: PLC0415 - as above
+    from slowwave.models.spool import Spool  # noqa: PLC0415 - as above
 
     return Spool(spool_folder(environ)), Provider(Exchange(settings.model, environ))
 

@@ -6,13 +6,9 @@ is opened, and the job does offline what it can.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from slowwave.errors import REFUSED, UNREADABLE, SlowwaveError
-from slowwave.settings import Settings
-
-if TYPE_CHECKING:
-    from slowwave.models.meter import Meter
 
 # How an answer was asked for, the strictest first: the server holds the model to the schema, or to JSON only, or the
 # model was asked for plain text, in the form that whoever asks can read.
@@ -149,27 +145,3 @@ class BudgetSpentError(ModelError):
     """The budget of this run does not cover another question; the next run goes on."""
 
     exit_code = REFUSED
-
-
-def model_of(settings: Settings, environ: Mapping[str, str], meter: "Meter") -> LanguageModel | None:
-    """Return the model of the settings, or None when neither a server with ``model.name`` nor a command is set.
-
-    Args:
-        settings: the settings in force.
-        environ: the environment; the variable that ``model.api_key_env`` names holds the key.
-        meter: counts what is spent and knows the budget.
-    """
-    if not settings.model.is_set:
-        return None
-    if settings.model.command:
-        from slowwave.models.command.model import CommandModel  # noqa: PLC0415 - as below
-
-        return CommandModel(settings.model, environ, meter)
-    from slowwave.models.client import OpenAIModel  # noqa: PLC0415 - without a model its client is never imported
-
-    live = OpenAIModel(settings.model, environ, meter)
-    if not settings.model.batch:
-        return live
-    from slowwave.models.batch.model import BatchModel  # noqa: PLC0415 - as above
-
-    return BatchModel.of(live, settings.model, environ, meter)

@@ -4,18 +4,23 @@ Answers are asked for by strict JSON schema; of a server that cannot do that, by
 either, as plain text. A server that wants a parameter named otherwise gets it so for the rest of the run.
 """
 
+import math
 import random
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, cast
 
 from slowwave.models.base import Ask, Form, StrangeAnswerError
-from slowwave.models.exchange import Exchange
-from slowwave.models.faults import Fault, meaning_of
 from slowwave.models.ladder import LadderModel
 from slowwave.models.meter import Meter
-from slowwave.models.reply import Completion, completion_of, with_schema
+from slowwave.models.reply import Completion, Fault, completion_of, meaning_of, with_schema
 from slowwave.settings import ModelSettings
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, OpenAI
 
 
 class OpenAIModel(LadderModel):
@@ -81,3 +86,125 @@ class OpenAIModel(LadderModel):
             self._temperature = {}
             return True
         return False
+
+
+# One request to an OpenAI-compatible server and its answer as bytes, through the ``openai`` package.
+#
+# The body is taken piece by piece, so that a server that sends a byte a second, or without end, is left in time.
+# Retries are not made here: ``openai`` has its own, but they sleep by themselves and know nothing of budgets.
+
+MOST_BYTES = 8 << 20
+_MOST_MESSAGE = 300
+# servers that ask for no key take any
+_NO_KEY = "none"
+
+
+class Exchange:
+    """The connection to one server; its methods may be called from several threads.
+
+    Args:
+        settings: address, name of the key's variable, time limit.
+        environ: the environment that holds the key.
+        monotonic: a clock that only moves forward.
+    """
+
+    def __init__(
+        self, settings: ModelSettings, environ: Mapping[str, str], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._settings = settings
+        self._key = environ.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._client: OpenAI | None = None
+
+    def post(self, params: Mapping[str, Any]) -> bytes:
+        """Send the parameters of a chat completion and return the body of the answer.
+
+        Raises:
+            Fault: there is none.
+        """
+        with self.faults():
+            return self._received(params)
+
+    @contextmanager
+    def faults(self) -> Generator[None]:
+        """Turn what the packages below raise into faults.
+
+        Raises:
+            Fault: the body of the ``with`` got no answer.
+        """
+        import httpx2  # noqa: PLC0415 - only where a model is configured
+        import openai  # noqa: PLC0415 - as above
+
+        try:
+            yield
+        except openai.APITimeoutError as error:
+            raise self._slow() from error
+        except openai.APIConnectionError as error:
+            raise Fault("connection", self._told(error.__cause__ or error)) from error
+        except openai.APIStatusError as error:
+            raise self._refused(error) from error
+        except httpx2.TimeoutException as error:
+            raise self._slow() from error
+        except httpx2.HTTPError as error:
+            raise Fault("cut", f"the answer broke off: {self._told(error)}") from error
+
+    def _received(self, params: Mapping[str, Any]) -> bytes:
+        begun = self._monotonic()
+        limit = self._settings.timeout.total_seconds()
+        body = bytearray()
+        create = cast("Any", self.opened().chat.completions.with_streaming_response.create)
+        with create(model=self._settings.name, timeout=limit, **params) as response:
+            for piece in response.iter_bytes():
+                body += piece
+                if self._monotonic() - begun > limit:
+                    raise self._slow()
+                if len(body) > MOST_BYTES:
+                    raise Fault("endless", f"the answer is longer than {MOST_BYTES >> 20} MiB")
+        return bytes(body)
+
+    def opened(self) -> "OpenAI":
+        """Return the client, which connects with its first request."""
+        from openai import DefaultHttpxClient, OpenAI  # noqa: PLC0415 - only where a model is configured
+
+        with self._lock:
+            if self._client is None:
+                limit = self._settings.timeout.total_seconds()
+                self._client = OpenAI(
+                    base_url=self._settings.base_url,
+                    api_key=self._key or _NO_KEY,
+                    max_retries=0,
+                    # what people said goes to the server that was named and to no other
+                    http_client=DefaultHttpxClient(follow_redirects=False, timeout=limit),
+                )
+            return self._client
+
+    def _slow(self) -> Fault:
+        return Fault("timeout", f"no whole answer within {self._settings.timeout}")
+
+    def _refused(self, error: "APIStatusError") -> Fault:
+        body: object = error.body
+        about = cast("Mapping[str, object]", body) if isinstance(body, dict) else dict[str, object]()
+        code = " ".join(str(about[name]) for name in ("code", "type") if about.get(name))
+        message = str(about.get("message") or error.message)
+        return Fault("status", self._told(message), error.status_code, code, _retry_after(error.response.headers))
+
+    def _told(self, error: object) -> str:
+        text = " ".join(str(error).split())[:_MOST_MESSAGE] or type(error).__name__
+        return text.replace(self._key, "(key)") if self._key else text
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait: ``retry-after-ms``, or ``Retry-After`` as seconds or as a date."""
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            wait = float(headers.get(name, "")) / scale
+        except ValueError:
+            continue
+        return max(0.0, wait) if math.isfinite(wait) else None
+    try:
+        # by the server's own clock
+        wait = parsedate_to_datetime(headers.get("retry-after", "")) - parsedate_to_datetime(headers.get("date", ""))
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, wait.total_seconds())

@@ -22,8 +22,9 @@ from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.topics import INDEX
-from slowwave.models.base import Ask, ModelError, model_of
-from slowwave.models.command.process import found_program
+from slowwave.models import model_of
+from slowwave.models.base import Ask, ModelError
+from slowwave.models.command import found_program
 from slowwave.models.meter import Meter
 from slowwave.observability.alarms import host_of
 from slowwave.observability.night import Night

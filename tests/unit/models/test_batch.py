@@ -20,12 +20,20 @@ from slowwave.models.base import (
     ModelRefusedError,
     ModelUnavailableError,
 )
-from slowwave.models.batch.model import MOST_FAILURES, BatchModel
-from slowwave.models.batch.provider import Provider
-from slowwave.models.batch.rounds import FORGOTTEN, KEPT, Fetched, Handed, fetch, hand_over
-from slowwave.models.batch.spool import Parcel, Spool, question_of
-from slowwave.models.exchange import Exchange
+from slowwave.models.batch import (
+    FORGOTTEN,
+    KEPT,
+    MOST_FAILURES,
+    BatchModel,
+    Fetched,
+    Handed,
+    Provider,
+    fetch,
+    hand_over,
+)
+from slowwave.models.client import Exchange
 from slowwave.models.meter import Meter
+from slowwave.models.spool import Parcel, Spool, question_of
 from slowwave.settings import ModelSettings
 from tests.unit.models import batch_server
 from tests.unit.models.batch_server import batch_server as serving

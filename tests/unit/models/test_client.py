@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.durations import parse_duration
+from slowwave.models import model_of
 from slowwave.models.base import (
     Ask,
     BudgetSpentError,
@@ -16,7 +17,6 @@ from slowwave.models.base import (
     MalformedAnswerError,
     ModelRefusedError,
     ModelUnavailableError,
-    model_of,
 )
 from slowwave.models.client import OpenAIModel
 from slowwave.models.meter import Meter

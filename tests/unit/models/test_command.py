@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
+from slowwave.models import model_of
 from slowwave.models.base import (
     Ask,
     BudgetSpentError,
@@ -20,10 +21,8 @@ from slowwave.models.base import (
     LanguageModel,
     MalformedAnswerError,
     ModelUnavailableError,
-    model_of,
 )
-from slowwave.models.command.agents import agent_of
-from slowwave.models.command.model import CommandModel
+from slowwave.models.command import CommandModel, agent_of
 from slowwave.models.meter import Meter
 from slowwave.places import is_for_questions
 from slowwave.processes import is_running
@@ -150,7 +149,7 @@ def test_a_question_that_is_too_long_is_told_apart(tmp_path: Path):
 
 
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("slowwave.models.command.process._GRACE_S", 0.05)
+    monkeypatch.setattr("slowwave.models.command._GRACE_S", 0.05)
     pids = tmp_path / "pids"
     hanging = shell(tmp_path, f"trap '' TERM\nsleep 600 &\necho $$ $! >> {pids}\necho '{{\"n\": 1}}'\nwait")
     rig = Rig(hanging, retries=4, timeout=timedelta(seconds=0.5))

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.models.base import BudgetSpentError, Usage
-from slowwave.models.meter import Meter
-from slowwave.models.tokens import estimated_tokens
+from slowwave.models.meter import Meter, estimated_tokens
 from slowwave.settings import ModelSettings
 
 SPEND = """

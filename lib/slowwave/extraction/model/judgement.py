@@ -17,7 +17,7 @@ from slowwave.hostile import is_hostile
 from slowwave.letters import one_line
 from slowwave.memory.model import Candidate
 from slowwave.models.base import Answer, Ask, MalformedAnswerError
-from slowwave.models.tokens import estimated_tokens
+from slowwave.models.meter import estimated_tokens
 from slowwave.secrets.redactor import Redactor
 
 # so much of what was said afterwards is shown

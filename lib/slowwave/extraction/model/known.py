@@ -8,7 +8,7 @@ from pathlib import Path
 from slowwave.letters import visible
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.model import Candidate
-from slowwave.models.tokens import estimated_tokens
+from slowwave.models.meter import estimated_tokens
 from slowwave.secrets.redactor import Redactor
 
 # where clients look for a project's instructions

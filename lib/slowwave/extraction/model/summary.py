@@ -5,9 +5,8 @@ from collections.abc import Iterable
 
 from slowwave.extraction.model.asking import Piece
 from slowwave.models.base import Ask, Usage
-from slowwave.models.batch.model import DISCOUNT
-from slowwave.models.meter import Meter, prices_of
-from slowwave.models.tokens import estimated_tokens
+from slowwave.models.batch import DISCOUNT
+from slowwave.models.meter import Meter, estimated_tokens, prices_of
 from slowwave.report import Item, Report
 from slowwave.settings import ModelSettings
 from slowwave.stores.model import StoredSession

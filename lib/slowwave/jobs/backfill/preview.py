@@ -23,7 +23,7 @@ from slowwave.jobs.backfill.shard import Collected
 from slowwave.jobs.backfill.story import first_words, wanted_of
 from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
-from slowwave.models.batch.model import DISCOUNT
+from slowwave.models.batch import DISCOUNT
 from slowwave.models.meter import prices_of
 from slowwave.places import home_folder
 from slowwave.report import Item, Report

@@ -33,7 +33,7 @@ from slowwave.jobs.model import language_model
 from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.memory.names import name_to_json
 from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage
-from slowwave.models.tokens import estimated_tokens
+from slowwave.models.meter import estimated_tokens
 from slowwave.observability.progress import watcher
 from slowwave.places import home_folder
 from slowwave.report import Report
