@@ -22,12 +22,13 @@ MOST_FILES = {
     "models": 9,
     "observability": 9,
     "retention": 27,
+    "samples": 8,
     "secrets": 10,
     "settings": 4,
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 475
+MOST_FILES_IN_ALL = 460
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

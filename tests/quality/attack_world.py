@@ -19,9 +19,8 @@ from slowwave.samples.claude import Written, write_claude
 from slowwave.samples.codex import write_codex
 from slowwave.samples.opencode import Begun, write_opencode
 from slowwave.samples.pi import write_pi
-from slowwave.samples.sample_file import SampleFile
-from slowwave.samples.script import Client, Script, Step
-from slowwave.samples.week_plan import scripts
+from slowwave.samples.script import Client, SampleFile, Script, Step
+from slowwave.samples.week import scripts
 from slowwave.settings import Settings
 from tests.quality.attack_carriers import CARRIERS, ECHOED, SPREAD, Carrier
 from tests.quality.attack_frames import framed, frames

@@ -24,8 +24,7 @@ from slowwave.samples.claude import write_claude
 from slowwave.samples.codex import write_codex
 from slowwave.samples.opencode import Begun, write_opencode
 from slowwave.samples.pi import write_pi
-from slowwave.samples.sample_file import SampleFile
-from slowwave.samples.script import Script
+from slowwave.samples.script import SampleFile, Script
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Project

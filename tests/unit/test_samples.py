@@ -15,14 +15,12 @@ from slowwave.errors import UnreadableError
 from slowwave.formats.model import SessionFiles, Transcript
 from slowwave.formats.registry import by_name, detect
 from slowwave.samples import build, secrets
-from slowwave.samples.building import MARKER
 from slowwave.samples.codex import write_codex
-from slowwave.samples.identity import Identity
 from slowwave.samples.opencode import PATH as DATABASE
 from slowwave.samples.opencode import Begun, write_opencode
 from slowwave.samples.pi import write_pi
-from slowwave.samples.script import Say, Script, ScriptError, parse
-from slowwave.samples.week_plan import plan, scripts
+from slowwave.samples.script import Identity, Say, Script, ScriptError, parse
+from slowwave.samples.week import MARKER, plan, scripts
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 # Codex keeps the titles of its sessions outside of them.

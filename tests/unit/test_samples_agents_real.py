@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from slowwave.samples.opencode import PATH as DATABASE
-from slowwave.samples.week_plan import plan
+from slowwave.samples.week import plan
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "clients" / "corpus"
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)

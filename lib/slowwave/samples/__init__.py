@@ -5,7 +5,7 @@ night has to get right: preferences, also one that is said to two agents, correc
 command that fails and then succeeds, fake secrets, a hostile README.
 """
 
-from slowwave.samples.building import Sample, build
-from slowwave.samples.planted import secrets
+from slowwave.samples.script import secrets
+from slowwave.samples.week import Sample, build
 
 __all__ = ["Sample", "build", "secrets"]

@@ -4,10 +4,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from slowwave.samples.claude import Written
-from slowwave.samples.identity import Identity, Watch
-from slowwave.samples.script import Call, Delegation, Say, Script
-from slowwave.samples.tools import call_input, result_text
-from slowwave.samples.turns import Answer, turns
+from slowwave.samples.script import (
+    Answer,
+    Call,
+    Delegation,
+    Identity,
+    Say,
+    Script,
+    Watch,
+    call_input,
+    result_text,
+    turns,
+)
 
 Json = dict[str, object]
 MODEL = "claude-sonnet-4-5"

@@ -8,11 +8,19 @@ import orjson
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.formats.pi import encode
 from slowwave.formats.times import millisecond_time
-from slowwave.samples.identity import Identity, Watch
-from slowwave.samples.sample_file import SampleFile
-from slowwave.samples.script import Call, Delegation, Say, Script
-from slowwave.samples.tools import edit_texts, file_text
-from slowwave.samples.turns import Answer, turns
+from slowwave.samples.script import (
+    Answer,
+    Call,
+    Delegation,
+    Identity,
+    SampleFile,
+    Say,
+    Script,
+    Watch,
+    edit_texts,
+    file_text,
+    turns,
+)
 
 Json = dict[str, object]
 API, PROVIDER, MODEL = "anthropic-messages", "anthropic", "claude-sonnet-4-5"

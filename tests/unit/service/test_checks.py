@@ -17,7 +17,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.observability.progress import begun, end_note, write_note
-from slowwave.samples import build, codex_rollout, envelope, opencode
+from slowwave.samples import build, claude, codex, opencode
 from slowwave.service import checks
 from slowwave.service.checks import TESTED, Check, archive, clients, disk, private, runs, storage, telling
 from slowwave.service.scheduler_checks import scheduler
@@ -201,8 +201,8 @@ def test_a_command_is_looked_for_and_asked_only_on_request(store: Path) -> None:
 
 
 def test_what_was_tested_is_what_the_samples_are_of() -> None:
-    assert TESTED["claude"] == envelope.VERSIONS["2.1"]
-    assert (TESTED["codex"], TESTED["opencode"]) == (codex_rollout.VERSION, opencode.VERSION)
+    assert TESTED["claude"] == claude.VERSIONS["2.1"]
+    assert (TESTED["codex"], TESTED["opencode"]) == (codex.VERSION, opencode.VERSION)
 
 
 @pytest.mark.parametrize(
