@@ -9,7 +9,7 @@ import pytest
 
 from slowwave import cli
 from slowwave.service.deployments import read_project
-from slowwave.service.launch import project_root
+from slowwave.service.server import project_root
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -31,7 +31,7 @@ def main() -> None:
     """Run the night that the command line names: way, store, and settings."""
     way, store, *overrides = sys.argv[1:]
     if way == "prefect":
-        from slowwave.service.launch import run_through_prefect  # noqa: PLC0415 - only one of the ways pays for it
+        from slowwave.service.server import run_through_prefect  # noqa: PLC0415 - only one of the ways pays for it
 
         _count_calls()
         report = run_through_prefect("nightly", {"store": [store], "overrides": overrides})

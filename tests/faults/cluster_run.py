@@ -8,7 +8,7 @@ from pathlib import Path
 
 from slowwave.jobs.backfill import plan
 from slowwave.jobs.parameters import BackfillParameters
-from slowwave.service.launch import entrypoint_of, load_job
+from slowwave.service.server import entrypoint_of, load_job
 
 if __name__ == "__main__":
     plan.cut.__kwdefaults__ = {"most_sessions": 2, "enough_bytes": 1 << 30}

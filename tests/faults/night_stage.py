@@ -88,7 +88,7 @@ class Server:
 
     def kill(self) -> None:
         """End it and everything that it started as ``kill -9`` does."""
-        mine = [p for p in psutil.Process().children() if "slowwave.service.watched" in p.cmdline()]
+        mine = [p for p in psutil.Process().children() if "slowwave.service.child" in p.cmdline()]
         for process in [one for parent in mine for one in (*parent.children(recursive=True), parent)]:
             process.kill()
         self._running.close()

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.service.launch import prefect_home
-from slowwave.service.server import own_server
+from slowwave.service.server import own_server, prefect_home
 from tests.unit.retention.everybody import EVERYBODY, KINDS, PEOPLE, every_store, found_in, left_in
 from tests.unit.retention.planted import ULID, aged
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.jobs.backfill import plan
-from slowwave.service.launch import entrypoint_of, load_job
+from slowwave.service.server import entrypoint_of, load_job
 from tests.unit.jobs.backfill.rig import World, filled
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]

@@ -20,7 +20,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.observability.progress import note_path, read_notes
 from slowwave.report import Report
 from slowwave.samples import build
-from slowwave.service.launch import entrypoint_of, load_job
+from slowwave.service.server import entrypoint_of, load_job
 from slowwave.stores.model import Project
 from tasks import planning
 from tests.unit.compaction.job.talks import NOW as NIGHT

@@ -14,7 +14,7 @@ from slowwave.observability.night import read_nights
 from slowwave.observability.page import report_path
 from slowwave.observability.progress import watched_by
 from slowwave.samples import build
-from slowwave.service.launch import entrypoint_of, load_job
+from slowwave.service.server import entrypoint_of, load_job
 from tests.flows.test_jobs import artifacts, flow_state, given
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]

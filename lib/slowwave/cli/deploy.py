@@ -18,8 +18,7 @@ from slowwave.service.deployments import (
     read_project,
     time_zone,
 )
-from slowwave.service.launch import project_root
-from slowwave.service.reach import require_address
+from slowwave.service.server import project_root, require_address
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,27 +36,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check server, pool and entrypoints, in this order, then deploy; a schedule stays as somebody has switched it."""
-    from slowwave.service import registration  # noqa: PLC0415 - --help stays fast
+    from slowwave.service import deployments  # noqa: PLC0415 - --help stays fast
 
     zone = time_zone(args.timezone)
     document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
     names = [d["name"] for d in document["deployments"]]
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    version = registration.require_compatible(_api())
+    version = deployments.require_compatible(_api())
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
 
     with get_client(sync_client=True) as client:
-        registration.require_pool(client, args.pool, create=args.create_pool)
-        registration.require_entrypoints(d["entrypoint"] for d in document["deployments"])
-        document = as_switched(document, registration.switches(client, document))
+        deployments.require_pool(client, args.pool, create=args.create_pool)
+        deployments.require_entrypoints(d["entrypoint"] for d in document["deployments"])
+        document = as_switched(document, deployments.switches(client, document))
         _deploy(document)
-        says = registration.register_automations(client) if args.automations else []
+        says = deployments.register_automations(client) if args.automations else []
         say(f"Deployed {', '.join(names)} to pool {args.pool} of {client.api_url} (Prefect {version}).")
         for line in _schedules(document, zone):
             say(line)
         for name in says:
             say(f"  automation  {name}")
-        for doubt in registration.doubts(client, args.pool):
+        for doubt in deployments.doubts(client, args.pool):
             warn(doubt)
     say(f"Start a worker where the transcripts are: prefect worker start --pool {args.pool}")
     return DONE

@@ -38,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checks(args: argparse.Namespace) -> "Iterator[Check]":
-    from slowwave.service.checks import Check  # noqa: PLC0415 - --help stays fast
-    from slowwave.service.health import checks  # noqa: PLC0415 - as above
+    from slowwave.service.checks import Check, checks  # noqa: PLC0415 - --help stays fast
 
     try:
         settings = settings_of(args)

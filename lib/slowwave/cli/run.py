@@ -26,7 +26,7 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
 from slowwave.jobs import JOBS
 from slowwave.report import UNCONFIRMED
-from slowwave.service.reach import named_server
+from slowwave.service.server import named_server
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
@@ -224,7 +224,7 @@ def _direct(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _through_prefect(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.service.launch import run_through_prefect  # noqa: PLC0415 - imports Prefect
+    from slowwave.service.server import run_through_prefect  # noqa: PLC0415 - imports Prefect
 
     parameters = {
         "store": [str(p.expanduser().absolute()) for p in args.store or ()],

@@ -74,7 +74,7 @@ def backfill(args: argparse.Namespace) -> dict[str, Any]:
         from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - --help stays fast
 
         return run_backfill(given, os.environ).to_builtins()
-    from slowwave.service.launch import run_through_prefect  # noqa: PLC0415 - imports Prefect
+    from slowwave.service.server import run_through_prefect  # noqa: PLC0415 - imports Prefect
 
     return run_through_prefect("backfill", parameters, verbose=args.verbose)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from slowwave.cli.options import Options
 from slowwave.clock import SystemClock
 from slowwave.errors import UsageError
-from slowwave.service.reach import named_server
+from slowwave.service.server import named_server
 from slowwave.settings import Settings
 
 _SUBJECTS = ("session", "person", "topic", "pattern")
@@ -52,7 +52,7 @@ def erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     from slowwave.jobs.erasure import erase_subjects  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415
     from slowwave.retention.erase.subjects import Asked  # noqa: PLC0415
-    from slowwave.service.launch import prefect_home  # noqa: PLC0415
+    from slowwave.service.server import prefect_home  # noqa: PLC0415
 
     clock = SystemClock()
     run = Run(

@@ -16,9 +16,8 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE
 from slowwave.files import private_folder
 from slowwave.service.deployments import Document, as_switched, in_time_zone, read_project, time_zone
-from slowwave.service.launch import load_job, prefect_environment, prefect_home, project_root
 from slowwave.service.page_server import page_served, place_path
-from slowwave.service.reach import require_server
+from slowwave.service.server import load_job, prefect_environment, prefect_home, project_root, require_server
 from slowwave.settings import load_settings
 
 # Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
@@ -92,7 +91,7 @@ def _serve(document: Document) -> None:
     from prefect import serve  # noqa: PLC0415 - a second that --help does not pay
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
 
-    from slowwave.service.registration import register_automations, switches  # noqa: PLC0415 - only with a server
+    from slowwave.service.deployments import register_automations, switches  # noqa: PLC0415 - only with a server
 
     with get_client(sync_client=True) as client:
         document = as_switched(document, switches(client, document))

@@ -1,26 +1,40 @@
-"""One check of an installation, and all those that need no server: clients, runs, places, model, telling and delivery.
+"""Checks of this installation: each says what it looked at, whether that is well, and how to mend it.
 
-Each says whether all is well, what was seen and how to mend it. Only the model is asked, and where somebody wants it.
+Nothing is changed, not even a folder made. A check that cannot be carried out is a check that failed.
 """
 
+import json
 import os
 import shlex
 import shutil
 import stat
+import urllib.error
+import urllib.request
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
-from slowwave.errors import SettingsError, SlowwaveError
+from slowwave.clock import Clock
+from slowwave.consolidation.lock import refusal
+from slowwave.consolidation.state import read_state
+from slowwave.errors import ServerError, SettingsError, SlowwaveError
+from slowwave.files import is_leftover
 from slowwave.jobs.status import lately
+from slowwave.memory.book import read_book
 from slowwave.memory.delivery.deliver import REFUSED, deliver
 from slowwave.memory.delivery.hooks import failures
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS
+from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.places import siblings
 from slowwave.memory.topics import INDEX
 from slowwave.models import model_of
 from slowwave.models.base import Ask, ModelError
@@ -29,9 +43,15 @@ from slowwave.models.meter import Meter
 from slowwave.observability.alarms import host_of
 from slowwave.observability.night import Night
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
+from slowwave.service.deployments import server_doubts
+from slowwave.service.server import is_healthy, named_server
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.model import Discovery, newest_version, version_order
+from slowwave.stores.discovery import find_projects
+from slowwave.stores.model import Discovery, Project, newest_version, version_order
+
+# Files from a machine whose clock runs a little ahead are no reason to worry.
+AHEAD = timedelta(hours=1)
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -45,6 +65,131 @@ class Check(msgspec.Struct, frozen=True):
     seen: str
     fix: str = ""
 
+
+def checks(
+    settings: Settings,
+    environ: Mapping[str, str],
+    clock: Clock,
+    *,
+    ask_model: bool = False,
+    read_archive: bool = False,
+) -> Iterator[Check]:
+    """Yield every check, cheap ones first.
+
+    Args:
+        settings: the settings in force.
+        environ: the environment.
+        clock: what time it is.
+        ask_model: ask the language model one tiny question, where one is set.
+        read_archive: read every byte of the archive.
+    """
+    yield Check("settings", ok=True, seen="all keys are known and all values well formed")
+    yield from scheduler(environ)
+    yield model(settings, environ, ask=ask_model)
+    yield from telling(settings)
+    yield runs(settings, environ, clock.now())
+    try:
+        found = find_projects(settings, environ)
+    except SlowwaveError as error:
+        yield disk(environ, None)
+        yield Check("stores", ok=False, seen=str(error), fix="name the store with --store or store.roots")
+        return
+    yield disk(environ, found)
+    yield _stores(found)
+    yield from clients(found)
+    yield _clock(found, clock.now())
+    yield from _permissions(found)
+    yield private(environ, found)
+    yield storage(found)
+    yield from _locks(found, settings)
+    yield from _leftovers(found)
+    yield from _states(found, clock.now())
+    yield delivery(found, settings, environ)
+    yield from archive(environ, read_back=read_archive)
+
+
+def _stores(found: Discovery) -> Check:
+    sessions = Counter(s.dialect for p in found.projects for s in p.sessions)
+    by_client = ", ".join(f"{number} {dialect}" for dialect, number in sorted(sessions.items()))
+    seen = f"{len(found.projects)} projects with {sessions.total()} sessions" + (f" ({by_client})" if by_client else "")
+    if found.problems:
+        seen += f"; {len(found.problems)} left out, first: {found.problems[0]}"
+    fix = "" if sessions else "name the store with --store DIR or store.roots in the settings"
+    return Check("stores", ok=bool(sessions), seen=seen, fix=fix)
+
+
+def _clock(found: Discovery, now: datetime) -> Check:
+    newest = max((s.mtime_ns for p in found.projects for s in p.sessions), default=0)
+    latest = datetime.fromtimestamp(newest / 1e9, UTC)
+    if latest > now + AHEAD:
+        seen = f"it is {now:%Y-%m-%d %H:%M} UTC, but a session was written at {latest:%Y-%m-%d %H:%M}"
+        return Check(
+            "clock", ok=False, seen=seen, fix="set this machine's clock, or touch the sessions from the future"
+        )
+    return Check("clock", ok=True, seen=f"{now:%Y-%m-%d %H:%M} UTC")
+
+
+def _permissions(found: Discovery) -> Iterator[Check]:
+    closed = [p.memory for p in found.projects if not os.access(first_there(p.memory), os.W_OK | os.X_OK)]
+    closed += [p.memory for p in found.projects if p.memory.exists() and not p.memory.is_dir()]
+    unread = [f for p in found.projects for s in p.sessions for f in s.files.paths if not os.access(f, os.R_OK)]
+    if not closed and not unread:
+        yield Check("permissions", ok=True, seen="every session can be read and every memory folder written")
+    if closed:
+        seen = f"{len(closed)} memory folders cannot be written, first: {closed[0]}"
+        yield Check("permissions", ok=False, seen=seen, fix=f"chown or chmod u+rwx {closed[0]}")
+    if unread:
+        seen = f"{len(unread)} session files cannot be read, first: {unread[0]}"
+        yield Check("permissions", ok=False, seen=seen, fix=f"chmod u+r {unread[0]}")
+
+
+def _locks(found: Discovery, settings: Settings) -> Iterator[Check]:
+    present = [p for p in found.projects if (p.memory / LOCK_FILE).exists()]
+    stale = [p for p in present if not refusal(p.memory, settings.consolidation.lock_stale)]
+    if stale:
+        path = stale[0].memory / LOCK_FILE
+        seen = f"{len(stale)} locks whose owner is gone, first: {path}"
+        yield Check("locks", ok=False, seen=seen, fix="the next dream takes them over; or remove them by hand")
+    else:
+        yield Check("locks", ok=True, seen=f"{len(present)} held, none stale")
+
+
+def _leftovers(found: Discovery) -> Iterator[Check]:
+    left = [path for project in found.projects for path in _left_behind(project)]
+    if left:
+        seen = f"{len(left)} files or folders of a run that was killed, first: {left[0]}"
+        yield Check("leftovers", ok=False, seen=seen, fix="the next dream of the project clears them away")
+    else:
+        yield Check("leftovers", ok=True, seen="no run left anything behind")
+
+
+def _left_behind(project: Project) -> Iterator[Path]:
+    yield from (path for _, _, path in siblings(project.memory))
+    for folder in (project.memory, project.memory / OWN_FOLDER):
+        if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
+            yield from (Path(entry) for entry in os.scandir(folder) if is_leftover(entry.name))
+
+
+def _states(found: Discovery, now: datetime) -> Iterator[Check]:
+    wrong: list[str] = []
+    for project in found.projects:
+        try:
+            last = read_state(project.memory)
+            read_book(project.memory)
+        except SlowwaveError as error:
+            wrong.append(str(error))
+            continue
+        if last is not None and last > now.timestamp() + AHEAD.total_seconds():
+            wrong.append(f"{project.memory}: the last dream lies in the future; correct the clock or the state")
+    if wrong:
+        yield Check("state", ok=False, seen=f"{len(wrong)} projects, first: {wrong[0]}", fix="follow that remedy")
+    else:
+        yield Check("state", ok=True, seen="every project's state and ledger can be read")
+
+
+# One check of an installation, and all those that need no server: clients, runs, places, model, telling and delivery.
+#
+# Each says whether all is well, what was seen and how to mend it. Only the model is asked, and where somebody wants it.
 
 # What a newer one writes may not be understood: nothing breaks then, it is kept and counted, but may miss in memories.
 # The newest releases whose sessions and behaviour the tests hold (docs/conformance.md); of pi the form of its files.
@@ -307,3 +452,111 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
             "delivery", ok=True, seen=f"{seen}; {len(items)} are not current", fix="the next night writes them"
         )
     return Check("delivery", ok=True, seen=f"{seen}, all current")
+
+
+# Checks of the Prefect server: whether it answers, and whether it will really start the next night.
+#
+# A server that is up and does nothing is what nobody notices, so its deployment, schedule and workers are looked at.
+# All is asked over HTTP: importing Prefect would take longer than the answers.
+
+_DEPLOY = "slowwave deploy --create-pool"
+_WAIT_S = 10
+
+
+def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Yield the checks of the server that ``PREFECT_API_URL`` or Prefect's active profile names, if any."""
+    release = f"Prefect {version('prefect')}"
+    try:
+        api = named_server(environ)
+    except ServerError as error:
+        yield Check("prefect", ok=False, seen=str(error), fix="mend or remove that file")
+        return
+    if not api:
+        seen = f"{release}; no server is set up: jobs run in the process of their command, and nothing is scheduled"
+        yield Check("prefect", ok=True, seen=seen)
+        return
+    if not is_healthy(api):
+        fix = "start the server (prefect server start), correct PREFECT_API_URL, or run jobs with --direct"
+        yield Check("prefect", ok=False, seen=f"{release}; the server at {api} does not answer", fix=fix)
+        return
+    try:
+        yield from _of_server(api, release, environ.get("PREFECT_API_AUTH_STRING", ""))
+    except (urllib.error.URLError, OSError, ValueError, LookupError, TypeError) as error:
+        fix = "set PREFECT_API_AUTH_STRING where the server asks for it, or update the server"
+        yield Check("prefect", ok=False, seen=f"the server at {api} answers strangely: {error}", fix=fix)
+
+
+def _of_server(api: str, release: str, auth: str) -> Iterator[Check]:
+    doubts = list(server_doubts(_asked(api, "/admin/settings", auth)))
+    fix = doubts[0] if doubts else ""
+    yield Check("prefect", ok=True, seen=f"{release}; the server at {api} answers", fix=fix)
+    wanted = {"flows": {"name": {"any_": ["nightly"]}}, "sort": "NAME_ASC"}
+    nights: list[dict[str, Any]] = _asked(api, "/deployments/filter", auth, wanted) or []
+    if not nights:
+        yield Check("schedule", ok=False, seen=f"the server at {api} has no deployment nightly", fix=_DEPLOY)
+        return
+    # people, or classes of machines, may have a pool each
+    for nightly in nights:
+        yield _schedule(nightly, _next_night(api, nightly, auth))
+        yield _worker(api, nightly, auth)
+
+
+def _next_night(api: str, nightly: Mapping[str, Any], auth: str) -> str:
+    """Return when the server will start the next night, "" where it has made no run for it."""
+    wanted = {
+        "deployments": {"id": {"any_": [nightly["id"]]}},
+        "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
+        "sort": "EXPECTED_START_TIME_ASC",
+        "limit": 1,
+    }
+    runs: list[dict[str, Any]] = _asked(api, "/flow_runs/filter", auth, wanted) or []
+    return runs[0]["expected_start_time"][:16].replace("T", " ") if runs else ""
+
+
+def _schedule(nightly: Mapping[str, Any], following: str) -> Check:
+    on = [s for s in nightly["schedules"] if s["active"]]
+    if nightly["paused"] or not on:
+        what = "is paused" if nightly["paused"] else "has no schedule that is on"
+        fix = "prefect deployment schedule resume --all, or the switch on its page"
+        return Check("schedule", ok=False, seen=f"the deployment {nightly['name']} {what}: no night will run", fix=fix)
+    when = ", ".join(f"{s['schedule'].get('cron')} ({s['schedule'].get('timezone')})" for s in on)
+    if not following:
+        # it is how a server looks whose scheduler breaks over a library that it does not know yet
+        seen = f"{nightly['name']} at {when}, but the server has made no run for it"
+        fix = "wait a minute after slowwave deploy; else read the server's log and install what requirements.lock pins"
+        return Check("schedule", ok=False, seen=seen, fix=fix)
+    return Check("schedule", ok=True, seen=f"{nightly['name']} at {when}, next {following} UTC")
+
+
+def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
+    pool = nightly["work_pool_name"]
+    if not pool:
+        return Check("worker", ok=True, seen="nights run in slowwave serve")
+    found: dict[str, Any] | None = _asked(api, f"/work_pools/{quote(pool)}", auth)
+    if found and found["is_paused"]:
+        return Check("worker", ok=False, seen=f"pool {pool} is paused", fix=f"prefect work-pool resume {pool}")
+    workers: list[dict[str, Any]] = _asked(api, f"/work_pools/{quote(pool)}/workers/filter", auth, {}) or []
+    online = [worker["name"] for worker in workers if worker["status"] == "ONLINE"]
+    if not online:
+        seen = f"no worker of pool {pool} is at work: no night will run"
+        return Check(
+            "worker", ok=False, seen=seen, fix=f"prefect worker start --pool {pool}, where the transcripts are"
+        )
+    return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool}")
+
+
+def _asked(api: str, path: str, auth: str, body: Mapping[str, Any] | None = None) -> Any:
+    """Return what the server answers, None where it has no such thing."""
+    import base64  # noqa: PLC0415 - most servers ask nobody who they are
+
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{api}{path}", data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - the operator's own address
+    if auth:
+        request.add_header("Authorization", f"Basic {base64.b64encode(auth.encode()).decode()}")
+    try:
+        with urllib.request.urlopen(request, timeout=_WAIT_S) as answer:  # noqa: S310 - as above
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        if error.code == 404:  # noqa: PLR2004 - HTTP's "not found"
+            return None
+        raise

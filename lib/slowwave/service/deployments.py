@@ -1,11 +1,17 @@
 """The deployments of prefect.yaml, and the operator's time zone in place of the one that stands there."""
 
 import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from slowwave.errors import UnreadableError, UsageError
+from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageError
+from slowwave.service.server import load_job, require_server
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+    from prefect.events.schemas.automations import AutomationCore
 
 Document = dict[str, Any]
 # the usual work pool: deployments in it have the names of their flows
@@ -83,3 +89,158 @@ def time_zone(asked: str | None) -> str:
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise UsageError(f"--timezone {asked}: unknown; use an IANA name like Europe/Berlin") from error
     return asked
+
+
+# What a Prefect server must have before deployments are registered with it, and what it keeps of those before.
+#
+# Everything is asked before anything is changed. Each refusal is one line with its remedy; what would only be worse
+# than it could be is a warning.
+
+POOL_TYPE = "process"
+_UNTOLD = object()
+_REMEDY = "start the server with the settings of docs/deploy/server.env"
+# what a server tells of its settings (/admin/settings), whether that is as good as it could be, and what it is when not
+_TOLD: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    (
+        "concurrency.lease_storage",
+        lambda told: not str(told).endswith(".memory"),
+        "keeps leases in memory: when it restarts, the running night is killed minutes later",
+    ),
+    (
+        "services.task_run_recorder.batch_size",
+        lambda told: int(told) > 1,
+        "records one task run at a time: four times the work, and 503s on SQLite",
+    ),
+    ("services.db_vacuum.enabled", lambda told: "flow_runs" in (told or ()), "never deletes finished runs"),
+    ("analytics_enabled", lambda told: not told, "reports to its makers every ten minutes"),
+)
+
+
+def require_pool(client: "SyncPrefectClient", pool: str, *, create: bool) -> None:
+    """Make sure that a work pool is there and takes runs; make one of processes when that was asked for.
+
+    Raises:
+        UsageError: it is missing or paused.
+        ServerError: the server refuses to answer.
+    """
+    import httpx  # noqa: PLC0415 - comes with Prefect
+    from prefect.client.schemas.actions import WorkPoolCreate  # noqa: PLC0415 - a second that --help does not pay
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - see above
+
+    try:
+        found = client.read_work_pool(pool)
+    except ObjectNotFound as error:
+        if not create:
+            remedy = f"add --create-pool, or run: prefect work-pool create {pool} --type {POOL_TYPE}"
+            raise UsageError(f"the server at {client.api_url} has no work pool {pool}; {remedy}") from error
+        client.create_work_pool(WorkPoolCreate(name=pool, type=POOL_TYPE))
+    except httpx.HTTPStatusError as error:
+        raise ServerError(f"the Prefect server at {client.api_url} refused: {error}") from error
+    else:
+        if found.is_paused:
+            remedy = f"run: prefect work-pool resume {pool}"
+            raise UsageError(f"work pool {pool} is paused, so nothing would ever start; {remedy}")
+
+
+def require_entrypoints(entrypoints: Iterable[str]) -> None:
+    """Load every flow as a worker would.
+
+    Raises:
+        SlowwaveError: one of them does not load.
+    """
+    for entrypoint in entrypoints:
+        try:
+            load_job(entrypoint)
+        except Exception as error:
+            remedy = "install slowwave again in this environment"
+            raise SlowwaveError(f"{entrypoint} does not load, so it would fail at night: {error}; {remedy}") from error
+
+
+def require_compatible(api: str) -> str:
+    """Make sure that a server answers that this Prefect can talk to, and return its version.
+
+    Raises:
+        ServerError: nobody answers, or its major version is another one.
+    """
+    from prefect import __version__ as here  # noqa: PLC0415 - a second that --help does not pay
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
+
+    require_server(api, "unset it and use slowwave serve")
+    with get_client(sync_client=True) as client:
+        there = client.api_version()
+    if there.partition(".")[0] != here.partition(".")[0]:
+        raise ServerError(f"the server at {api} is Prefect {there}, this is {here}; run the same major version on both")
+    return there
+
+
+def doubts(client: "SyncPrefectClient", pool: str) -> Iterator[str]:
+    """Yield what works, but worse than it could, each with its remedy."""
+    yield from server_doubts(client.request("GET", "/admin/settings").json())
+    if not any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool)):
+        yield f"no worker of pool {pool} is at work: prefect worker start --pool {pool}, where the transcripts are"
+
+
+def server_doubts(server: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a server's settings, as it tells them, cost, each with its remedy."""
+    for key, is_well, otherwise in _TOLD:
+        told = _at(server, f"server.{key}")
+        # a server of another version may tell less; what it does not tell is not doubted
+        if told is not _UNTOLD and not is_well(told):
+            yield f"the server {otherwise}; {_REMEDY}"
+
+
+def _at(tree: Mapping[str, Any], key: str) -> Any:
+    at: Any = tree
+    for step in key.split("."):
+        if not isinstance(at, Mapping) or step not in at:
+            return _UNTOLD
+        at = cast("Mapping[str, Any]", at)[step]
+    return at
+
+
+def switches(client: "SyncPrefectClient", document: Document) -> Switches:
+    """Return which schedules of a document's deployments are on, where these are there already, by name and slug."""
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - a second that --help does not pay
+
+    found: Switches = {}
+    for wanted in document["deployments"]:
+        name = wanted["name"]
+        try:
+            deployment = client.read_deployment_by_name(full_name(wanted))
+        except ObjectNotFound:
+            continue
+        found |= {(name, schedule.slug): bool(schedule.active) for schedule in deployment.schedules if schedule.slug}
+    return found
+
+
+def automations() -> list["AutomationCore"]:
+    """Return what the server shall do by itself.
+
+    Raises:
+        UnreadableError: the file that says so is missing or malformed.
+    """
+    import yaml  # noqa: PLC0415 - only these commands need it
+    from prefect.events.schemas.automations import AutomationCore  # noqa: PLC0415 - a slow import
+
+    path = Path(__file__).with_name("automations.yaml")
+    try:
+        wanted = yaml.safe_load(path.read_text(encoding="utf-8"))["automations"]
+        return [AutomationCore.model_validate(one) for one in wanted]
+    except (OSError, yaml.YAMLError, ValueError, KeyError, TypeError) as error:
+        raise UnreadableError(path, str(error).replace("\n", " "), "install slowwave again") from error
+
+
+def register_automations(client: "SyncPrefectClient") -> list[str]:
+    """Create each automation, or bring the one of its name up to date; return their names.
+
+    One that somebody has paused stays paused.
+    """
+    names: list[str] = []
+    for wanted in automations():
+        there = client.read_automations_by_name(wanted.name)
+        if there:
+            client.update_automation(there[0].id, wanted.model_copy(update={"enabled": there[0].enabled}))
+        else:
+            client.create_automation(wanted)
+        names.append(wanted.name)
+    return names

@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.cli import serve
 from slowwave.service import server
-from slowwave.service.launch import prefect_home
+from slowwave.service.server import prefect_home
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.observability.progress import begun, end_note, write_note
 from slowwave.samples import build, claude, codex, opencode
 from slowwave.service import checks
-from slowwave.service.checks import TESTED, Check, archive, clients, disk, private, runs, storage, telling
-from slowwave.service.scheduler_checks import scheduler
+from slowwave.service.checks import TESTED, Check, archive, clients, disk, private, runs, scheduler, storage, telling
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery

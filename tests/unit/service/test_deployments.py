@@ -15,7 +15,7 @@ from slowwave.jobs.parameters import CompactParameters, ConsolidateParameters, N
 from slowwave.jobs.steps import STEPS
 from slowwave.service.deployments import POOL as USUAL_POOL
 from slowwave.service.deployments import as_switched, full_name, in_pool, in_time_zone, read_project, time_zone
-from slowwave.service.launch import entrypoint_of, load_job, project_root
+from slowwave.service.server import entrypoint_of, load_job, project_root
 
 TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
 DEPLOYMENT = {

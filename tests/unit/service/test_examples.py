@@ -12,7 +12,7 @@ import yaml
 
 from slowwave.cli import _parser
 from slowwave.service.deployments import read_project
-from slowwave.service.launch import SERVER, project_root
+from slowwave.service.server import SERVER, project_root
 
 DEPLOY = project_root() / "docs" / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))

@@ -14,8 +14,7 @@ from slowwave.cli import main
 from slowwave.clock import FixedClock
 from slowwave.memory.places import sibling
 from slowwave.samples import build
-from slowwave.service.checks import Check
-from slowwave.service.health import checks
+from slowwave.service.checks import Check, checks
 from slowwave.settings import load_settings
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)

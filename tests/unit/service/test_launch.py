@@ -12,10 +12,16 @@ import pytest
 from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UnwritableError, UsageError
 from slowwave.jobs import run
 from slowwave.samples import build
-from slowwave.service import launch
-from slowwave.service.launch import prefect_environment, prefect_home, project_root, run_through_prefect
-from slowwave.service.reach import named_server, require_address
-from slowwave.service.server import own_server
+from slowwave.service import server
+from slowwave.service.server import (
+    named_server,
+    own_server,
+    prefect_environment,
+    prefect_home,
+    project_root,
+    require_address,
+    run_through_prefect,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,11 +58,11 @@ def test_every_variable_is_one_that_prefect_reads(tmp_path: Path) -> None:
 
 def test_the_settings_file_of_the_current_folder_goes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert launch._config_here() is None
+    assert server._config_here() is None
     (tmp_path / "slowwave.toml").write_text("", encoding="utf-8")
-    assert launch._config_here() == str(tmp_path / "slowwave.toml")
+    assert server._config_here() == str(tmp_path / "slowwave.toml")
     monkeypatch.setenv("SLOWWAVE_CONFIG", "other.toml")
-    assert launch._config_here() == str(tmp_path / "other.toml")
+    assert server._config_here() == str(tmp_path / "other.toml")
 
 
 def test_relative_roots_mean_the_folder_that_the_command_was_called_from(
@@ -64,8 +70,8 @@ def test_relative_roots_mean_the_folder_that_the_command_was_called_from(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SLOWWAVE_STORE__ROOTS", "here")
-    assert launch._from_anywhere({})["store"] == [str(tmp_path / "here")]
-    assert launch._from_anywhere({"store": ["/there"]})["store"] == ["/there"]
+    assert server._from_anywhere({})["store"] == [str(tmp_path / "here")]
+    assert server._from_anywhere({"store": ["/there"]})["store"] == ["/there"]
 
 
 PROFILES = """
@@ -110,7 +116,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_prefect_is_asked_for_an
 ) -> None:
     store = build(tmp_path / "home", datetime.now(UTC)).home
     given = {"store": [str(store)]}
-    monkeypatch.setattr(launch, "load_job", None)
+    monkeypatch.setattr(server, "load_job", None)
     for name in ("PREFECT_HOME", "PREFECT_PROFILES_PATH"):
         monkeypatch.setenv(name, "")  # what is set below is taken back
         monkeypatch.delenv(name)
@@ -214,7 +220,7 @@ def test_what_the_job_would_refuse_is_refused_before_a_server_is_started(
     def started(*_args: object, **_options: object) -> None:
         raise AssertionError("Prefect was started")
 
-    monkeypatch.setattr(launch, "_prepare", started)
+    monkeypatch.setattr(server, "_prepare", started)
     with pytest.raises(UnreadableError, match="does not exist"):
         run_through_prefect("nightly", {"store": [str(tmp_path / "none")]})
     store = build(tmp_path / "home", datetime.now(UTC)).home

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SlowwaveError
-from slowwave.service.deployments import read_project
-from slowwave.service.launch import SERVER, project_root
-from slowwave.service.registration import automations, require_entrypoints, server_doubts
+from slowwave.service.deployments import automations, read_project, require_entrypoints, server_doubts
+from slowwave.service.server import SERVER, project_root
 
 
 def told(**changed: Any) -> dict[str, Any]:
